@@ -1,0 +1,36 @@
+// What the binding files share: array types with their dtype and layout, and each file's entry point.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+
+namespace crfkit {
+
+namespace nb = nanobind;
+
+// C-contiguous CPU arrays; nb::ndarray's dtype and rank are checked, nothing is converted silently
+// (bind every such argument with nb::arg("name").noconvert()).
+template <class T, int Rank>
+struct ArrayOf;
+template <class T>
+struct ArrayOf<T, 1> {
+  using type = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+};
+template <class T>
+struct ArrayOf<T, 2> {
+  using type = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+};
+template <class T>
+struct ArrayOf<T, 3> {
+  using type = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+};
+template <class T, int Rank = 1>
+using Array = typename ArrayOf<T, Rank>::type;
+
+void bind_chain(nb::module_& m);   // inference on lattices
+void bind_linear(nb::module_& m);  // linear potentials and their objective
+void bind_ingest(nb::module_& m);  // Python objects to sparse attributes; vocabularies
+
+}  // namespace crfkit

@@ -1,0 +1,7 @@
+#include "bind.h"
+
+namespace crfkit {
+
+void bind_chain(nb::module_&) {}
+
+}  // namespace crfkit

@@ -1,0 +1,7 @@
+#include "bind.h"
+
+namespace crfkit {
+
+void bind_ingest(nb::module_&) {}
+
+}  // namespace crfkit

@@ -1,0 +1,12 @@
+// The extension module crfkit._native: one entry point a file.
+#include "bind.h"
+#include "kernels.h"
+
+NB_MODULE(_native, m) {
+  m.doc() = "The C++ core of crfkit. Private: its functions change without notice.";
+  m.def(
+      "isa", [] { return crfkit::kernels().isa; }, "The instruction set the hot loops run on.");
+  crfkit::bind_chain(m);
+  crfkit::bind_linear(m);
+  crfkit::bind_ingest(m);
+}

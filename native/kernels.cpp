@@ -1,0 +1,18 @@
+// Compiled once per instruction set (see CMakeLists.txt). Everything a kernel header defines lives in the
+// namespace crfkit::CRFKIT_ISA. Kernel headers use no standard-library templates with external linkage: the
+// linker could otherwise keep a copy compiled for a newer instruction set and run it on an older machine.
+#include "kernels.h"
+
+#define CRFKIT_PASTE_(a, b) a##b
+#define CRFKIT_PASTE(a, b) CRFKIT_PASTE_(a, b)
+#define CRFKIT_STRING_(a) #a
+#define CRFKIT_STRING(a) CRFKIT_STRING_(a)
+
+namespace crfkit {
+
+extern const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA);
+const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA) = {
+    CRFKIT_STRING(CRFKIT_ISA),
+};
+
+}  // namespace crfkit

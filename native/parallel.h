@@ -1,0 +1,44 @@
+// Threads for batches. Work is cut into blocks by the caller; block b always does the same work, so results
+// that are combined in block order do not depend on timing.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace crfkit {
+
+// Calls fn(block, worker) for block = 0..n_blocks-1 on up to n_threads threads; blocks are handed out in order.
+// The first exception thrown by a block is rethrown here after all threads have stopped.
+template <class Fn>
+void parallel_for(int n_blocks, int n_threads, Fn&& fn) {
+  if (n_threads > n_blocks) n_threads = n_blocks;
+  if (n_threads <= 1) {
+    for (int b = 0; b < n_blocks; ++b) fn(b, 0);
+    return;
+  }
+  std::atomic<int> next{0};
+  std::exception_ptr error;
+  std::mutex error_mutex;
+  auto work = [&](int worker) {
+    for (int b = next++; b < n_blocks; b = next++) {
+      try {
+        fn(b, worker);
+      } catch (...) {
+        std::lock_guard<std::mutex> lock(error_mutex);
+        if (!error) error = std::current_exception();
+        next = n_blocks;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<size_t>(n_threads) - 1);
+  for (int w = 1; w < n_threads; ++w) threads.emplace_back(work, w);
+  work(0);
+  for (auto& thread : threads) thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace crfkit

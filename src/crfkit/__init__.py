@@ -1,0 +1,3 @@
+"""Conditional random fields for sequence labelling."""
+
+__version__ = "0.1.0"

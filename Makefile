@@ -1,0 +1,66 @@
+# Needs Python >= 3.10 with pip, and a C++ compiler. Everything else is installed into .venv.
+#
+#   make demo     train and show a CRF on generated postal addresses
+#   make test     all checks: ruff, clang-format, mypy, pytest
+#   make bench    the benchmarks against other CRF libraries
+#   make docs     run every example of README.md and docs/
+#   make format   rewrite Python and C++ sources in the house style
+#   make clean    remove .venv, builds and caches
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Quiet and lasting: no version notice.
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# A change in any of these means: install again. Python sources need no new install (-e).
+NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench docs format clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: $(VENV)/.demo
+	@$(BIN)/crfkit demo
+
+test: $(VENV)/.test
+	@echo '== ruff check';     $(BIN)/ruff check .
+	@echo '== ruff format';    $(BIN)/ruff format --check .
+	@echo '== clang-format';   $(BIN)/clang-format --dry-run -Werror $(NATIVE)
+	@echo '== mypy --strict';  $(BIN)/mypy
+	@echo '== pytest';         $(BIN)/python -m pytest
+
+bench: $(VENV)/.bench
+	@for script in benchmarks/rivals/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/.test
+	$(BIN)/python -m pytest tests/test_docs.py
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix . || true
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(NATIVE)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The build tools live in .venv too and pip builds without isolation: CMake then finds them in the same place each time
+# and compiles only what has changed. (A plain `pip install .` fetches them by itself, from pyproject.toml.)
+$(VENV)/.tools: pyproject.toml
+	@echo '== making $(VENV)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install scikit-build-core nanobind cmake ninja
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.tools $(BUILD_INPUTS)
+	@echo '== building crfkit'
+	@$(PIP) install --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(VENV)/.tools $(BUILD_INPUTS)
+	@echo '== building crfkit with what "make $*" needs'
+	@$(PIP) install --no-build-isolation -e '.[$*]'
+	@touch $@ $(VENV)/.demo

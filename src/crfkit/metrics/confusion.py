@@ -1,0 +1,63 @@
+"""Which label is taken for which."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.exceptions import InputError
+from crfkit.metrics.pairs import LabelSequences, check_pairs, flatten, sorted_labels
+
+
+@dataclass(frozen=True)
+class ConfusionMatrix:
+    """Token counts by true label (rows) and predicted label (columns)."""
+
+    labels: tuple[Hashable, ...]  # [L]
+    counts: npt.NDArray[np.int64]  # [L, L]
+
+    def most_confused(self, n: int = 10) -> list[tuple[Hashable, Hashable, int]]:
+        """The ``n`` commonest mistakes as (true label, predicted label, count), the commonest first."""
+        mistakes = self.counts * (1 - np.eye(len(self.labels), dtype=np.int64))
+        order = np.argsort(-mistakes, axis=None, kind="stable")[:n]
+        cells = [(int(flat) // len(self.labels), int(flat) % len(self.labels)) for flat in order]
+        return [(self.labels[t], self.labels[p], int(mistakes[t, p])) for t, p in cells if mistakes[t, p]]
+
+    def __str__(self) -> str:
+        names = [str(label) for label in self.labels]
+        first = max([len("true \\ predicted"), *map(len, names)])
+        widths = [max(len(name), len(str(self.counts.max()))) for name in names]
+        header = f"{'true / predicted':{first}}  " + "  ".join(
+            f"{name:>{width}}" for name, width in zip(names, widths, strict=True)
+        )
+        rows = [
+            f"{name:{first}}  "
+            + "  ".join(
+                f"{int(count) or '.':>{width}}" for count, width in zip(self.counts[i], widths, strict=True)
+            )
+            for i, name in enumerate(names)
+        ]
+        return "\n".join([header, *rows])
+
+
+def confusion_matrix(
+    y_true: LabelSequences, y_pred: LabelSequences, *, labels: Sequence[Hashable] | None = None
+) -> ConfusionMatrix:
+    """Count tokens by true and predicted label.
+
+    ``labels`` chooses the labels and their order; tokens with another true or predicted label are left out.
+    """
+    check_pairs(y_true, y_pred)
+    true, pred = flatten(y_true), flatten(y_pred)
+    shown = tuple(sorted_labels([*true, *pred]) if labels is None else labels)
+    if not shown:
+        raise InputError("no tokens to count: all sequences are empty")
+    place = {label: i for i, label in enumerate(shown)}
+    counts = np.zeros((len(shown), len(shown)), dtype=np.int64)  # [L, L]
+    for t, p in zip(true, pred, strict=True):
+        if t in place and p in place:
+            counts[place[t], place[p]] += 1
+    return ConfusionMatrix(shown, counts)

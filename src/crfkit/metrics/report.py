@@ -1,0 +1,153 @@
+"""Counts, the scores made of them, and a report that prints as a table and exports as a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Score:
+    """How often something was found, how often it is there, and how often both agree.
+
+    Ratios with an empty denominator are 0, as in conlleval and scikit-learn.
+    """
+
+    correct: int
+    predicted: int
+    true: int
+
+    @property
+    def precision(self) -> float:
+        """The share of what was predicted that is right."""
+        return self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of what is there that was found."""
+        return self.correct / self.true if self.true else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        total = self.predicted + self.true
+        return 2 * self.correct / total if total else 0.0
+
+    @property
+    def percentages(self) -> tuple[float, float, float]:
+        """Precision, recall and F1 in percent, in conlleval's own arithmetic: printed digits are the same."""
+        precision, recall = 100 * self.correct / (self.predicted or 1), 100 * self.correct / (self.true or 1)
+        total = precision + recall
+        return precision, recall, 2 * precision * recall / total if total else 0.0
+
+    def to_dict(self) -> dict[str, float]:
+        """Scores and counts by name; ``support`` is the number of true items."""
+        return {
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "support": self.true,
+            "predicted": self.predicted,
+            "correct": self.correct,
+        }
+
+
+@dataclass(frozen=True)
+class Average:
+    """Precision, recall and F1 averaged over labels or segment types."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+    @property
+    def percentages(self) -> tuple[float, float, float]:
+        """Precision, recall and F1 in percent."""
+        return 100 * self.precision, 100 * self.recall, 100 * self.f1
+
+    def to_dict(self) -> dict[str, float]:
+        """The four numbers by name."""
+        return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.support}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Scores per label or segment type, overall, and averaged.
+
+    ``print(report)`` shows a table; ``to_dict()`` gives plain numbers for logs.
+    """
+
+    unit: str  # "token" or "segment"
+    scores: Mapping[Hashable, Score]  # by label or segment type, in display order
+    overall: Score  # all types pooled (the micro average)
+    token_accuracy: float
+
+    @property
+    def precision(self) -> float:
+        """Overall precision."""
+        return self.overall.precision
+
+    @property
+    def recall(self) -> float:
+        """Overall recall."""
+        return self.overall.recall
+
+    @property
+    def f1(self) -> float:
+        """Overall F1: all types pooled."""
+        return self.overall.f1
+
+    @property
+    def macro(self) -> Average:
+        """The plain mean over types."""
+        return self._mean(dict.fromkeys(self.scores, 1))
+
+    @property
+    def weighted(self) -> Average:
+        """The mean over types, weighted by how often each is there."""
+        return self._mean({name: score.true for name, score in self.scores.items()})
+
+    def _mean(self, weights: Mapping[Hashable, int]) -> Average:
+        total = sum(weights.values())
+        if not total:
+            return Average(0.0, 0.0, 0.0, self.overall.true)
+        return Average(
+            sum(weights[name] * score.precision for name, score in self.scores.items()) / total,
+            sum(weights[name] * score.recall for name, score in self.scores.items()) / total,
+            sum(weights[name] * score.f1 for name, score in self.scores.items()) / total,
+            self.overall.true,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as nested dicts of numbers."""
+        return {
+            "unit": self.unit,
+            "token_accuracy": self.token_accuracy,
+            "overall": self.overall.to_dict(),
+            "macro": self.macro.to_dict(),
+            "weighted": self.weighted.to_dict(),
+            "scores": {name: score.to_dict() for name, score in self.scores.items()},
+        }
+
+    def __str__(self) -> str:
+        rows: list[tuple[str, Score | Average, int]]
+        rows = [(str(name), score, score.true) for name, score in self.scores.items()]
+        totals: list[tuple[str, Score | Average, int]] = [
+            ("overall", self.overall, self.overall.true),
+            ("macro average", self.macro, self.overall.true),
+            ("weighted average", self.weighted, self.overall.true),
+        ]
+        width = max(len(name) for name, _, _ in rows + totals)
+        header = f"{'':{width}}  precision  recall      F1  {self.unit + 's':>9}"
+        lines = [header, *(_row(row, width) for row in rows), ""]
+        lines += [_row(row, width) for row in totals]
+        lines += ["", f"{'token accuracy':{width}}  {100 * self.token_accuracy:25.2f}"]
+        return "\n".join(lines)
+
+
+def _row(row: tuple[str, Score | Average, int], width: int) -> str:
+    name, score, support = row
+    precision, recall, f1 = score.percentages
+    return f"{name:{width}}  {precision:9.2f}  {recall:6.2f}  {f1:6.2f}  {support:9d}"

@@ -1,0 +1,79 @@
+"""A good first set of attributes for words: enough for addresses, names and chunks, short enough to read.
+
+Each attribute is a string ``name=value`` (or a bare name) and is either there or not. A neighbour's
+attributes carry its offset: ``-1:lower=st`` is said of the word behind ``st``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from crfkit.exceptions import InputError
+
+_RUNS = re.compile(r"(.)\1+")
+
+
+@lru_cache(maxsize=65536)
+def word_shape(word: str) -> str:
+    """The pattern of a word: ``X`` a capital, ``x`` a small letter, ``9`` a digit; runs are shortened.
+
+    >>> word_shape("McDonald"), word_shape("2nd"), word_shape("SW1A"), word_shape("80020-310")
+    ('XxXx', '9x', 'X9X', '9-9')
+    """
+    shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in word)
+    return _RUNS.sub(r"\1", shape)
+
+
+@lru_cache(maxsize=65536)
+def _of_neighbour(word: str) -> tuple[str, ...]:
+    return (f"lower={word.lower()}", f"shape={word_shape(word)}")
+
+
+@lru_cache(maxsize=65536)
+def _of_word(word: str) -> tuple[str, ...]:
+    lower = word.lower()
+    bare = lower.rstrip(".,;:")
+    attributes = [f"word={word}", *_of_neighbour(word), f"bare={bare}"]
+    attributes += [f"prefix={bare[:n]}" for n in (1, 2, 3) if len(bare) > n]
+    attributes += [f"suffix={bare[-n:]}" for n in (1, 2, 3, 4) if len(bare) > n]
+    n_digits = sum(c.isdigit() for c in word)
+    if n_digits:
+        attributes.append(f"digits={n_digits}/{len(bare)}" if n_digits < len(bare) else f"digits={n_digits}")
+    if bare != lower:
+        attributes.append(f"ends={word[len(bare) :]}")
+    return tuple(attributes)
+
+
+def token_features(tokens: Sequence[str], *, window: int = 2) -> list[list[str]]:
+    """Describe every token by its word, shape, beginnings and endings, digits, and neighbours.
+
+    Parameters
+    ----------
+    tokens : the words of one sequence.
+    window : how many neighbours on either side to look at.
+
+    Returns
+    -------
+    One list of attribute strings per token: what ``CRF.fit`` and ``CRF.predict`` take for one sequence.
+
+    >>> token_features(["42", "Main", "St."])[0][:5]
+    ['bias', 'word=42', 'lower=42', 'shape=9', 'bare=42']
+    """
+    if isinstance(tokens, str):
+        raise InputError(f"tokens must be a list of words, got the string {tokens!r}; split it first")
+    features = []
+    for t, word in enumerate(tokens):
+        attributes = ["bias", *_of_word(word)]
+        for offset in (*range(-window, 0), *range(1, window + 1)):
+            if 0 <= t + offset < len(tokens):
+                attributes += [f"{offset:+d}:{a}" for a in _of_neighbour(tokens[t + offset])]
+        if t > 0:
+            attributes.append(f"-1|0:lower={tokens[t - 1].lower()}|{word.lower()}")
+        else:
+            attributes.append("first")
+        if t + 1 == len(tokens):
+            attributes.append("last")
+        features.append(attributes)
+    return features

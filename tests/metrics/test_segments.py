@@ -1,0 +1,178 @@
+"""Segment scores: conlleval's printed numbers, hand-counted cases, and seqeval."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import seqeval.metrics
+from hypothesis import given
+from hypothesis import strategies as st
+from seqeval.scheme import IOB2
+
+from crfkit.exceptions import InputError
+from crfkit.metrics import (
+    Segment,
+    segment_f1,
+    segment_scores,
+    segments,
+    strict_segment_f1,
+    strict_segment_scores,
+    strict_segments,
+)
+
+# True and predicted labels (IOB1 and IOB2 mixed, and broken sequences), and what conlleval prints for them.
+CONLLEVAL_INPUT = [
+    ("I-X-Y B-X-Y B-X-Y I-X-Y B-LOC O I-X-Y B-X-Y", "I-PER B-X-Y B-X-Y I-X-Y B-LOC O I-X-Y I-PER"),
+    ("O B-X-Y I-LOC", "O B-X-Y I-LOC"),
+    ("O I-X-Y O", "O I-X-Y O"),
+    ("B-X-Y O O I-X-Y O O O", "B-X-Y O O I-X-Y O O O"),
+    ("B-LOC O B-X-Y B-PER", "B-LOC O B-X-Y O"),
+    ("B-LOC I-X-Y B-LOC I-LOC B-X-Y O O B-X-Y", "B-LOC I-X-Y B-LOC O B-X-Y I-LOC O B-X-Y"),
+    ("I-PER I-X-Y O I-LOC B-PER", "I-PER O O I-LOC B-PER"),
+    ("I-X-Y I-LOC O O", "I-X-Y I-LOC I-PER O"),
+    ("I-PER O", "I-PER O"),
+]
+CONLLEVAL_OUTPUT = """\
+processed 44 tokens with 26 phrases; found: 26 phrases; correct: 21.
+accuracy:  84.09%; precision:  80.77%; recall:  80.77%; FB1:  80.77
+              LOC: precision:  75.00%; recall:  85.71%; FB1:  80.00  8
+              PER: precision:  50.00%; recall:  75.00%; FB1:  60.00  6
+              X-Y: precision: 100.00%; recall:  80.00%; FB1:  88.89  12
+"""
+
+
+def split(pairs):
+    return [true.split() for true, _ in pairs], [pred.split() for _, pred in pairs]
+
+
+def as_conlleval_prints(report, n_tokens):
+    overall = report.overall
+    lines = [
+        f"processed {n_tokens} tokens with {overall.true} phrases; "
+        f"found: {overall.predicted} phrases; correct: {overall.correct}.",
+        f"accuracy: {100 * report.token_accuracy:6.2f}%; "
+        + "precision: {:6.2f}%; recall: {:6.2f}%; FB1: {:6.2f}".format(*overall.percentages),
+    ]
+    for kind, score in report.scores.items():
+        numbers = "precision: {:6.2f}%; recall: {:6.2f}%; FB1: {:6.2f}".format(*score.percentages)
+        lines.append(f"{kind:>17}: {numbers}  {score.predicted}")
+    return "\n".join(lines) + "\n"
+
+
+def test_equals_conlleval_to_the_last_digit():
+    y_true, y_pred = split(CONLLEVAL_INPUT)
+    report = segment_scores(y_true, y_pred)
+    assert as_conlleval_prints(report, sum(map(len, y_true))) == CONLLEVAL_OUTPUT
+
+
+def test_rounds_halves_as_conlleval():
+    # 27 of 31 found, 27 of 33 there: exactly 84.375, which conlleval's arithmetic brings to 84.37.
+    y_true = [["B-X"]] * 33 + [["O"]] * 4
+    y_pred = [["B-X"]] * 27 + [["O"]] * 6 + [["B-X"]] * 4
+    assert f"{segment_scores(y_true, y_pred).overall.percentages[2]:6.2f}" == " 84.37"
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("O O", []),
+        ("", []),
+        ("B-X", [("X", 0, 1)]),
+        ("I-X", [("X", 0, 1)]),  # IOB1, or a stray I
+        ("I-X I-X", [("X", 0, 2)]),
+        ("I-X B-X", [("X", 0, 1), ("X", 1, 2)]),  # IOB1: B only between neighbours of one type
+        ("B-X B-X", [("X", 0, 1), ("X", 1, 2)]),
+        ("B-X I-Y", [("X", 0, 1), ("Y", 1, 2)]),
+        ("B-X I-X O I-X", [("X", 0, 2), ("X", 3, 4)]),
+        ("B-a-b I-a-b", [("a-b", 0, 2)]),
+        ("B I O B", [("", 0, 2), ("", 3, 4)]),
+        ("I-X E-X I-X", [("X", 0, 2), ("X", 2, 3)]),
+        ("[-X ]-X", [("X", 0, 1), ("X", 1, 2)]),
+    ],
+)
+def test_conlleval_segments(labels, expected):
+    assert segments(labels.split()) == [Segment(*segment) for segment in expected]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("B-X I-X", [("X", 0, 2)]),
+        ("I-X", []),
+        ("O I-X B-X", [("X", 2, 3)]),
+        ("B-X I-Y I-X", [("X", 0, 1)]),
+        ("B-X B-X", [("X", 0, 1), ("X", 1, 2)]),
+        ("B-X O I-X", [("X", 0, 1)]),
+    ],
+)
+def test_strict_segments(labels, expected):
+    assert strict_segments(labels.split()) == [Segment(*segment) for segment in expected]
+
+
+IOB_LABELS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+
+
+@st.composite
+def pairs(draw):
+    lengths = draw(st.lists(st.integers(1, 7), min_size=1, max_size=5))
+    sequences = [st.lists(st.sampled_from(IOB_LABELS), min_size=n, max_size=n) for n in lengths]
+    return [draw(s) for s in sequences], [draw(s) for s in sequences]
+
+
+@given(pairs())
+def test_scores_count_equal_segments(pair):
+    y_true, y_pred = pair
+    for score, read in ((segment_scores, segments), (strict_segment_scores, strict_segments)):
+        both = [(set(read(t)), set(read(p))) for t, p in zip(y_true, y_pred, strict=True)]
+        overall = score(y_true, y_pred).overall
+        assert overall.true == sum(len(t) for t, _ in both)
+        assert overall.predicted == sum(len(p) for _, p in both)
+        assert overall.correct == sum(len(t & p) for t, p in both)
+
+
+@given(pairs())
+def test_equals_seqeval(pair):
+    y_true, y_pred = pair
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # seqeval warns of empty denominators
+        lenient = seqeval.metrics.f1_score(y_true, y_pred)
+        try:
+            strict = seqeval.metrics.f1_score(y_true, y_pred, mode="strict", scheme=IOB2, zero_division=0)
+        except ValueError:  # seqeval's strict mode fails where there is no segment at all
+            strict = 0.0
+    assert segment_f1(y_true, y_pred) == pytest.approx(lenient)
+    assert strict_segment_f1(y_true, y_pred) == pytest.approx(strict)
+
+
+def test_sequences_do_not_run_into_each_other():
+    assert segment_scores([["B-X"], ["I-X"]], [["B-X"], ["I-X"]]).overall.true == 2
+
+
+def test_types_of_one_side_are_reported():
+    report = segment_scores([["B-X", "O"]], [["O", "B-Y"]])
+    assert {kind: (s.true, s.predicted) for kind, s in report.scores.items()} == {"X": (1, 0), "Y": (0, 1)}
+    assert report.f1 == 0.0
+    assert "Y" in str(report)
+
+
+def test_no_segments_at_all():
+    report = segment_scores([["O"]], [["O"]])
+    assert (report.f1, report.macro.f1, report.weighted.f1, report.token_accuracy) == (0.0, 0.0, 0.0, 1.0)
+    assert "overall" in str(report)
+
+
+@pytest.mark.parametrize("score", [segment_scores, strict_segment_scores])
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [("street", "'street'.*convert the labels to IOB2"), ("S-X", "'S-X'"), (3, "is 3, but segments need")],
+)
+def test_labels_without_a_known_tag_are_named(score, label, message):
+    with pytest.raises(InputError, match=r"y_pred\[1\]\[1\] is " + message.removeprefix("is ")):
+        score([["O"], ["O", "O"]], [["O"], ["O", label]])
+
+
+@pytest.mark.parametrize("score", [segment_scores, strict_segment_scores, segment_f1, strict_segment_f1])
+def test_ragged_input_is_named(score):
+    with pytest.raises(InputError, match="sequence 0: y_true has 1 labels but y_pred has 2"):
+        score([["O"]], [["O", "O"]])

@@ -96,8 +96,7 @@ TOWN_PARTS = {
         Neu Alt Ober Unter Nieder Gross Klein Hoch Schön Grün Wald Berg Stein Bach Buch Eich Birken Linden
         Rosen Fried Königs Kaiser Fürsten Markt Mühl Salz Eisen Frei Wolfs Bären Adler Falken Rheins Main
         Elb Donau Lauter Ingel Hildes Mann Heidel Pforz Bieles""",
-        "hausen dorf burg heim berg feld stadt bach furt hof kirchen thal wald au rode leben ingen
-        stein münde",
+        "hausen dorf burg heim berg feld stadt bach furt hof kirchen thal wald au rode leben ingen stein",
     ),
     "fr": (
         """
@@ -115,8 +114,7 @@ TOWN_PARTS = {
         """
         Monte Castel Borgo Villa Rocca Acqua Bel Campo Civita Fonte Gross Piove Terra Torre Val Vico Ripa
         Pieve Serra Colle Franca Alta Bassa""",
-        "fiore rosso bello vecchio nuovo franco verde longo marina forte ardo ino anova asco ate
-        engo ese ella",
+        "fiore rosso bello vecchio nuovo franco verde longo marina forte ardo ino anova asco ate engo",
     ),
     "nl": (
         """

@@ -1,0 +1,5 @@
+"""The ``crfkit`` command."""
+
+from crfkit.cli.main import main
+
+__all__ = ["main"]

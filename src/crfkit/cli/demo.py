@@ -1,0 +1,226 @@
+"""``crfkit demo``: learn to take postal addresses apart, and look at the result from all sides."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crfkit import datasets, metrics
+from crfkit.cli.paint import Painter, bar, paragraph, wants_colour
+from crfkit.datasets.address_formats import FIELDS
+from crfkit.features import token_features
+
+if TYPE_CHECKING:
+    from crfkit.models.crf import CRF
+
+Sentences = list[list[str]]
+
+# Commands that follow on from here; those that name a file are shown where the file is.
+_NEXT = (
+    ("crfkit demo --noise 0.9", "worse addresses"),
+    ("crfkit demo --train 20000", "more to learn from"),
+    ("python examples/plain.py", "the same in twenty lines of Python"),
+    ("python examples/nbest_and_marginals.py", "second guesses and probabilities"),
+    ("python examples/partial_labels.py", "learning from labels with gaps"),
+    ("python examples/grid_search.py", "finding c1 and c2 with scikit-learn"),
+    ("less docs/tutorial.md", "ten minutes to your own tagger"),
+)
+
+
+def add_parser(commands: Any) -> None:
+    """Add ``demo`` and its options to the command line."""
+    parser = commands.add_parser(
+        "demo",
+        help="train and show a CRF on generated postal addresses",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--train", type=int, default=3000, metavar="N", help="addresses to learn from")
+    parser.add_argument("--test", type=int, default=1000, metavar="N", help="addresses held out")
+    parser.add_argument("--noise", type=float, default=0.5, metavar="X", help="0 (clean) to 1 (a mess)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="another seed, other addresses")
+    parser.set_defaults(run=run)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trained model and what it made of the held-out addresses."""
+
+    model: CRF
+    tokens: Sentences
+    features: list[list[list[str]]]
+    y_true: Sentences
+    y_pred: Sentences
+    train_seconds: float
+    tag_seconds: float
+    n_train_tokens: int
+    unseen: float  # share of held-out tokens that training never saw
+
+
+def train(n_train: int, n_test: int, noise: float, seed: int) -> Result:
+    """Generate addresses, fit a CRF on the first ``n_train``, tag the others."""
+    from crfkit.models.crf import CRF  # loads SciPy and scikit-learn: only when a model is made
+
+    tokens, labels = datasets.addresses(n_train + n_test, noise=noise, random_state=seed)
+    features = [token_features(address) for address in tokens]
+    start = time.perf_counter()
+    model = CRF(c1=0.05, c2=0.05, random_state=seed).fit(features[:n_train], labels[:n_train])
+    trained = time.perf_counter()
+    y_pred = model.predict(features[n_train:])
+    tagged = time.perf_counter()
+    known = {word for address in tokens[:n_train] for word in address}
+    held_out = [word for address in tokens[n_train:] for word in address]
+    return Result(
+        model=model,
+        tokens=tokens[n_train:],
+        features=features[n_train:],
+        y_true=labels[n_train:],
+        y_pred=y_pred,
+        train_seconds=trained - start,
+        tag_seconds=tagged - trained,
+        n_train_tokens=sum(map(len, tokens[:n_train])),
+        unseen=sum(word not in known for word in held_out) / len(held_out),
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, then print everything."""
+    for option in ("train", "test"):
+        if getattr(arguments, option) < 1:
+            print(f"crfkit demo: --{option} must be 1 or more", file=sys.stderr)
+            return 2
+    painter = Painter(FIELDS, colour=wants_colour(sys.stdout))
+    width = min(shutil.get_terminal_size((96, 24)).columns, 96)
+
+    def heading(text: str) -> None:
+        print("\n" + painter.bold(text) + " " + painter.dim("─" * (width - len(text) - 1)))
+
+    print(painter.bold("crfkit demo: taking postal addresses apart"), flush=True)
+    print(
+        paragraph(
+            f"{arguments.train:,} generated addresses of seven countries to learn from, {arguments.test:,} "
+            "held out. Each token gets one label: the field it belongs to. Words are misspelt, abbreviated, "
+            "misread by a scanner, left out and out of order.",
+            width,
+            "",
+        ),
+        flush=True,
+    )
+    result = train(arguments.train, arguments.test, arguments.noise, arguments.seed)
+    heading("How well, how fast")
+    show_scores(result, painter)
+    heading("Some held-out addresses, as labelled by the model")
+    show_addresses(result, painter, width)
+    heading("The address it is least sure of")
+    show_uncertain(result, painter, width)
+    heading("What it has learnt: the largest weights")
+    show_weights(result.model, painter)
+    heading("What to try next")
+    show_next(painter)
+    return 0
+
+
+def show_scores(result: Result, painter: Painter) -> None:
+    """The table: precision, recall and F1 per field, the totals, and the times."""
+    report = metrics.segment_scores(result.y_true, result.y_pred)
+    print(f"  {'field':12}{'precision':>10}{'recall':>9}{'F1':>9}{'held out':>10}")
+    for kind, score in sorted(report.scores.items(), key=lambda item: -item[1].f1):
+        precision, recall, f1 = score.percentages
+        line = f"  {kind!s:12}{precision:10.1f}{recall:9.1f}{f1:9.1f}{score.true:10,}"
+        print(f"{line}  {painter.dim(bar(score.f1, 20))}")
+    precision, recall, f1 = report.overall.percentages
+    total = f"  {'all fields':12}{precision:10.1f}{recall:9.1f}{f1:9.1f}{report.overall.true:10,}"
+    print(painter.bold(total))
+    right = f"{100 * report.token_accuracy:.1f} %"
+    whole = f"{100 * metrics.sequence_accuracy(result.y_true, result.y_pred):.1f} %"
+    n_tokens = sum(map(len, result.tokens))
+    data = f"{result.n_train_tokens:,} tokens, {len(result.model.classes_)} labels"
+    print()
+    for name, value, remark in (
+        ("tokens right", right, f"{100 * result.unseen:.0f} % of them never seen before"),
+        ("addresses right", whole, "every single token"),
+        ("training", f"{result.train_seconds:.2f} s", data),
+        ("tagging", f"{n_tokens / result.tag_seconds:,.0f} tokens/s", f"{n_tokens:,} tokens"),
+    ):
+        print(f"  {name:16}{painter.bold(f'{value:>16}')}   {painter.dim(remark)}")
+
+
+def show_addresses(result: Result, painter: Painter, width: int) -> None:
+    """Five addresses the model got right and three it got wrong, these with the true labels below."""
+    for line in painter.legend(width - 2):
+        print(f"  {line}")
+    right = [i for i, (t, p) in enumerate(zip(result.y_true, result.y_pred, strict=True)) if t == p]
+    wrong = sorted(set(range(len(result.tokens))) - set(right))
+    for i in right[:5] + wrong[:3]:
+        mark = painter.good("✓") if result.y_true[i] == result.y_pred[i] else painter.bad("✗")
+        _print_lines(f"{mark} ", painter.sequence(result.tokens[i], result.y_pred[i], width - 4))
+        if result.y_true[i] != result.y_pred[i]:
+            print(f"    {painter.dim('it should be')}")
+            _print_lines("  ", painter.sequence(result.tokens[i], result.y_true[i], width - 4))
+
+
+def _print_lines(mark: str, lines: Sequence[str], indent: int = 2) -> None:
+    """The lines, the first after ``mark``, the others ``indent`` columns in."""
+    for n, line in enumerate(lines):
+        print(f"  {mark if n == 0 else ' ' * indent}{line}")
+
+
+def show_uncertain(result: Result, painter: Painter, width: int) -> None:
+    """The held-out address whose best labelling is least probable: its tokens and two best labellings."""
+    best = [
+        (paths[0][1], i)
+        for i, paths in enumerate(result.model.predict_nbest(result.features, 1))
+        if 3 <= len(result.tokens[i]) <= 9  # short enough to show
+    ]
+    if not best:
+        print("  (all held-out addresses are too short or too long to show)")
+        return
+    i = min(best)[1]
+    x = [result.features[i]]
+    print(f"  {'token':18} {'most probable label':26} {'and next':26} truly")
+    for token, probabilities, true in zip(
+        result.tokens[i], result.model.predict_marginals(x)[0], result.y_true[i], strict=True
+    ):
+        first, second = sorted(probabilities, key=probabilities.__getitem__, reverse=True)[:2]
+        shown = [f"{label:13} {100 * probabilities[label]:5.1f} % " for label in (first, second)]
+        colour = painter.good if first == true else painter.bad
+        print(f"  {token:18} {colour(f'{shown[0]:26}')} {painter.dim(f'{shown[1]:26}')} {true}")
+    print("\n  The two most probable labellings of the whole address:")
+    for labels, probability in result.model.predict_nbest(x, 2)[0]:
+        lines = painter.sequence(result.tokens[i], labels, width - 11)
+        _print_lines(f"{100 * probability:5.1f} %  ", lines, indent=9)
+
+
+def show_weights(model: CRF, painter: Painter) -> None:
+    """The attributes that speak loudest for a label, and the transitions most and least liked."""
+    by_label: dict[str, list[tuple[float, str]]] = {}
+    for (attribute, label), weight in model.state_features_.items():
+        by_label.setdefault(label, []).append((weight, attribute))
+    for label in ("B-recipient", "B-street", "I-street", "B-city", "B-postcode", "B-country"):
+        strongest = sorted(by_label.get(label, []), reverse=True)[:4]
+        shown = "  ".join(f"{attribute} {painter.dim(f'{weight:+.1f}')}" for weight, attribute in strongest)
+        print(f"  {label:13} {shown}")
+    transitions = sorted(model.transition_features_.items(), key=lambda item: item[1])
+    print()
+    for name, chosen in (("likely", transitions[:-4:-1]), ("unlikely", transitions[:3])):
+        shown = "  ".join(f"{a} → {b} {painter.dim(f'{weight:+.1f}')}" for (a, b), weight in chosen)
+        print(f"  {name:9} {shown}")
+
+
+def show_next(painter: Painter) -> None:
+    """Commands that can be typed as they stand, from this directory and without activating an environment."""
+    here = Path(sys.executable).parent
+    on_path = shutil.which("crfkit") == str(here / "crfkit")
+    for command, what in _NEXT:
+        program, argument, *_ = command.split()
+        if "/" in argument and not Path(argument).exists():
+            continue
+        if not on_path and (here / program).exists():
+            command = f"{os.path.relpath(here)}/{command}"
+        print(f"  {command:48} {painter.dim(what)}")

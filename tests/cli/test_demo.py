@@ -1,0 +1,57 @@
+"""The demo, small: it says what it should, with and without colour."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from crfkit.cli import main
+
+ARGUMENTS = ["demo", "--train", "200", "--test", "40"]
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "90")
+    return monkeypatch
+
+
+def without_colour(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_plain(environment, capsys):
+    assert main(ARGUMENTS) == 0
+    text = capsys.readouterr().out
+    assert "\x1b" not in text
+    for part in (
+        "addresses right",
+        "tokens/s",
+        "all fields",
+        "[street ",
+        "least sure",
+        "→",
+        "What to try next",
+    ):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= 100
+    accuracy = float(re.search(r"tokens right +([0-9.]+) %", text).group(1))
+    assert 75 < accuracy < 100
+
+
+def test_coloured(environment, capsys):
+    environment.setenv("FORCE_COLOR", "1")
+    assert main(ARGUMENTS) == 0
+    text = capsys.readouterr().out
+    assert "\x1b[30;48;5;" in text
+    assert max(len(without_colour(line)) for line in text.splitlines()) <= 100
+
+
+def test_no_color_wins(environment, capsys):
+    environment.setenv("FORCE_COLOR", "1")
+    environment.setenv("NO_COLOR", "1")
+    assert main(ARGUMENTS) == 0
+    assert "\x1b" not in capsys.readouterr().out

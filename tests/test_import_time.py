@@ -1,0 +1,46 @@
+"""``import crfkit`` stays light: what it loads is checked, not the time it takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import crfkit
+
+HEAVY = {"scipy", "sklearn", "pandas", "matplotlib", "tqdm", "lightgbm", "dask", "joblib"}
+
+
+def modules_after(statement: str) -> set[str]:
+    """The top-level modules that a new interpreter has loaded after ``statement``."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_loads_nothing_of_its_own():
+    loaded = modules_after("import crfkit")
+    assert not loaded & (HEAVY | {"numpy"})
+    assert [name for name in loaded if name.startswith("crfkit.")] == []
+
+
+@pytest.mark.parametrize("name", ["metrics", "datasets", "features", "exceptions", "cli"])
+def test_light_subpackages(name):
+    assert not modules_after(f"import crfkit.{name}") & HEAVY
+
+
+def test_version_needs_no_numerics():
+    loaded = modules_after("from crfkit.cli import main\ntry: main(['--version'])\nexcept SystemExit: pass")
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize("name", crfkit.__all__)
+def test_every_public_name_resolves(name):
+    assert getattr(crfkit, name) is not None
+    assert name in dir(crfkit)
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="module 'crfkit' has no attribute 'CFR'"):
+        _ = crfkit.CFR

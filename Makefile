@@ -47,11 +47,16 @@ format: $(VENV)/.test
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+# Some systems ship Python without ensurepip; then the system's pip fills the environment.
+MAKE_VENV = $(PYTHON) -m venv $(VENV) || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+
 # The build tools live in .venv too and pip builds without isolation: CMake then finds them in the same place each time
 # and compiles only what has changed. (A plain `pip install .` fetches them by itself, from pyproject.toml.)
 $(VENV)/.tools: pyproject.toml
 	@echo '== making $(VENV)'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed: make PYTHON=..." if sys.version_info < (3, 10) else 0)'
+	@test -x $(BIN)/pip || $(MAKE_VENV)
 	@$(PIP) install scikit-build-core nanobind cmake ninja
 	@touch $@
 

@@ -1,0 +1,125 @@
+// The lattice of one sequence, and how its states are laid out in memory.
+//
+// A chain of order n has states that are the last n labels. With C = L^(n-1) contexts, an in-state (j, c) at
+// position t-1 goes to an out-state (c, l) at position t: j is the label that is forgotten, l the one that is
+// new. Positions t < n have shorter histories: position t has min(C, L^t) contexts. Order 1 is the case C
+// = 1.
+//
+// Rows over the newest label are padded to Lp, a multiple of 8, so that every loop over labels vectorises:
+// state (c, l) lives at c * Lp + l, and the history with flat index h = c * L + l is found by state_offset.
+//
+// This header is seen by the kernels, which are compiled once per instruction set: only plain structs and
+// functions with internal linkage may stand here (a member function defined in a class would have external
+// linkage, and the linker could keep the copy of the wrong instruction set).
+#pragma once
+
+#include <cstdint>
+
+namespace crfkit {
+
+constexpr int kMaxOrder = 2;  // raise it and bind one more table: nothing else knows the number
+constexpr int kPadding = 8;   // lanes a row is padded to
+
+struct ChainDims {
+  int order;              // n
+  int labels;             // L
+  int padded;             // Lp
+  int64_t contexts;       // C = L^(n-1)
+  int64_t states;         // C * Lp, the size of one position's state array
+  int64_t forget_stride;  // distance in memory of in-states (j, c) and (j + 1, c)
+};
+
+// The scores of one sequence; -inf forbids.
+struct LatticeView {
+  int64_t length;                   // T
+  const double* node;               // [T, L]
+  const double* start;              // [L] or null
+  const double* end;                // [L] or null
+  const double* edges[kMaxOrder];   // edges[k]: [L^(k+2)] or [T, L^(k+2)], scores of the last k+2 labels
+  int64_t edge_strides[kMaxOrder];  // 0 when the table is shared by all positions, else L^(k+2)
+};
+
+static inline int64_t power(int64_t base, int exponent) {
+  int64_t p = 1;
+  for (int i = 0; i < exponent; ++i) p *= base;
+  return p;
+}
+
+static inline ChainDims chain_dims(int order, int labels) {
+  ChainDims d;
+  d.order = order;
+  d.labels = labels;
+  d.padded = (labels + kPadding - 1) / kPadding * kPadding;
+  d.contexts = power(labels, order - 1);
+  d.states = d.contexts * d.padded;
+  d.forget_stride = order == 1 ? 1 : d.contexts / labels * d.padded;
+  return d;
+}
+
+// Contexts at position t: min(C, L^t).
+static inline int64_t contexts_at(const ChainDims& d, int64_t t) {
+  return t >= d.order - 1 ? d.contexts : power(d.labels, static_cast<int>(t));
+}
+
+// Where the state with flat history index h = c * L + l lives.
+static inline int64_t state_offset(const ChainDims& d, int64_t h) {
+  return h / d.labels * d.padded + h % d.labels;
+}
+
+// Where the in-state (0, c) lives; (j, c) follows j * forget_stride further.
+static inline int64_t in_offset(const ChainDims& d, int64_t c) {
+  return d.order == 1 ? 0 : state_offset(d, c);
+}
+
+// Σ over orders of the edge scores for history h (its last labels, n_labels of them) followed by label l.
+static inline double history_score(const double* const* edges, int n_labels, int labels, int64_t h, int l) {
+  double score = 0;
+  int64_t span = 1;
+  for (int k = 0; k < n_labels; ++k) {
+    span *= labels;  // L^(k+1): table k looks at the last k+1 labels of the history
+    score += edges[k][h % span * labels + l];
+  }
+  return score;
+}
+
+// The edge scores of a whole batch, exponentiated once; see scaled_chain.h.
+template <class Real>
+struct SharedEdges {
+  ChainDims dims;
+  Real* full;               // [C, L(j), Lp(l)] exp(all edge scores of (j, c, l) - full_max)
+  Real* full_t;             // [C, L(l), Lp(j)] the same, transposed
+  Real* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] the lower orders, for the first positions
+  Real* start;              // [Lp] exp(start - start_max), 0 in the padding
+  Real* end;                // [Lp]
+  double full_max, start_max, end_max, expand_max[kMaxOrder];
+};
+
+// How many Reals SharedEdges' arrays take together.
+static inline int64_t shared_edges_size(const ChainDims& d) {
+  int64_t size = 2 * d.contexts * d.labels * d.padded + 2 * d.padded;
+  for (int t = 1; t < d.order; ++t) size += power(d.labels, t) * d.padded;
+  return size;
+}
+
+// What scaled_posterior gives. Every pointer but log_z may be null: that result is not wanted.
+template <class Real>
+struct PosteriorOut {
+  double* log_z;
+  Real* node;                 // [T, Lp] marginals; may be the array of node scores itself. Padding: 0
+  Real* state;                // [T, states] marginals of whole states (order 2: of label pairs)
+  double weight;              // of the sequence, in the counts
+  double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
+  double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t
+};
+
+constexpr int kCountBlock = 64;  // positions whose expected transitions are summed in registers at once
+
+// How many doubles scaled_posterior wants as its workspace for a sequence of T positions.
+template <class Real>
+static inline int64_t scaled_workspace_size(const ChainDims& d, int64_t T) {
+  const int64_t block = T < kCountBlock ? T : kCountBlock;
+  const int64_t reals = T * (d.padded + d.states + 1) + block * d.states + 3 * d.states + d.padded;
+  return (T > kCountBlock ? d.states * d.labels : 0) + reals * sizeof(Real) / sizeof(double) + 1;
+}
+
+}  // namespace crfkit

@@ -1,0 +1,471 @@
+// Forward-backward with scaled probabilities, for edge scores shared by all positions. A kernel header.
+//
+//   α_t[c, l]     = k_t ψ_t[l] Σ_j α_{t-1}[j, c] M[c][j, l]        k_t = 1 / Σ α_{t-1}
+//   β_{t-1}[j, c] = h_t Σ_l M[c][j, l] ψ_t[l] β_t[c, l]            h_t = 1 / Σ β_t
+//   p(y_t = l)             = Σ_c α_t[c, l] β_t[c, l] / q_t         q_t = Σ α_t β_t
+//   p((j, c) at t-1, l at t) = α_{t-1}[j, c] M[c][j, l] ψ_t[l] β_t[c, l] k_t / q_t
+//   log Z = Σ_t log Σ α_t + the maxima that were subtracted
+//
+// ψ_t = exp(node_t - max), M = exp(edge - max), so both are at most 1. The scale k_t of a step is the sum of
+// the step before, so that a step need not wait for its own sum.
+//
+// When is it right? Every number below the smallest normal one, τ, may be lost (flushed to 0). α, β, ψ, M and
+// all partial sums are bounded by L, so what is lost at a position is at most τ times a count of terms, in
+// the units of q_t or of the unscaled q_t Σ α_{t-1}; relative to all paths that is τ / min(q_t, q_t Σ
+// α_{t-1}). Losses only make the computed q_t smaller, so demanding q_t >= floor and q_t Σ α_{t-1} >= floor
+// of the computed values proves that less than τ / floor of the probability is missing, whatever is
+// forbidden. Otherwise scaled_posterior returns false and the sequence must be done in log space
+// (log_chain.h), which also tells a lattice without any path.
+#pragma once
+
+#include "lattice.h"
+#include "simd.h"
+
+namespace crfkit::CRFKIT_ISA {
+
+template <class Real>
+struct Floor;
+template <>
+struct Floor<float> {
+  static constexpr float value = 1e-25f;  // τ = 1.2e-38
+};
+template <>
+struct Floor<double> {
+  static constexpr double value = 1e-270;  // τ = 2.2e-308
+};
+
+// Exponentiates tables of edge scores into `memory` (shared_edges_size Reals).
+// edges[k]: [L^(k+2)], k < order; start, end: [L] or null. -inf is permitted anywhere.
+template <class Real>
+void prepare_edges(const ChainDims& d, const double* const* edges, const double* start, const double* end,
+                   Real* memory, SharedEdges<Real>* out) {
+  const int L = d.labels, Lp = d.padded;
+  const int64_t C = d.contexts;
+  out->dims = d;
+  const int64_t size = shared_edges_size(d);
+  for (int64_t i = 0; i < size; ++i) memory[i] = 0;
+  auto take = [&memory](int64_t n) {
+    Real* p = memory;
+    memory += n;
+    return p;
+  };
+  // A table without any permitted entry keeps max 0 and stays all 0.
+  auto raise = [](double& max, double x) {
+    if (x > max) max = x;
+  };
+  auto finite = [](double max) { return max == -HUGE_VAL ? 0.0 : max; };
+
+  out->full = take(C * L * Lp);
+  out->full_t = take(C * L * Lp);
+  double max = -HUGE_VAL;
+  for (int64_t h = 0; h < C * L; ++h)
+    for (int l = 0; l < L; ++l) raise(max, history_score(edges, d.order, L, h, l));
+  out->full_max = max = finite(max);
+  for (int64_t c = 0; c < C; ++c)
+    for (int j = 0; j < L; ++j)
+      for (int l = 0; l < L; ++l) {
+        const Real m = static_cast<Real>(exp(history_score(edges, d.order, L, j * C + c, l) - max));
+        out->full[(c * L + j) * Lp + l] = m;
+        out->full_t[(c * L + l) * Lp + j] = m;
+      }
+
+  for (int t = 1; t < d.order; ++t) {
+    const int64_t H = power(L, t);
+    out->expand[t] = take(H * Lp);
+    max = -HUGE_VAL;
+    for (int64_t h = 0; h < H; ++h)
+      for (int l = 0; l < L; ++l) raise(max, history_score(edges, t, L, h, l));
+    out->expand_max[t] = max = finite(max);
+    for (int64_t h = 0; h < H; ++h)
+      for (int l = 0; l < L; ++l)
+        out->expand[t][h * Lp + l] = static_cast<Real>(exp(history_score(edges, t, L, h, l) - max));
+  }
+
+  auto boundary = [&](const double* scores, Real* row) {
+    double top = -HUGE_VAL;
+    for (int l = 0; l < L; ++l) raise(top, scores ? scores[l] : 0.0);
+    top = finite(top);
+    for (int l = 0; l < L; ++l) row[l] = static_cast<Real>(exp((scores ? scores[l] : 0.0) - top));
+    return top;
+  };
+  out->start = take(Lp);
+  out->start_max = boundary(start, out->start);
+  out->end = take(Lp);
+  out->end_max = boundary(end, out->end);
+}
+
+// out[k] = Σ_{i < n} a[i * stride] rows[i, k] for KT packs; several partial sums hide the latency of the
+// multiply-adds.
+template <class Real, int KT>
+CRFKIT_INLINE void weighted_rows(const Real* a, int64_t stride, const Real* rows, int Lp, int n,
+                                 Pack<Real>* out) {
+  constexpr int W = Lanes<Real>::count;
+  constexpr int U = KT == 1 ? 8 : KT == 2 ? 4 : KT == 3 ? 4 : 2;
+  Pack<Real> acc[U][KT];
+  CRFKIT_UNROLL
+  for (int u = 0; u < U; ++u) {
+    CRFKIT_UNROLL
+    for (int k = 0; k < KT; ++k) acc[u][k] = splat<Real>(0);
+  }
+  int i = 0;
+  for (; i + U <= n; i += U, rows += U * Lp, a += U * stride) {
+    CRFKIT_UNROLL
+    for (int u = 0; u < U; ++u) {
+      const Pack<Real> s = splat<Real>(a[u * stride]);
+      CRFKIT_UNROLL
+      for (int k = 0; k < KT; ++k) acc[u][k] += s * load(rows + u * Lp + k * W);
+    }
+  }
+  for (; i < n; ++i, rows += Lp, a += stride) {
+    const Pack<Real> s = splat<Real>(*a);
+    CRFKIT_UNROLL
+    for (int k = 0; k < KT; ++k) acc[0][k] += s * load(rows + k * W);
+  }
+  CRFKIT_UNROLL
+  for (int k = 0; k < KT; ++k) {
+    CRFKIT_UNROLL
+    for (int step = 1; step < U; step *= 2) {
+      CRFKIT_UNROLL
+      for (int u = 0; u + step < U; u += 2 * step) acc[u][k] += acc[u + step][k];
+    }
+    out[k] = acc[0][k];
+  }
+}
+
+// Calls fn(tile width as a type, first pack) over the packs of a row: all at once when K, the number of
+// packs, is known at compile time; else in fours and ones (K = 0).
+template <int Width>
+struct Tile {
+  static constexpr int value = Width;
+};
+template <int K, class Fn>
+CRFKIT_INLINE void for_tiles(int packs, Fn&& fn) {
+  if constexpr (K > 0) {
+    (void)packs;
+    fn(Tile<K>{}, 0);
+  } else {
+    int k = 0;
+    for (; k + 4 <= packs; k += 4) fn(Tile<4>{}, k);
+    for (; k < packs; ++k) fn(Tile<1>{}, k);
+  }
+}
+
+template <class Real>
+CRFKIT_INLINE void add_weighted(double* to, double weight, const Pack<Real>& p) {
+  constexpr int W = Lanes<Real>::count;
+  for (int i = 0; i < W; ++i) to[i] += weight * static_cast<double>(p[i]);
+}
+
+// counts[c, j, l] += weight M[c][j, l] Σ_{i < n} α_i[j, c] v_i[c, l]: the expected transitions of n
+// positions. alpha: [n, states] of the in-states; v: [n, states].
+template <class Real, int K>
+void add_counts(const SharedEdges<Real>& e, int64_t n, const Real* alpha, const Real* v, double weight,
+                double* counts) {
+  constexpr int W = Lanes<Real>::count;
+  const ChainDims& d = e.dims;
+  const int L = d.labels, Lp = d.padded;
+  for (int64_t c = 0; c < d.contexts; ++c) {
+    const Real* a0 = alpha + in_offset(d, c);
+    const Real* v0 = v + c * Lp;
+    for_tiles<K>(Lp / W, [&](auto tile, int k0) {
+      constexpr int KT = decltype(tile)::value;
+      constexpr int R = KT == 1 ? 8 : KT == 2 ? 6 : KT == 3 ? 4 : 3;  // rows j held in registers at once
+      for (int j = 0; j < L; j += R) {
+        const int rows = L - j < R ? L - j : R;
+        const Real* a[R];  // surplus rows repeat the last one and are not stored
+        CRFKIT_UNROLL
+        for (int r = 0; r < R; ++r) a[r] = a0 + (j + (r < rows ? r : rows - 1)) * d.forget_stride;
+        Pack<Real> acc[R][KT];
+        CRFKIT_UNROLL
+        for (int r = 0; r < R; ++r) {
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) acc[r][k] = splat<Real>(0);
+        }
+        const Real* vi = v0 + k0 * W;
+        for (int64_t i = 0; i < n; ++i, vi += d.states) {
+          Pack<Real> row[KT];
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) row[k] = load(vi + k * W);
+          CRFKIT_UNROLL
+          for (int r = 0; r < R; ++r) {
+            const Pack<Real> s = splat<Real>(a[r][i * d.states]);
+            CRFKIT_UNROLL
+            for (int k = 0; k < KT; ++k) acc[r][k] += s * row[k];
+          }
+        }
+        CRFKIT_UNROLL
+        for (int r = 0; r < R; ++r) {
+          if (r >= rows) break;
+          const int64_t at = (c * L + j + r) * Lp + k0 * W;
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) {
+            const Pack<Real> p = acc[r][k] * load(e.full + at + k * W);
+            double* to = counts + at + k * W;
+            add_weighted<Real>(to, weight, p);
+          }
+        }
+      }
+    });
+  }
+}
+
+// ψ = exp(node - max) for each position, 0 in the padding; the sum of the maxima. False: a position has none.
+template <class Real, int K>
+bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node, Real* psi, double* maxima) {
+  constexpr int W = Lanes<Real>::count;
+  const int L = e.dims.labels, Lp = e.dims.padded;
+  const int packs = K > 0 ? K : Lp / W;
+  Pack<Real> mask;  // added to the last pack of a row: -inf in the padding
+  for (int i = 0; i < W; ++i) mask[i] = (packs - 1) * W + i < L ? Real(0) : -static_cast<Real>(HUGE_VAL);
+  double total = 0;
+  for (int64_t t = 0; t < T; ++t, node += Lp, psi += Lp) {
+    const Pack<Real> last = load(node + (packs - 1) * W) + mask;
+    Pack<Real> top = last;
+    CRFKIT_UNROLL
+    for (int k = 0; k < packs - 1; ++k) top = larger(top, load(node + k * W));
+    const Real max = max_lanes<Real>(top);
+    if (!(max > -HUGE_VAL)) return false;
+    total += static_cast<double>(max);
+    CRFKIT_UNROLL
+    for (int k = 0; k < packs - 1; ++k) store(psi + k * W, exponential<Real>(load(node + k * W) - max));
+    store(psi + (packs - 1) * W, exponential<Real>(last - max));
+  }
+  Real* final_row = psi - Lp;  // the end scores count at the last position
+  for (int l = 0; l < Lp; ++l) final_row[l] *= e.end[l];
+  *maxima = total;
+  return true;
+}
+
+// α and its sums.
+template <class Real, int K>
+void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, Real* alpha, Real* sums) {
+  constexpr int W = Lanes<Real>::count;
+  const ChainDims& d = e.dims;
+  const int L = d.labels, Lp = d.padded;
+  Real scale = 1;
+  for (int64_t t = 0; t < T; ++t, psi += Lp, alpha += d.states) {
+    Pack<Real> sum = splat<Real>(0);
+    if (t >= d.order) {
+      const Real* before = alpha - d.states;
+      const Real* rows = e.full;
+      for (int64_t c = 0; c < d.contexts; ++c, rows += L * Lp) {
+        for_tiles<K>(Lp / W, [&](auto tile, int k0) {
+          constexpr int KT = decltype(tile)::value;
+          Pack<Real> in[KT];
+          weighted_rows<Real, KT>(before + in_offset(d, c), d.forget_stride, rows + k0 * W, Lp, L, in);
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) {
+            const Pack<Real> a = in[k] * (load(psi + (k0 + k) * W) * scale);
+            store(alpha + c * Lp + (k0 + k) * W, a);
+            sum += a;
+          }
+        });
+      }
+    } else {  // histories grow by a label: each has one predecessor
+      const int64_t H = contexts_at(d, t);
+      const Real* table = t == 0 ? e.start : e.expand[t];
+      for (int64_t h = 0; h < H; ++h) {
+        const Real in = t == 0 ? Real(1) : scale * alpha[state_offset(d, h) - d.states];
+        for (int l = 0; l < Lp; l += W) {
+          const Pack<Real> a = load(table + h * Lp + l) * load(psi + l) * in;
+          store(alpha + h * Lp + l, a);
+          sum += a;
+        }
+      }
+    }
+    sums[t] = sum_lanes<Real>(sum);
+    scale = 1 / sums[t];
+  }
+}
+
+// The arrays scaled_posterior works in, cut from one piece of memory.
+template <class Real>
+struct ScaledWork {
+  double* counts;  // [C, L, Lp] of this sequence when it is longer than one block
+  Real* psi;       // [T, Lp]
+  Real* alpha;     // [T, states]
+  Real* sums;      // [T] Σ α_t
+  Real* v;         // [min(T, kCountBlock), states] ψ_t β_t k_t / q_t
+  Real* beta;      // [states]
+  Real* weighted;  // [states] ψ_t β_t
+  Real* expand;    // [states] expected histories of the first positions (Σ_t<n L^t <= C)
+  Real* row;       // [Lp]
+};
+
+template <class Real>
+ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, double* memory) {
+  ScaledWork<Real> w;
+  w.counts = memory;
+  Real* p = reinterpret_cast<Real*>(memory + (T > kCountBlock ? d.states * d.labels : 0));
+  auto take = [&p](int64_t n) {
+    Real* taken = p;
+    p += n;
+    return taken;
+  };
+  w.psi = take(T * d.padded);
+  w.alpha = take(T * d.states);
+  w.v = take((T < kCountBlock ? T : kCountBlock) * d.states);
+  w.beta = take(d.states);
+  w.weighted = take(d.states);
+  w.expand = take(d.states);
+  w.row = take(d.padded);
+  w.sums = take(T);
+  return w;
+}
+
+// β, marginals and counts. False when probability may have been lost; then no count has been touched.
+template <class Real, int K>
+bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
+              const PosteriorOut<Real>& out) {
+  constexpr int W = Lanes<Real>::count;
+  const ChainDims& d = e.dims;
+  const int L = d.labels, Lp = d.padded;
+  const Real floor = Floor<Real>::value;
+  const bool one_block = T <= kCountBlock;
+  const int64_t capacity = one_block ? T : kCountBlock;
+  const int64_t table_size = d.states * L;
+  if (out.counts && !one_block)
+    for (int64_t i = 0; i < table_size; ++i) w.counts[i] = 0;
+  for (int64_t s = 0; s < d.states; ++s) w.beta[s] = s % Lp < L ? 1 : 0;
+
+  bool sound = true;
+  int64_t waiting = 0;  // positions from t on whose v waits at the end of w.v
+  for (int64_t t = T - 1; t >= 0; --t) {
+    const int64_t H = contexts_at(d, t);
+    const Real* psi = w.psi + t * Lp;
+    const Real* alpha = w.alpha + t * d.states;
+    Pack<Real> q_pack = splat<Real>(0), b_pack = splat<Real>(0);
+    CRFKIT_UNROLL
+    for (int l = 0; l < (K > 0 ? K * W : Lp); l += W) {
+      Pack<Real> node = splat<Real>(0);
+      const Pack<Real> p = load(psi + l);
+      for (int64_t h = 0; h < H; ++h) {
+        const Pack<Real> b = load(w.beta + h * Lp + l);
+        store(w.weighted + h * Lp + l, p * b);
+        node += load(alpha + h * Lp + l) * b;
+        b_pack += b;
+      }
+      store(w.row + l, node);
+      q_pack += node;
+    }
+    const Real q = sum_lanes<Real>(q_pack), before = t > 0 ? w.sums[t - 1] : Real(1);
+    sound &= q >= floor && q * before >= floor && w.sums[t] >= floor;
+    const Real inverse = 1 / q;
+    if (out.node)
+      for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
+    if (out.state)
+      for (int64_t s = 0; s < H * Lp; s += W)
+        store(out.state + t * d.states + s, load(alpha + s) * load(w.beta + s) * inverse);
+    if (t == 0) break;
+
+    const Real share = inverse / before;  // k_t / q_t
+    const Real scale = 1 / sum_lanes<Real>(b_pack);
+    if (t >= d.order) {
+      if (out.counts) {
+        ++waiting;
+        Real* v = w.v + (capacity - waiting) * d.states;
+        for (int64_t s = 0; s < d.states; s += W) store(v + s, load(w.weighted + s) * share);
+        if (waiting == capacity && !one_block) {
+          add_counts<Real, K>(e, waiting, alpha - d.states, v, 1.0, w.counts);
+          waiting = 0;
+        }
+      }
+      const Real* rows = e.full_t;
+      for (int64_t c = 0; c < d.contexts; ++c, rows += L * Lp) {
+        Real* to = d.order == 1 ? w.beta : w.row;
+        for_tiles<K>(Lp / W, [&](auto tile, int k0) {
+          constexpr int KT = decltype(tile)::value;
+          Pack<Real> in[KT];
+          weighted_rows<Real, KT>(w.weighted + c * Lp, 1, rows + k0 * W, Lp, L, in);
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) store(to + (k0 + k) * W, in[k] * scale);
+        });
+        if (d.order > 1) {
+          Real* column = w.beta + in_offset(d, c);
+          for (int j = 0; j < L; ++j) column[j * d.forget_stride] = w.row[j];
+        }
+      }
+    } else {
+      for (int64_t h = 0; h < H; ++h) {
+        const Real in = alpha[state_offset(d, h) - d.states] * share;
+        Pack<Real> sum = splat<Real>(0);
+        for (int l = 0; l < Lp; l += W) {
+          const Pack<Real> onward = load(e.expand[t] + h * Lp + l) * load(w.weighted + h * Lp + l);
+          sum += onward;
+          store(w.expand + (e.expand[t] - e.expand[1]) + h * Lp + l, onward * in);
+        }
+        w.beta[state_offset(d, h)] = sum_lanes<Real>(sum) * scale;
+      }
+    }
+  }
+  if (!sound || !out.counts) return sound;
+
+  const Real* oldest = w.alpha + (d.order - 1) * d.states;
+  const Real* v = w.v + (capacity - waiting) * d.states;
+  if (one_block) {
+    if (waiting) add_counts<Real, K>(e, waiting, oldest, v, out.weight, out.counts);
+  } else {
+    if (waiting) add_counts<Real, K>(e, waiting, oldest, v, 1.0, w.counts);
+    for (int64_t i = 0; i < table_size; ++i) out.counts[i] += out.weight * w.counts[i];
+  }
+  for (int t = 1; t < d.order && t < T; ++t)
+    for (int64_t i = 0; i < power(L, t) * Lp; i += W)
+      add_weighted<Real>(out.expand[t] + i, out.weight, load(w.expand + (e.expand[t] - e.expand[1]) + i));
+  return true;
+}
+
+template <class Real, int K>
+bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real* node, double* memory,
+                               const PosteriorOut<Real>& out) {
+  const ChainDims& d = e.dims;
+  const ScaledWork<Real> w = cut_workspace<Real>(d, T, memory);
+  double log_z;
+  if (!exponentiate_nodes<Real, K>(e, T, node, w.psi, &log_z)) return false;
+  forward<Real, K>(e, T, w.psi, w.alpha, w.sums);
+
+  bool wanted = out.node || out.state || out.counts;
+  if (!wanted) {  // log Z alone: when no single state has become tiny, nothing is lost and β is not needed
+    const Real floor = Floor<Real>::value;
+    for (int64_t t = 0; t < T && !wanted; ++t)
+      for (int64_t h = 0; h < contexts_at(d, t) && !wanted; ++h)
+        for (int l = 0; l < d.labels; ++l) wanted |= !(w.alpha[t * d.states + h * d.padded + l] >= floor);
+  }
+  if (wanted && !backward<Real, K>(e, T, w, out)) return false;
+
+  log_z += e.start_max + e.end_max;
+  for (int t = 1; t < d.order && t < T; ++t) log_z += e.expand_max[t];
+  if (T > d.order) log_z += static_cast<double>(T - d.order) * e.full_max;
+  double product = 1;  // of the sums, so that a logarithm is taken only now and then
+  for (int64_t t = 0; t < T; ++t) {
+    product *= static_cast<double>(w.sums[t]);
+    if (product < 1e-30 || product > 1e200) {
+      log_z += log(product);
+      product = 1;
+    }
+  }
+  *out.log_z = log_z + log(product);
+  return true;
+}
+
+// Log Z, marginals and expected transitions of one sequence of T >= 1 positions; false when it must be done
+// in log space instead (then counts are untouched, the other outputs undefined). node: [T, Lp] scores, any
+// finite numbers in the padding; memory: scaled_workspace_size doubles.
+template <class Real>
+bool scaled_posterior(const SharedEdges<Real>& e, int64_t T, const Real* node, double* memory,
+                      const PosteriorOut<Real>& out) {
+  const FlushTiny guard;
+  switch (e.dims.padded / Lanes<Real>::count) {
+    case 1:
+      return scaled_posterior_of_width<Real, 1>(e, T, node, memory, out);
+    case 2:
+      return scaled_posterior_of_width<Real, 2>(e, T, node, memory, out);
+    case 3:
+      return scaled_posterior_of_width<Real, 3>(e, T, node, memory, out);
+    case 4:
+      return scaled_posterior_of_width<Real, 4>(e, T, node, memory, out);
+    default:
+      return scaled_posterior_of_width<Real, 0>(e, T, node, memory, out);
+  }
+}
+
+}  // namespace crfkit::CRFKIT_ISA

@@ -353,9 +353,6 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     const Real inverse = 1 / q;
     if (out.node)
       for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
-    if (out.state)
-      for (int64_t s = 0; s < H * Lp; s += W)
-        store(out.state + t * d.states + s, load(alpha + s) * load(w.beta + s) * inverse);
     if (t == 0) break;
 
     const Real share = inverse / before;  // k_t / q_t
@@ -423,7 +420,7 @@ bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real
   if (!exponentiate_nodes<Real, K>(e, T, node, w.psi, &log_z)) return false;
   forward<Real, K>(e, T, w.psi, w.alpha, w.sums);
 
-  bool wanted = out.node || out.state || out.counts;
+  bool wanted = out.node || out.counts;
   if (!wanted) {  // log Z alone: when no single state has become tiny, nothing is lost and β is not needed
     const Real floor = Floor<Real>::value;
     for (int64_t t = 0; t < T && !wanted; ++t)

@@ -1,8 +1,8 @@
 """What is permitted: masks that write -inf into a lattice.
 
 Constraints restrict transitions, first and last labels, and the labels of single positions; ``&`` combines
-them. A label scheme (BIO and its kin, a grammar of genes) is a function that returns a ``Constraints`` object for
-a list of label names: nothing else has to know about it.
+them. A label scheme (BIO and its kin, a grammar of genes) is a function that returns a ``Constraints`` object
+for a list of label names: nothing else has to know about it.
 """
 
 from dataclasses import dataclass, fields

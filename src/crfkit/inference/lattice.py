@@ -177,7 +177,7 @@ def _boundary(name: str, values: npt.ArrayLike, n_labels: int) -> FloatArray:
 
 
 def _check_scores(name: str, scores: FloatArray, offsets: IntArray | None, skip: int | None) -> None:
-    """No NaN, no +inf. Rows are positions unless ``skip`` is None; a sequence's first ``skip`` do not count."""
+    """No NaN, no +inf. Rows are positions unless ``skip`` is None; a sequence's first ``skip`` are free."""
     good = scores < np.inf
     if good.all():
         return

@@ -77,8 +77,8 @@ def viterbi(lattice: Lattice, *, n_jobs: int | None = None) -> Path:
 
 
 def nbest(lattice: Lattice, k: int, *, n_jobs: int | None = None) -> NBest:
-    """The k best distinct paths of each sequence, or all there are. An empty sequence has one, the empty path."""
-    if isinstance(k, bool) or k != int(k) or k < 1:
+    """The k best distinct paths of each sequence, or all there are; of an empty one, the empty path."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k must be a whole number of paths, at least 1; got {k!r}")
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     labels, scores, counts = _native.lattice_nbest(native_batch(lattice), int(k), dead, thread_count(n_jobs))
@@ -99,7 +99,7 @@ def sample(
 
     The same ``random_state`` gives the same samples on any number of threads.
     """
-    if isinstance(n_samples, bool) or n_samples != int(n_samples) or n_samples < 1:
+    if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
         raise InputError(f"n_samples must be a whole number, at least 1; got {n_samples!r}")
     labels = np.empty((int(n_samples), lattice.n_positions), dtype=np.int32)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)

@@ -86,8 +86,8 @@ def entropy(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
 def max_marginal(lattice: Lattice, *, posterior: bool = False, n_jobs: int | None = None) -> MaxMarginal:
     """Posterior decoding: the most probable label at each position, the smaller of equally probable ones.
 
-    It makes the fewest wrong labels in expectation. Each position decides alone, so the labels together may be
-    a path that is forbidden; :func:`~crfkit.inference.viterbi` gives the best permitted one.
+    It makes the fewest wrong labels in expectation. Each position decides alone, so the labels together may
+    be a path that is forbidden; :func:`~crfkit.inference.viterbi` gives the best permitted one.
     """
     probabilities = marginals(lattice, n_jobs=n_jobs).node
     labels = probabilities.argmax(axis=1).astype(np.int32)

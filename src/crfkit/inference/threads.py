@@ -2,6 +2,8 @@
 
 import os
 
+import numpy as np
+
 from crfkit.exceptions import InputError
 
 
@@ -11,7 +13,7 @@ def thread_count(n_jobs: int | None) -> int:
         if hasattr(os, "sched_getaffinity"):
             return len(os.sched_getaffinity(0))
         return os.cpu_count() or 1
-    if isinstance(n_jobs, bool) or n_jobs != int(n_jobs) or n_jobs < 1:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
         raise InputError(
             f"n_jobs must be a positive number of threads, or None or -1 for all cores; got {n_jobs!r}"
         )

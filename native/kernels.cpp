@@ -3,6 +3,10 @@
 // linker could otherwise keep a copy compiled for a newer instruction set and run it on an older machine.
 #include "kernels.h"
 
+#include "decode.h"
+#include "log_chain.h"
+#include "scaled_chain.h"
+
 #define CRFKIT_PASTE_(a, b) a##b
 #define CRFKIT_PASTE(a, b) CRFKIT_PASTE_(a, b)
 #define CRFKIT_STRING_(a) #a
@@ -13,6 +17,14 @@ namespace crfkit {
 extern const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA);
 const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA) = {
     CRFKIT_STRING(CRFKIT_ISA),
+    CRFKIT_ISA::prepare_edges<double>,
+    CRFKIT_ISA::scaled_posterior<double>,
+    CRFKIT_ISA::fill_shared_tables,
+    CRFKIT_ISA::table_at,
+    CRFKIT_ISA::log_forward,
+    CRFKIT_ISA::log_posterior,
+    CRFKIT_ISA::best_scores,
+    CRFKIT_ISA::viterbi,
 };
 
 }  // namespace crfkit

@@ -82,6 +82,43 @@ static inline double history_score(const double* const* edges, int n_labels, int
   return score;
 }
 
+// Σ over orders of the edge scores, in rows padded with -inf. `shared` says that they hold for every position
+// of every sequence; otherwise they are a thread's own buffer, refilled at each position.
+struct LogTables {
+  bool shared;
+  double* full;               // [C, L(j), Lp(l)]
+  double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp]
+};
+
+// How many doubles LogTables' arrays take together.
+static inline int64_t log_tables_size(const ChainDims& d) {
+  int64_t size = d.states * d.labels;
+  for (int t = 1; t < d.order; ++t) size += power(d.labels, t) * d.padded;
+  return size;
+}
+
+// What log_posterior gives for a sequence. Every pointer but log_z may be null: that result is not wanted.
+struct LogOut {
+  double* log_z;
+  double* node;               // [T, L] marginals
+  double* pair;               // [T, L, L] marginals of (y_{t-1}, y_t); 0 at t = 0
+  double weight;              // of the sequence, in the counts
+  double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
+  double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t
+  double* entropy;            // of p(y | x)
+};
+
+// How many doubles log_posterior wants as its workspace for a sequence of T positions.
+static inline int64_t log_workspace_size(const ChainDims& d, int64_t T) {
+  return T * (d.states + 1) + 2 * d.states + 2 * d.padded;
+}
+
+// How many doubles viterbi wants as its workspace: δ and ψ, the maxima, and a back-pointer of 16 bits a
+// state.
+static inline int64_t viterbi_workspace_size(const ChainDims& d, int64_t T) {
+  return 2 * d.states + d.padded + T + T * d.states / 4;
+}
+
 // The edge scores of a whole batch, exponentiated once; see scaled_chain.h.
 template <class Real>
 struct SharedEdges {
@@ -106,7 +143,6 @@ template <class Real>
 struct PosteriorOut {
   double* log_z;
   Real* node;                 // [T, Lp] marginals; may be the array of node scores itself. Padding: 0
-  Real* state;                // [T, states] marginals of whole states (order 2: of label pairs)
   double weight;              // of the sequence, in the counts
   double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
   double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t

@@ -123,12 +123,15 @@ CRFKIT_INLINE void weighted_rows(const Real* a, int64_t stride, const Real* rows
   }
   CRFKIT_UNROLL
   for (int k = 0; k < KT; ++k) {
-    CRFKIT_UNROLL
-    for (int step = 1; step < U; step *= 2) {
+    if constexpr (U == 8) {
       CRFKIT_UNROLL
-      for (int u = 0; u + step < U; u += 2 * step) acc[u][k] += acc[u + step][k];
+      for (int u = 0; u < 4; ++u) acc[u][k] += acc[u + 4][k];
     }
-    out[k] = acc[0][k];
+    if constexpr (U >= 4) {
+      acc[0][k] += acc[2][k];
+      acc[1][k] += acc[3][k];
+    }
+    out[k] = acc[0][k] + acc[1][k];
   }
 }
 
@@ -163,7 +166,7 @@ void add_counts(const SharedEdges<Real>& e, int64_t n, const Real* alpha, const 
                 double* counts) {
   constexpr int W = Lanes<Real>::count;
   const ChainDims& d = e.dims;
-  const int L = d.labels, Lp = d.padded;
+  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
   for (int64_t c = 0; c < d.contexts; ++c) {
     const Real* a0 = alpha + in_offset(d, c);
     const Real* v0 = v + c * Lp;
@@ -213,22 +216,29 @@ void add_counts(const SharedEdges<Real>& e, int64_t n, const Real* alpha, const 
 template <class Real, int K>
 bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node, Real* psi, double* maxima) {
   constexpr int W = Lanes<Real>::count;
-  const int L = e.dims.labels, Lp = e.dims.padded;
+  const int L = e.dims.labels, Lp = K > 0 ? K * W : e.dims.padded;
   const int packs = K > 0 ? K : Lp / W;
-  Pack<Real> mask;  // added to the last pack of a row: -inf in the padding
-  for (int i = 0; i < W; ++i) mask[i] = (packs - 1) * W + i < L ? Real(0) : -static_cast<Real>(HUGE_VAL);
+  constexpr int kTail = kPadding / W;  // packs at the end of a row that may hold padding
+  Pack<Real> mask[kTail];              // is added to them: -inf in the padding
+  for (int i = 0; i < kPadding; ++i)
+    mask[i / W][i % W] = Lp - kPadding + i < L ? Real(0) : -static_cast<Real>(HUGE_VAL);
   double total = 0;
   for (int64_t t = 0; t < T; ++t, node += Lp, psi += Lp) {
-    const Pack<Real> last = load(node + (packs - 1) * W) + mask;
-    Pack<Real> top = last;
+    Pack<Real> last[kTail], top = splat(-static_cast<Real>(HUGE_VAL));
     CRFKIT_UNROLL
-    for (int k = 0; k < packs - 1; ++k) top = larger(top, load(node + k * W));
+    for (int k = 0; k < kTail; ++k) {
+      last[k] = load(node + (packs - kTail + k) * W) + mask[k];
+      top = larger(top, last[k]);
+    }
+    CRFKIT_UNROLL
+    for (int k = 0; k < packs - kTail; ++k) top = larger(top, load(node + k * W));
     const Real max = max_lanes<Real>(top);
     if (!(max > -HUGE_VAL)) return false;
     total += static_cast<double>(max);
     CRFKIT_UNROLL
-    for (int k = 0; k < packs - 1; ++k) store(psi + k * W, exponential<Real>(load(node + k * W) - max));
-    store(psi + (packs - 1) * W, exponential<Real>(last - max));
+    for (int k = 0; k < packs - kTail; ++k) store(psi + k * W, exponential<Real>(load(node + k * W) - max));
+    CRFKIT_UNROLL
+    for (int k = 0; k < kTail; ++k) store(psi + (packs - kTail + k) * W, exponential<Real>(last[k] - max));
   }
   Real* final_row = psi - Lp;  // the end scores count at the last position
   for (int l = 0; l < Lp; ++l) final_row[l] *= e.end[l];
@@ -241,7 +251,7 @@ template <class Real, int K>
 void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, Real* alpha, Real* sums) {
   constexpr int W = Lanes<Real>::count;
   const ChainDims& d = e.dims;
-  const int L = d.labels, Lp = d.padded;
+  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
   Real scale = 1;
   for (int64_t t = 0; t < T; ++t, psi += Lp, alpha += d.states) {
     Pack<Real> sum = splat<Real>(0);
@@ -252,7 +262,10 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, Real* alpha
         for_tiles<K>(Lp / W, [&](auto tile, int k0) {
           constexpr int KT = decltype(tile)::value;
           Pack<Real> in[KT];
-          weighted_rows<Real, KT>(before + in_offset(d, c), d.forget_stride, rows + k0 * W, Lp, L, in);
+          if (d.order == 1)  // a stride the compiler knows
+            weighted_rows<Real, KT>(before, 1, rows + k0 * W, Lp, L, in);
+          else
+            weighted_rows<Real, KT>(before + in_offset(d, c), d.forget_stride, rows + k0 * W, Lp, L, in);
           CRFKIT_UNROLL
           for (int k = 0; k < KT; ++k) {
             const Pack<Real> a = in[k] * (load(psi + (k0 + k) * W) * scale);
@@ -319,7 +332,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
               const PosteriorOut<Real>& out) {
   constexpr int W = Lanes<Real>::count;
   const ChainDims& d = e.dims;
-  const int L = d.labels, Lp = d.padded;
+  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
   const Real floor = Floor<Real>::value;
   const bool one_block = T <= kCountBlock;
   const int64_t capacity = one_block ? T : kCountBlock;
@@ -353,9 +366,6 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     const Real inverse = 1 / q;
     if (out.node)
       for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
-    if (out.state)
-      for (int64_t s = 0; s < H * Lp; s += W)
-        store(out.state + t * d.states + s, load(alpha + s) * load(w.beta + s) * inverse);
     if (t == 0) break;
 
     const Real share = inverse / before;  // k_t / q_t
@@ -423,12 +433,18 @@ bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real
   if (!exponentiate_nodes<Real, K>(e, T, node, w.psi, &log_z)) return false;
   forward<Real, K>(e, T, w.psi, w.alpha, w.sums);
 
-  bool wanted = out.node || out.state || out.counts;
+  bool wanted = out.node || out.counts;
   if (!wanted) {  // log Z alone: when no single state has become tiny, nothing is lost and β is not needed
-    const Real floor = Floor<Real>::value;
-    for (int64_t t = 0; t < T && !wanted; ++t)
-      for (int64_t h = 0; h < contexts_at(d, t) && !wanted; ++h)
-        for (int l = 0; l < d.labels; ++l) wanted |= !(w.alpha[t * d.states + h * d.padded + l] >= floor);
+    for (int64_t t = 0; t < T && !wanted; ++t) {
+      const Real before = t > 0 && w.sums[t - 1] < 1 ? w.sums[t - 1] : Real(1);
+      const Real floor = Floor<Real>::value / before;
+      const int64_t H = contexts_at(d, t);
+      for (int64_t h = 0; h < H; ++h) {
+        int small = 0;
+        for (int l = 0; l < d.labels; ++l) small |= !(w.alpha[t * d.states + h * d.padded + l] >= floor);
+        wanted |= small != 0;
+      }
+    }
   }
   if (wanted && !backward<Real, K>(e, T, w, out)) return false;
 

@@ -1,7 +1,401 @@
+// Inference on lattices: batches in, arrays filled. Shapes have been checked in Python
+// (inference/lattice.py); here only what memory safety needs is checked again.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include "bind.h"
+#include "kernels.h"
+#include "nbest.h"
+#include "parallel.h"
+#include "sample.h"
 
 namespace crfkit {
 
-void bind_chain(nb::module_&) {}
+using Doubles = Array<const double>;
+
+// A batch of lattices. Edge tables are passed flat: [L^(k+2)] when shared, [ΣT * L^(k+2)] when per position.
+class LatticeBatch {
+ public:
+  LatticeBatch(Array<const double, 2> node, std::vector<Doubles> edges, std::optional<Doubles> start,
+               std::optional<Doubles> end, Array<const int64_t> offsets)
+      : node_(node), edges_(std::move(edges)), start_(start), end_(end), offsets_(offsets) {
+    const int64_t L = static_cast<int64_t>(node.shape(1));
+    require(!edges_.empty() && edges_.size() <= kMaxOrder,
+            "between 1 and " + std::to_string(kMaxOrder) + " edge tables");
+    require(L >= 1 && L <= 65535, "between 1 and 65535 labels");
+    require(offsets.shape(0) >= 1 && offsets(0) == 0, "offsets that begin with 0");
+    for (size_t i = 1; i < offsets.shape(0); ++i)
+      require(offsets(i) >= offsets(i - 1), "offsets that do not fall");
+    require(offsets(offsets.shape(0) - 1) == static_cast<int64_t>(node.shape(0)), "offsets that end at ΣT");
+    require(!start || start->shape(0) == node.shape(1), "L start scores");
+    require(!end || end->shape(0) == node.shape(1), "L end scores");
+    dims_ = chain_dims(static_cast<int>(edges_.size()), static_cast<int>(L));
+    shared_ = true;
+    for (size_t k = 0; k < edges_.size(); ++k) {
+      const int64_t table = power(L, static_cast<int>(k) + 2),
+                    size = static_cast<int64_t>(edges_[k].shape(0));
+      require(size == table || size == table * n_positions(),
+              "edge tables of L^(k+2) or ΣT * L^(k+2) scores");
+      strides_[k] = size == table ? 0 : table;
+      shared_ = shared_ && strides_[k] == 0;
+    }
+    if (shared_) {
+      const double* tables[kMaxOrder] = {};
+      for (size_t k = 0; k < edges_.size(); ++k) tables[k] = edges_[k].data();
+      log_memory_.resize(static_cast<size_t>(log_tables_size(dims_)));
+      log_tables_ = cut_tables(log_memory_.data(), true);
+      kernels().fill_shared_tables(dims_, tables, log_tables_);
+    }
+  }
+
+  // Exponentiates shared edge scores, for those functions that want it.
+  void prepare_scaled() {
+    if (!shared_ || !exp_memory_.empty()) return;
+    const double* tables[kMaxOrder] = {};
+    for (size_t k = 0; k < edges_.size(); ++k) tables[k] = edges_[k].data();
+    exp_memory_.resize(static_cast<size_t>(shared_edges_size(dims_)));
+    kernels().prepare_edges(dims_, tables, start_ ? start_->data() : nullptr, end_ ? end_->data() : nullptr,
+                            exp_memory_.data(), &exp_edges_);
+  }
+
+  static void require(bool holds, const std::string& expected) {
+    if (!holds) throw std::invalid_argument("a lattice needs " + expected);
+  }
+
+  const ChainDims& dims() const { return dims_; }
+  bool shared() const { return shared_; }
+  const SharedEdges<double>& exp_edges() const { return exp_edges_; }
+  int64_t n_sequences() const { return static_cast<int64_t>(offsets_.shape(0)) - 1; }
+  int64_t n_positions() const { return static_cast<int64_t>(node_.shape(0)); }
+  int64_t offset(int64_t i) const { return offsets_.data()[i]; }
+
+  LatticeView view(int64_t i) const {
+    LatticeView x = {};
+    x.length = offset(i + 1) - offset(i);
+    x.node = node_.data() + offset(i) * dims_.labels;
+    x.start = start_ ? start_->data() : nullptr;
+    x.end = end_ ? end_->data() : nullptr;
+    for (size_t k = 0; k < edges_.size(); ++k) {
+      x.edges[k] = edges_[k].data() + offset(i) * strides_[k];
+      x.edge_strides[k] = strides_[k];
+    }
+    return x;
+  }
+
+  LogTables cut_tables(double* memory, bool shared) const {
+    LogTables tables = {};
+    tables.shared = shared;
+    tables.full = memory;
+    memory += dims_.states * dims_.labels;
+    for (int t = 1; t < dims_.order; ++t) {
+      tables.expand[t] = memory;
+      memory += power(dims_.labels, t) * dims_.padded;
+    }
+    return tables;
+  }
+
+  // The tables a worker uses: the shared ones, or its own buffer.
+  LogTables tables(std::vector<double>& own) const {
+    if (shared_) return log_tables_;
+    own.resize(static_cast<size_t>(log_tables_size(dims_)));
+    return cut_tables(own.data(), false);
+  }
+
+  // Cuts the batch into at most max_blocks runs of sequences of about equal numbers of positions; the cuts
+  // depend on the data alone. Block b holds sequences cuts[b] .. cuts[b + 1] - 1.
+  std::vector<int64_t> cuts(int max_blocks) const {
+    const int64_t target = n_positions() / max_blocks + 1;
+    std::vector<int64_t> cuts = {0};
+    for (int64_t i = 0; i < n_sequences(); ++i)
+      if (offset(i + 1) - offset(cuts.back()) >= target) cuts.push_back(i + 1);
+    if (cuts.back() != n_sequences()) cuts.push_back(n_sequences());
+    return cuts;
+  }
+
+ private:
+  Array<const double, 2> node_;
+  std::vector<Doubles> edges_;
+  std::optional<Doubles> start_, end_;
+  Array<const int64_t> offsets_;
+  ChainDims dims_;
+  int64_t strides_[kMaxOrder];
+  bool shared_;
+  std::vector<double> log_memory_, exp_memory_;
+  LogTables log_tables_;
+  SharedEdges<double> exp_edges_;
+};
+
+template <class AnyArray>
+void require_size(const AnyArray& array, int64_t size) {
+  if (static_cast<int64_t>(array.size()) != size)
+    throw std::invalid_argument("expected an array of " + std::to_string(size) + " entries, got " +
+                                std::to_string(array.size()));
+}
+
+// What one thread works in; grows to the longest sequence it meets.
+struct Worker {
+  std::vector<double> tables;  // LogTables, when the edges are per position
+  std::vector<double> memory;
+  std::vector<double> padded;  // [T, Lp] node scores, then marginals
+
+  double* room(int64_t size) {
+    if (static_cast<int64_t>(memory.size()) < size) memory.resize(static_cast<size_t>(size));
+    return memory.data();
+  }
+};
+
+// fn(sequence, worker, block) for every sequence that is not empty, on n_threads threads, the GIL released.
+template <class Fn>
+void for_sequences(const LatticeBatch& batch, const std::vector<int64_t>& cuts, int n_threads, Fn&& fn) {
+  nb::gil_scoped_release release;
+  std::vector<Worker> workers(static_cast<size_t>(n_threads > 1 ? n_threads : 1));
+  parallel_for(static_cast<int>(cuts.size()) - 1, n_threads, [&](int block, int worker) {
+    for (int64_t i = cuts[static_cast<size_t>(block)]; i < cuts[static_cast<size_t>(block) + 1]; ++i)
+      if (batch.offset(i + 1) > batch.offset(i)) fn(i, workers[static_cast<size_t>(worker)], block);
+  });
+}
+
+constexpr int kBlocks = 64;       // blocks a batch is cut into: enough for threads to share the work evenly
+constexpr int kCountTables = 16;  // and fewer where each block has a table of its own to sum in
+
+// Scaled where that is proven right, else in log space. `wanted` may ask for anything but, in the scaled
+// form, pair marginals and the entropy; those are always computed in log space. Returns log_posterior's.
+int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const LogOut& wanted) {
+  const ChainDims& d = batch.dims();
+  const LatticeView x = batch.view(i);
+  if (batch.shared() && !wanted.pair && !wanted.entropy) {
+    worker.padded.resize(static_cast<size_t>(x.length * d.padded));
+    double* padded = worker.padded.data();
+    for (int64_t t = 0; t < x.length; ++t) {
+      for (int l = 0; l < d.labels; ++l) padded[t * d.padded + l] = x.node[t * d.labels + l];
+      for (int l = d.labels; l < d.padded; ++l) padded[t * d.padded + l] = 0;
+    }
+    PosteriorOut<double> out = {};
+    out.log_z = wanted.log_z;
+    out.node = wanted.node ? padded : nullptr;
+    out.weight = wanted.weight;
+    out.counts = wanted.counts;
+    for (int t = 1; t < d.order; ++t) out.expand[t] = wanted.expand[t];
+    double* memory = worker.room(scaled_workspace_size<double>(d, x.length));
+    if (kernels().scaled_posterior(batch.exp_edges(), x.length, padded, memory, out)) {
+      if (wanted.node)
+        for (int64_t t = 0; t < x.length; ++t)
+          for (int l = 0; l < d.labels; ++l) wanted.node[t * d.labels + l] = padded[t * d.padded + l];
+      return -1;
+    }
+  }
+  return kernels().log_posterior(d, x, batch.tables(worker.tables),
+                                 worker.room(log_workspace_size(d, x.length)), wanted);
+}
+
+// All of these set dead[i] to the position at which sequence i has no permitted path, or -1.
+using Dead = Array<int64_t>;
+
+void bind_posterior(nb::module_& m) {
+  m.def(
+      "lattice_marginals",
+      [](LatticeBatch& batch, Array<double> log_z, std::optional<Array<double, 2>> node,
+         std::optional<Array<double, 3>> pair, std::optional<Array<double>> entropy, Dead dead,
+         int n_threads) {
+        const int64_t L = batch.dims().labels;
+        require_size(log_z, batch.n_sequences());
+        require_size(dead, batch.n_sequences());
+        if (node) require_size(*node, batch.n_positions() * L);
+        if (pair) require_size(*pair, batch.n_positions() * L * L);
+        if (entropy) require_size(*entropy, batch.n_sequences());
+        if (!pair && !entropy) batch.prepare_scaled();
+        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
+          LogOut out = {};
+          out.log_z = log_z.data() + i;
+          if (node) out.node = node->data() + batch.offset(i) * L;
+          if (pair) out.pair = pair->data() + batch.offset(i) * L * L;
+          if (entropy) out.entropy = entropy->data() + i;
+          dead.data()[i] = posterior(batch, i, worker, out);
+        });
+      },
+      nb::arg("batch"), nb::arg("log_z").noconvert(), nb::arg("node").noconvert().none(),
+      nb::arg("pair").noconvert().none(), nb::arg("entropy").noconvert().none(), nb::arg("dead").noconvert(),
+      nb::arg("n_threads"),
+      "Fills log_z [N] and, where given, node [ΣT, L], pair [ΣT, L, L] and entropy [N].");
+
+  m.def(
+      "lattice_expected_counts",
+      [](LatticeBatch& batch, Doubles weights, Array<double> log_z, Array<double, 2> ends,
+         std::vector<Array<double>> tables, Dead dead, int n_threads) {
+        // tables[k]: [L^(k+2)] flat. ends: [3, L], expected labels at all, the first and the last positions.
+        const ChainDims& d = batch.dims();
+        const int64_t L = d.labels, size = log_tables_size(d);
+        require_size(weights, batch.n_sequences());
+        require_size(log_z, batch.n_sequences());
+        require_size(dead, batch.n_sequences());
+        require_size(ends, 3 * L);
+        LatticeBatch::require(static_cast<int>(tables.size()) == d.order, "one table of counts an order");
+        for (int k = 0; k < d.order; ++k) require_size(tables[static_cast<size_t>(k)], power(L, k + 2));
+        batch.prepare_scaled();
+        const std::vector<int64_t> cuts = batch.cuts(kCountTables);
+        const size_t n_blocks = cuts.size() - 1;
+        std::vector<std::vector<double>> table_sums(n_blocks), end_sums(n_blocks);
+        for_sequences(batch, cuts, n_threads, [&](int64_t i, Worker& worker, int block) {
+          std::vector<double>& sums = table_sums[static_cast<size_t>(block)];
+          std::vector<double>& at = end_sums[static_cast<size_t>(block)];
+          if (sums.empty()) {
+            sums.resize(static_cast<size_t>(size));
+            at.resize(static_cast<size_t>(3 * L));
+          }
+          const int64_t T = batch.offset(i + 1) - batch.offset(i);
+          std::vector<double> node(static_cast<size_t>(T * L));
+          const LogTables into = batch.cut_tables(sums.data(), true);
+          LogOut out = {};
+          out.log_z = log_z.data() + i;
+          out.node = node.data();
+          out.weight = weights.data()[i];
+          out.counts = into.full;
+          for (int t = 1; t < d.order; ++t) out.expand[t] = into.expand[t];
+          dead.data()[i] = posterior(batch, i, worker, out);
+          if (dead.data()[i] >= 0) return;
+          for (int64_t l = 0; l < L; ++l) {
+            double sum = 0;
+            for (int64_t t = 0; t < T; ++t) sum += node[static_cast<size_t>(t * L + l)];
+            at[static_cast<size_t>(l)] += out.weight * sum;
+            at[static_cast<size_t>(L + l)] += out.weight * node[static_cast<size_t>(l)];
+            at[static_cast<size_t>(2 * L + l)] += out.weight * node[static_cast<size_t>((T - 1) * L + l)];
+          }
+        });
+        std::vector<double> total(static_cast<size_t>(size));
+        for (size_t b = 0; b < n_blocks; ++b) {  // in block order: the same bits for any number of threads
+          for (size_t s = 0; s < table_sums[b].size(); ++s) total[s] += table_sums[b][s];
+          for (size_t s = 0; s < end_sums[b].size(); ++s) ends.data()[s] += end_sums[b][s];
+        }
+        // A history of m labels and the label after it count in every table that looks back no further.
+        auto spread = [&](const double* row, int m, int64_t h) {
+          int64_t span = 1;
+          for (int k = 0; k < m; ++k) {
+            span *= L;
+            for (int64_t l = 0; l < L; ++l) tables[static_cast<size_t>(k)].data()[h % span * L + l] += row[l];
+          }
+        };
+        const LogTables summed = batch.cut_tables(total.data(), true);
+        for (int t = 1; t < d.order; ++t)
+          for (int64_t h = 0; h < power(L, t); ++h) spread(summed.expand[t] + h * d.padded, t, h);
+        for (int64_t c = 0; c < d.contexts; ++c)
+          for (int64_t j = 0; j < L; ++j)
+            spread(summed.full + (c * L + j) * d.padded, d.order, j * d.contexts + c);
+      },
+      nb::arg("batch"), nb::arg("weights").noconvert(), nb::arg("log_z").noconvert(),
+      nb::arg("ends").noconvert(), nb::arg("tables").noconvert(), nb::arg("dead").noconvert(),
+      nb::arg("n_threads"),
+      "Adds weighted expected counts to ends [3, L] and to the flat edge tables; fills log_z [N].");
+}
+
+void bind_paths(nb::module_& m) {
+  m.def(
+      "lattice_viterbi",
+      [](const LatticeBatch& batch, Array<int32_t> labels, Array<double> score, Dead dead, int n_threads) {
+        const ChainDims& d = batch.dims();
+        require_size(labels, batch.n_positions());
+        require_size(score, batch.n_sequences());
+        require_size(dead, batch.n_sequences());
+        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
+          const LatticeView x = batch.view(i);
+          int32_t* path = labels.data() + batch.offset(i);
+          dead.data()[i] = kernels().viterbi(d, x, batch.tables(worker.tables),
+                                             worker.room(viterbi_workspace_size(d, x.length)), path);
+          if (dead.data()[i] < 0) score.data()[i] = path_score(d, x, path);
+        });
+      },
+      nb::arg("batch"), nb::arg("labels").noconvert(), nb::arg("score").noconvert(),
+      nb::arg("dead").noconvert(), nb::arg("n_threads"), "Fills labels [ΣT] and score [N].");
+
+  m.def(
+      "lattice_path_score",
+      [](const LatticeBatch& batch, Array<const int32_t> labels, Array<double> score, int n_threads) {
+        for (size_t t = 0; t < labels.shape(0); ++t)
+          LatticeBatch::require(labels(t) >= 0 && labels(t) < batch.dims().labels, "labels in 0..L-1");
+        require_size(labels, batch.n_positions());
+        require_size(score, batch.n_sequences());
+        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker&, int) {
+          score.data()[i] = path_score(batch.dims(), batch.view(i), labels.data() + batch.offset(i));
+        });
+      },
+      nb::arg("batch"), nb::arg("labels").noconvert(), nb::arg("score").noconvert(), nb::arg("n_threads"),
+      "Fills score [N] with the scores of the paths in labels [ΣT].");
+
+  m.def(
+      "lattice_sample",
+      [](const LatticeBatch& batch, uint64_t seed, Array<int32_t, 2> labels, Dead dead, int n_threads) {
+        require_size(labels, static_cast<int64_t>(labels.shape(0)) * batch.n_positions());
+        require_size(dead, batch.n_sequences());
+        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
+          const uint64_t key = scatter(seed ^ scatter(static_cast<uint64_t>(i)));
+          dead.data()[i] = sample_paths(batch.dims(), batch.view(i), batch.tables(worker.tables), key,
+                                        static_cast<int64_t>(labels.shape(0)), worker.memory,
+                                        labels.data() + batch.offset(i), batch.n_positions());
+        });
+      },
+      nb::arg("batch"), nb::arg("seed"), nb::arg("labels").noconvert(), nb::arg("dead").noconvert(),
+      nb::arg("n_threads"), "Fills labels [S, ΣT] with S samples.");
+
+  m.def(
+      "lattice_nbest",
+      [](const LatticeBatch& batch, int64_t k, Dead dead, int n_threads) {
+        // How many paths there are is not known before: collected per sequence, then laid out in order.
+        const int64_t N = batch.n_sequences();
+        require_size(dead, N);
+        std::vector<std::vector<int32_t>> found(static_cast<size_t>(N));
+        std::vector<std::vector<double>> found_scores(static_cast<size_t>(N));
+        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
+          const LatticeView x = batch.view(i);
+          const LogTables tables = batch.tables(worker.tables);
+          PathEnumerator paths(batch.dims(), x, tables);
+          dead.data()[i] = paths.dead();
+          if (paths.dead() >= 0) return;
+          std::vector<int32_t> path(static_cast<size_t>(x.length));
+          for (int64_t rank = 0; rank < k && paths.path(static_cast<size_t>(rank), path.data()); ++rank) {
+            found[static_cast<size_t>(i)].insert(found[static_cast<size_t>(i)].end(), path.begin(),
+                                                 path.end());
+            found_scores[static_cast<size_t>(i)].push_back(path_score(batch.dims(), x, path.data()));
+          }
+        });
+        auto* labels = new std::vector<int32_t>();
+        nb::capsule own_labels(labels,
+                               [](void* p) noexcept { delete static_cast<std::vector<int32_t>*>(p); });
+        auto* scores = new std::vector<double>();
+        nb::capsule own_scores(scores, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+        auto* counts = new std::vector<int64_t>();
+        nb::capsule own_counts(counts,
+                               [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+        for (int64_t i = 0; i < N; ++i) {
+          const auto& s = found_scores[static_cast<size_t>(i)];
+          const auto& l = found[static_cast<size_t>(i)];
+          const bool empty =
+              batch.offset(i + 1) == batch.offset(i);  // has one path, the empty one, of score 0
+          labels->insert(labels->end(), l.begin(), l.end());
+          scores->insert(scores->end(), s.begin(), s.end());
+          if (empty) scores->push_back(0);
+          counts->push_back(empty ? 1 : static_cast<int64_t>(s.size()));
+        }
+        return nb::make_tuple(
+            nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(labels->data(), {labels->size()}, own_labels),
+            nb::ndarray<nb::numpy, double, nb::ndim<1>>(scores->data(), {scores->size()}, own_scores),
+            nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(counts->data(), {counts->size()}, own_counts));
+      },
+      nb::arg("batch"), nb::arg("k"), nb::arg("dead").noconvert(), nb::arg("n_threads"),
+      "The labels of all paths one after the other, their scores, and how many paths each sequence has [N].");
+}
+
+void bind_chain(nb::module_& m) {
+  nb::class_<LatticeBatch>(m, "LatticeBatch", "Scores of a batch of sequences, prepared for inference.")
+      .def(nb::init<Array<const double, 2>, std::vector<Doubles>, std::optional<Doubles>,
+                    std::optional<Doubles>, Array<const int64_t>>(),
+           nb::arg("node").noconvert(), nb::arg("edges").noconvert(), nb::arg("start").noconvert().none(),
+           nb::arg("end").noconvert().none(), nb::arg("offsets").noconvert());
+  bind_posterior(m);
+  bind_paths(m);
+}
 
 }  // namespace crfkit

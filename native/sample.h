@@ -1,0 +1,111 @@
+// Paths drawn from p(y | x), and the score of a given path.
+//
+// Forward in log space, then backward: the last state from α_{T-1}, each earlier one given the one after it,
+//   p(j | c, l) ∝ exp(α_{t-1}[j, c] + F_t[c][j, l]).
+// The random number of (seed, sequence, sample, position) is a hash of these, so that samples depend neither
+// on threads nor on the order of the work.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "kernels.h"
+
+namespace crfkit {
+
+// The output function of splitmix64 (Steele, Lea & Flood 2014): a bijection that scatters its input.
+static inline uint64_t scatter(uint64_t z) {
+  z += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// In [0, 1), number `counter` of the stream `key`.
+static inline double uniform(uint64_t key, uint64_t counter) {
+  return static_cast<double>(scatter(key + scatter(counter)) >> 11) * 0x1p-53;
+}
+
+// Index i with probability exp(log_weights[i]) / Σ; u in [0, 1). At least one weight must not be -inf.
+// Overwrites the weights.
+static inline int64_t draw(std::vector<double>& log_weights, double u) {
+  double max = -HUGE_VAL, total = 0;
+  for (const double w : log_weights) max = w > max ? w : max;
+  for (double& w : log_weights) total += w = std::exp(w - max);
+  double rest = u * total;
+  int64_t chosen = 0;  // rounding may leave a rest after the last weight: then the last possible index
+  for (size_t i = 0; i < log_weights.size(); ++i) {
+    if (log_weights[i] <= 0) continue;
+    chosen = static_cast<int64_t>(i);
+    rest -= log_weights[i];
+    if (rest < 0) break;
+  }
+  return chosen;
+}
+
+// n_samples paths; path s goes to labels + s * stride. The first position no permitted path reaches, or -1.
+static inline int64_t sample_paths(const ChainDims& d, const LatticeView& x, const LogTables& tables,
+                                   uint64_t key, int64_t n_samples, std::vector<double>& memory,
+                                   int32_t* labels, int64_t stride) {
+  const int64_t T = x.length;
+  memory.resize(static_cast<size_t>(T * (d.states + 1) + d.padded));
+  double* alpha = memory.data();          // [T, states]
+  double* maxima = alpha + T * d.states;  // [T]
+  const int64_t dead = kernels().log_forward(d, x, tables, alpha, maxima, maxima + T);
+  if (dead >= 0) return dead;
+
+  std::vector<int64_t> state(static_cast<size_t>(n_samples));  // of each sample, at the position in hand
+  std::vector<double> weights;
+  for (int64_t t = T - 1; t >= 0; --t) {
+    const double* table = t + 1 < T ? kernels().table_at(d, x, tables, t + 1) : nullptr;  // into position t+1
+    const double* here = alpha + t * d.states;
+    for (int64_t s = 0; s < n_samples; ++s) {
+      int64_t& h = state[static_cast<size_t>(s)];
+      const double u = uniform(key, static_cast<uint64_t>(s * T + t));
+      if (!table) {
+        weights.resize(static_cast<size_t>(contexts_at(d, t) * d.labels));
+        for (size_t i = 0; i < weights.size(); ++i)
+          weights[i] = here[state_offset(d, static_cast<int64_t>(i))];
+        h = draw(weights, u);
+      } else if (t + 1 < d.order) {
+        h /= d.labels;  // the history before is part of the one after
+      } else {
+        const int64_t c = h / d.labels, l = h % d.labels;
+        weights.resize(static_cast<size_t>(d.labels));
+        for (int64_t j = 0; j < d.labels; ++j)
+          weights[static_cast<size_t>(j)] =
+              here[in_offset(d, c) + j * d.forget_stride] + table[(c * d.labels + j) * d.padded + l];
+        h = draw(weights, u) * d.contexts + c;
+      }
+      labels[s * stride + t] = static_cast<int32_t>(h % d.labels);
+    }
+  }
+  return -1;
+}
+
+// The score of a path, its rounding errors carried along (Neumaier); -inf for a forbidden one, 0 for an empty
+// one.
+static inline double path_score(const ChainDims& d, const LatticeView& x, const int32_t* labels) {
+  double sum = 0, carry = 0;
+  auto add = [&](double score) {
+    const double next = sum + score;
+    if (std::isfinite(next))
+      carry += std::fabs(sum) >= std::fabs(score) ? (sum - next) + score : (score - next) + sum;
+    sum = next;
+  };
+  for (int64_t t = 0; t < x.length; ++t) {
+    add(x.node[t * d.labels + labels[t]]);
+    if (t == 0 && x.start) add(x.start[labels[t]]);
+    if (t == x.length - 1 && x.end) add(x.end[labels[t]]);
+    int64_t history = 0, span = 1;
+    for (int k = 0; k < d.order && k < t; ++k) {
+      history += span * labels[t - 1 - k];
+      span *= d.labels;
+      add(x.edges[k][t * x.edge_strides[k] + history * d.labels + labels[t]]);
+    }
+  }
+  return sum + carry;
+}
+
+}  // namespace crfkit

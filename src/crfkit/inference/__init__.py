@@ -1,0 +1,49 @@
+"""Inference on lattices: given scores for labels and for transitions, everything a chain can answer.
+
+A :class:`Lattice` holds the scores of a batch of sequences; the functions here are pure, take a lattice and
+return arrays or named results. Where the scores come from (a linear model, trees, a neural network) does not
+matter.
+"""
+
+from crfkit.inference.constraints import (
+    Constraints,
+    constrain,
+    forced_labels,
+    partial_log_likelihood,
+    permitted_labels,
+)
+from crfkit.inference.lattice import Lattice
+from crfkit.inference.paths import NBest, Path, nbest, path_score, sample, viterbi
+from crfkit.inference.posterior import (
+    ExpectedCounts,
+    Marginals,
+    MaxMarginal,
+    entropy,
+    expected_counts,
+    log_partition,
+    marginals,
+    max_marginal,
+)
+
+__all__ = [
+    "Constraints",
+    "ExpectedCounts",
+    "Lattice",
+    "Marginals",
+    "MaxMarginal",
+    "NBest",
+    "Path",
+    "constrain",
+    "entropy",
+    "expected_counts",
+    "forced_labels",
+    "log_partition",
+    "marginals",
+    "max_marginal",
+    "nbest",
+    "partial_log_likelihood",
+    "path_score",
+    "permitted_labels",
+    "sample",
+    "viterbi",
+]

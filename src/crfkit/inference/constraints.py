@@ -1,0 +1,124 @@
+"""What is permitted: masks that write -inf into a lattice.
+
+Constraints restrict transitions, first and last labels, and the labels of single positions; ``&`` combines
+them. A label scheme (BIO and its kin, a grammar of genes) is a function that returns a ``Constraints`` object
+for a list of label names: nothing else has to know about it.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.exceptions import InputError
+from crfkit.inference.lattice import FloatArray, Lattice
+from crfkit.inference.posterior import log_partition
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Permitted things are True. None: everything is permitted.
+
+    ``a & b`` permits what both permit.
+    """
+
+    transitions: npt.ArrayLike | None = None  # [L, L] from label k to label l
+    transitions2: npt.ArrayLike | None = (
+        None  # [L, L, L] three labels in a row; the lattice must be of order 2
+    )
+    starts: npt.ArrayLike | None = None  # [L] first labels
+    ends: npt.ArrayLike | None = None  # [L] last labels
+    positions: npt.ArrayLike | None = None  # [ΣT, L] labels at each position of one batch
+
+    def __and__(self, other: "Constraints") -> "Constraints":
+        if not isinstance(other, Constraints):
+            return NotImplemented
+        combined = {}
+        for field in fields(Constraints):
+            mine, yours = getattr(self, field.name), getattr(other, field.name)
+            if mine is None or yours is None:
+                combined[field.name] = yours if mine is None else mine
+                continue
+            a, b = _mask(field.name, mine), _mask(field.name, yours)
+            if a.shape != b.shape:
+                raise InputError(
+                    f"cannot combine {field.name} of shapes {a.shape} and {b.shape}: they must be equal"
+                )
+            combined[field.name] = a & b
+        return Constraints(**combined)
+
+
+def forced_labels(labels: npt.ArrayLike, n_labels: int) -> Constraints:
+    """Constraints that fix the label of every position whose entry in ``labels`` [ΣT] is not -1."""
+    ids = np.asarray(labels)
+    if ids.ndim != 1 or (ids.size and not np.issubdtype(ids.dtype, np.integer)):
+        raise InputError(
+            f"labels must be a vector of integers, -1 where free; got shape {ids.shape}, type {ids.dtype}"
+        )
+    outside = np.flatnonzero((ids < -1) | (ids >= n_labels))
+    if len(outside):
+        raise InputError(
+            f"labels must be in -1..{n_labels - 1}, -1 meaning free; got {ids[outside[0]]} "
+            f"at position {outside[0]} of the batch"
+        )
+    return Constraints(positions=(ids[:, None] < 0) | (ids[:, None] == np.arange(n_labels)))  # [ΣT, L]
+
+
+def permitted_labels(allowed: npt.ArrayLike) -> Constraints:
+    """Constraints that leave at each position only the labels True in ``allowed`` [ΣT, L]."""
+    return Constraints(positions=_mask("positions", allowed))
+
+
+def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
+    """A lattice in which all that the constraints forbid has a score of -inf."""
+    all_of = Constraints()
+    for one in constraints:
+        all_of = all_of & one
+    n_labels = lattice.n_labels
+    if all_of.transitions2 is not None and lattice.edge2 is None:
+        raise InputError(
+            "constraints on three labels in a row need a lattice of order 2; "
+            "give it edge2=np.zeros((L, L, L)) if there are no such scores"
+        )
+    node, edge, edge2, start, end = lattice.node, lattice.edge, lattice.edge2, lattice.start, lattice.end
+    if all_of.positions is not None:
+        node = _forbid("positions", node, all_of.positions, node.shape)
+    if all_of.transitions is not None:
+        edge = _forbid("transitions", edge, all_of.transitions, (n_labels,) * 2)
+    if all_of.transitions2 is not None and edge2 is not None:
+        edge2 = _forbid("transitions2", edge2, all_of.transitions2, (n_labels,) * 3)
+    if all_of.starts is not None:
+        start = _forbid("starts", np.zeros(n_labels) if start is None else start, all_of.starts, (n_labels,))
+    if all_of.ends is not None:
+        end = _forbid("ends", np.zeros(n_labels) if end is None else end, all_of.ends, (n_labels,))
+    return Lattice(node, edge, lattice.offsets, start, end, edge2)
+
+
+def partial_log_likelihood(
+    lattice: Lattice, allowed: npt.ArrayLike, *, n_jobs: int | None = None
+) -> FloatArray:
+    """Log probability that every label is one of those ``allowed`` [ΣT, L], for each sequence [N].
+
+    It is log Z(constrained) - log Z(free): the likelihood of labels that are only partly known. With one
+    label allowed at each position it is the log probability of that path. Labels that have no permitted path
+    raise :class:`~crfkit.exceptions.NoPathError`.
+    """
+    free = log_partition(lattice, n_jobs=n_jobs)
+    restricted = log_partition(constrain(lattice, permitted_labels(allowed)), n_jobs=n_jobs)
+    return np.minimum(restricted - free, 0.0)  # rounding must not make a probability above 1
+
+
+def _mask(name: str, values: npt.ArrayLike) -> BoolArray:
+    mask = np.asarray(values)
+    if mask.dtype != np.bool_:
+        raise InputError(f"{name} must be an array of booleans, True where permitted; got type {mask.dtype}")
+    return mask
+
+
+def _forbid(name: str, scores: FloatArray, permitted: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    mask = _mask(name, permitted)
+    if mask.shape != shape:
+        raise InputError(f"{name} must have shape {shape} for this lattice; got {mask.shape}")
+    return np.where(mask, scores, -np.inf)

@@ -1,0 +1,199 @@
+"""The lattice: scores of a batch of sequences, checked once.
+
+The score of a path y through a sequence of T positions is
+
+    S(y) = start[y_0] + end[y_{T-1}] + Σ_t node[t, y_t] + Σ_{t>=1} edge[t, y_{t-1}, y_t]
+           (order 2:)                + Σ_{t>=2} edge2[t, y_{t-2}, y_{t-1}, y_t]
+
+and p(y) = exp(S(y)) / Z. A score of -inf forbids.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit.exceptions import InputError, NoPathError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Lattice:
+    """Scores of N sequences over L labels; ΣT positions in all, one sequence after the other.
+
+    Parameters
+    ----------
+    node
+        [ΣT, L] score of each label at each position.
+    edge
+        [L, L], shared by all positions, or [ΣT, L, L]: ``edge[t, k, l]`` is the score of going from label k
+        at position t-1 to label l at position t. The row of a sequence's first position is ignored.
+    offsets
+        [N+1] sequence i has the positions ``offsets[i] .. offsets[i+1]-1``. Sequences may be empty.
+    start, end
+        [L] scores of the first and of the last label; none by default.
+    edge2
+        [L, L, L] or [ΣT, L, L, L] makes it a lattice of order 2: ``edge2[t, j, k, l]`` is the score of labels
+        j, k, l at positions t-2, t-1, t, used from a sequence's third position on, beside ``edge``.
+
+    Arrays of another type are converted to float64; -inf forbids; +inf and NaN are errors.
+    """
+
+    node: FloatArray  # [ΣT, L]
+    edge: FloatArray  # [L, L] or [ΣT, L, L]
+    offsets: IntArray  # [N+1]
+    start: FloatArray | None  # [L]
+    end: FloatArray | None  # [L]
+    edge2: FloatArray | None  # [L, L, L] or [ΣT, L, L, L]
+
+    def __init__(
+        self,
+        node: npt.ArrayLike,
+        edge: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        start: npt.ArrayLike | None = None,
+        end: npt.ArrayLike | None = None,
+        edge2: npt.ArrayLike | None = None,
+    ) -> None:
+        scores = _floats("node", node)
+        if scores.ndim != 2 or scores.shape[1] == 0:
+            raise InputError(
+                f"node must have shape [ΣT, L] with at least one label; got shape {scores.shape}"
+            )
+        n_positions, n_labels = scores.shape
+        starts = _offsets(offsets, n_positions)
+        _check_scores("node", scores, starts, 0)
+        set_field = object.__setattr__
+        set_field(self, "node", scores)
+        set_field(self, "offsets", starts)
+        set_field(self, "edge", _edge_table("edge", edge, starts, n_positions, n_labels, 2))
+        set_field(
+            self,
+            "edge2",
+            None if edge2 is None else _edge_table("edge2", edge2, starts, n_positions, n_labels, 3),
+        )
+        set_field(self, "start", None if start is None else _boundary("start", start, n_labels))
+        set_field(self, "end", None if end is None else _boundary("end", end, n_labels))
+
+    @property
+    def order(self) -> int:
+        """How many labels back a score looks: 1 or 2."""
+        return 1 if self.edge2 is None else 2
+
+    @property
+    def n_sequences(self) -> int:
+        """N."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_positions(self) -> int:
+        """ΣT."""
+        return int(self.node.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        """L."""
+        return int(self.node.shape[1])
+
+    def __repr__(self) -> str:
+        return (
+            f"Lattice(order={self.order}, {self.n_sequences} sequences, {self.n_positions} positions, "
+            f"{self.n_labels} labels)"
+        )
+
+
+def native_batch(lattice: Lattice) -> _native.LatticeBatch:
+    """The lattice as the core takes it."""
+    tables = [lattice.edge] if lattice.edge2 is None else [lattice.edge, lattice.edge2]
+    return _native.LatticeBatch(
+        lattice.node, [table.reshape(-1) for table in tables], lattice.start, lattice.end, lattice.offsets
+    )
+
+
+def require_paths(lattice: Lattice, dead: IntArray) -> None:
+    """Raise where the core found no permitted path: ``dead[i]`` is the position sequence i dies at, or -1."""
+    failed = np.flatnonzero(dead >= 0)
+    if len(failed) == 0:
+        return
+    i = int(failed[0])
+    others = f" (nor through {len(failed) - 1} other sequences)" if len(failed) > 1 else ""
+    raise NoPathError(
+        f"no permitted path through sequence {i}{others}: at its position {int(dead[i])} every label is "
+        f"forbidden or cannot be reached from the positions before; allow more labels or transitions there"
+    )
+
+
+def _floats(name: str, values: npt.ArrayLike) -> FloatArray:
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be an array of numbers: {error}") from error
+
+
+def _offsets(values: npt.ArrayLike, n_positions: int) -> IntArray:
+    array = np.asarray(values)
+    if array.ndim != 1 or len(array) == 0 or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(
+            f"offsets must be a vector of N+1 integers, the first 0; "
+            f"got shape {array.shape}, type {array.dtype}"
+        )
+    offsets = np.ascontiguousarray(array, dtype=np.int64)
+    if offsets[0] != 0 or offsets[-1] != n_positions:
+        raise InputError(
+            f"offsets must begin with 0 and end with the number of positions, {n_positions}; "
+            f"got {offsets[0]} and {offsets[-1]}"
+        )
+    falling = np.flatnonzero(np.diff(offsets) < 0)
+    if len(falling):
+        i = int(falling[0])
+        raise InputError(f"offsets must not fall; sequence {i} runs from {offsets[i]} to {offsets[i + 1]}")
+    return offsets
+
+
+def _edge_table(
+    name: str, values: npt.ArrayLike, offsets: IntArray, n_positions: int, n_labels: int, rank: int
+) -> FloatArray:
+    table = _floats(name, values)
+    shared = (n_labels,) * rank
+    if table.shape not in (shared, (n_positions, *shared)):
+        raise InputError(
+            f"{name} must have shape {shared} (shared) or {(n_positions, *shared)} (per position); "
+            f"got {table.shape}"
+        )
+    # the first rank - 1 positions of a sequence have no such transition
+    _check_scores(name, table, offsets, rank - 1 if table.ndim > rank else None)
+    return table
+
+
+def _boundary(name: str, values: npt.ArrayLike, n_labels: int) -> FloatArray:
+    scores = _floats(name, values)
+    if scores.shape != (n_labels,):
+        raise InputError(f"{name} must have shape ({n_labels},), one score a label; got {scores.shape}")
+    _check_scores(name, scores, None, None)
+    return scores
+
+
+def _check_scores(name: str, scores: FloatArray, offsets: IntArray | None, skip: int | None) -> None:
+    """No NaN, no +inf. Rows are positions unless ``skip`` is None; a sequence's first ``skip`` are free."""
+    good = scores < np.inf
+    if good.all():
+        return
+    bad = np.argwhere(~good)
+    if offsets is None or skip is None:
+        place, labels = "", bad[0]
+    else:
+        sequence = np.searchsorted(offsets, bad[:, 0], side="right") - 1
+        position = bad[:, 0] - offsets[sequence]
+        counted = np.flatnonzero(position >= skip)
+        if len(counted) == 0:
+            return
+        first = counted[0]
+        place = f"in sequence {sequence[first]} at position {position[first]}, "
+        labels, bad = bad[first, 1:], bad[first:]
+    words = f"label {labels[0]}" if len(labels) == 1 else f"labels {' → '.join(map(str, labels))}"
+    raise InputError(
+        f"{name} scores must be finite, or -inf to forbid; got {scores[tuple(bad[0])]} {place}{words}"
+    )

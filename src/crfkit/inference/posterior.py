@@ -1,0 +1,109 @@
+"""What p(y|x) says: log Z, marginals, expected counts, entropy, and decoding by marginals."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit.exceptions import InputError
+from crfkit.inference.lattice import FloatArray, Lattice, native_batch, require_paths
+from crfkit.inference.threads import thread_count
+
+
+class Marginals(NamedTuple):
+    """Probabilities of labels and of label pairs."""
+
+    node: FloatArray  # [ΣT, L] p(y_t = l)
+    edge: FloatArray | None  # [ΣT, L, L] p(y_{t-1} = k, y_t = l); 0 at a sequence's first position
+    log_z: FloatArray  # [N]
+
+
+class ExpectedCounts(NamedTuple):
+    """Sums of probabilities over the batch: how often each thing is expected to occur."""
+
+    node: FloatArray  # [L]
+    start: FloatArray  # [L] at first positions
+    end: FloatArray  # [L] at last positions
+    edge: FloatArray  # [L, L]
+    edge2: FloatArray | None  # [L, L, L], for lattices of order 2
+    log_z: FloatArray  # [N]
+
+
+class MaxMarginal(NamedTuple):
+    """The most probable label of each position."""
+
+    labels: npt.NDArray[np.int32]  # [ΣT]
+    posterior: FloatArray | None  # [ΣT, L], when asked for
+
+
+def log_partition(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
+    """Log Z of each sequence [N]; 0 for an empty one."""
+    return _posterior(lattice, n_jobs)
+
+
+def marginals(lattice: Lattice, *, edge: bool = False, n_jobs: int | None = None) -> Marginals:
+    """Probabilities of labels and, with ``edge=True``, of neighbouring label pairs (in either order)."""
+    shape = lattice.node.shape
+    node = np.empty(shape)  # [ΣT, L]
+    pair = np.empty((*shape, shape[1])) if edge else None  # [ΣT, L, L]
+    log_z = _posterior(lattice, n_jobs, node=node, pair=pair)
+    return Marginals(node, pair, log_z)
+
+
+def expected_counts(
+    lattice: Lattice, *, weights: npt.ArrayLike | None = None, n_jobs: int | None = None
+) -> ExpectedCounts:
+    """Expected numbers of labels and transitions, summed over the sequences times their ``weights`` [N].
+
+    In order 2, ``edge`` counts every transition and ``edge2`` every three labels in a row.
+    """
+    n, n_labels = lattice.n_sequences, lattice.n_labels
+    factors = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    if factors.shape != (n,) or not np.isfinite(factors).all():
+        raise InputError(
+            f"weights must be {n} finite numbers, one a sequence; got an array of shape {factors.shape}"
+        )
+    log_z = np.zeros(n)
+    dead = np.full(n, -1, dtype=np.int64)
+    ends = np.zeros((3, n_labels))
+    tables = [np.zeros(n_labels ** (k + 2)) for k in range(lattice.order)]
+    _native.lattice_expected_counts(
+        native_batch(lattice), factors, log_z, ends, tables, dead, thread_count(n_jobs)
+    )
+    require_paths(lattice, dead)
+    edge2 = tables[1].reshape((n_labels,) * 3) if lattice.order == 2 else None
+    return ExpectedCounts(ends[0], ends[1], ends[2], tables[0].reshape(n_labels, n_labels), edge2, log_z)
+
+
+def entropy(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
+    """Entropy of p(y|x) of each sequence [N], in nats; 0 for an empty sequence, which has one path."""
+    result = np.zeros(lattice.n_sequences)
+    _posterior(lattice, n_jobs, entropy=result)
+    return result
+
+
+def max_marginal(lattice: Lattice, *, posterior: bool = False, n_jobs: int | None = None) -> MaxMarginal:
+    """Posterior decoding: the most probable label at each position, the smaller of equally probable ones.
+
+    It makes the fewest wrong labels in expectation. Each position decides alone, so the labels together may
+    be a path that is forbidden; :func:`~crfkit.inference.viterbi` gives the best permitted one.
+    """
+    probabilities = marginals(lattice, n_jobs=n_jobs).node
+    labels = probabilities.argmax(axis=1).astype(np.int32)
+    return MaxMarginal(labels, probabilities if posterior else None)
+
+
+def _posterior(
+    lattice: Lattice,
+    n_jobs: int | None,
+    *,
+    node: FloatArray | None = None,
+    pair: FloatArray | None = None,
+    entropy: FloatArray | None = None,
+) -> FloatArray:
+    log_z = np.zeros(lattice.n_sequences)
+    dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
+    _native.lattice_marginals(native_batch(lattice), log_z, node, pair, entropy, dead, thread_count(n_jobs))
+    require_paths(lattice, dead)
+    return log_z

@@ -1,0 +1,20 @@
+"""How many threads ``n_jobs`` means."""
+
+import os
+
+import numpy as np
+
+from crfkit.exceptions import InputError
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Threads for ``n_jobs``: None and -1 mean every core this process may use."""
+    if n_jobs is None or n_jobs == -1:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
+        raise InputError(
+            f"n_jobs must be a positive number of threads, or None or -1 for all cores; got {n_jobs!r}"
+        )
+    return int(n_jobs)

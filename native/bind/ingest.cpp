@@ -189,7 +189,8 @@ class Encoder {
   }
 
  private:
-  static constexpr size_t kItemsBetweenSignals = 1024;
+  static constexpr size_t kItemsBetweenSignals = 1 << 10;
+  static constexpr size_t kItemsBetweenTurns = 1 << 15;
 
   void read_sequence(PyObject* sequence) {
     position_ = 0;
@@ -198,9 +199,9 @@ class Encoder {
     if (!is_text(sequence) && !PyMapping_Check(sequence) && PyObject_HasAttrString(sequence, "items")) {
       items = checked(PyObject_CallMethod(sequence, "items", nullptr));
     }
-    if (is_text(sequence) || is_mapping(sequence) ||
-        !for_each(items.ptr(), [&](PyObject* item) {
-          if (PyList_Check(items.ptr()) && position_ + 1 < static_cast<size_t>(PyList_GET_SIZE(items.ptr()))) {
+    if (is_text(sequence) || is_mapping(sequence) || !for_each(items.ptr(), [&](PyObject* item) {
+          if (PyList_Check(items.ptr()) &&
+              position_ + 1 < static_cast<size_t>(PyList_GET_SIZE(items.ptr()))) {
             prefetch_elements(PyList_GET_ITEM(items.ptr(), position_ + 1));
           }
           read_item(item);
@@ -218,6 +219,7 @@ class Encoder {
 
   void read_item(PyObject* item) {
     if (++items_ % kItemsBetweenSignals == 0 && PyErr_CheckSignals() < 0) throw nb::python_error();
+    if (items_ % kItemsBetweenTurns == 0) nb::gil_scoped_release other_threads_may_run;
     try {
       reader_.read(item);
     } catch (const InputProblem& problem) {

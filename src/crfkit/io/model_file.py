@@ -264,8 +264,11 @@ def _parse(data: memoryview, name: str, verify: bool) -> tuple[dict[str, Any], A
             raise _damaged(name, f"{where} has bools other than 0 and 1")
         arrays[array_name] = np.frombuffer(content_bytes, dtype).reshape(shape)
         end = offset + size
-    if max(end, data_start) != total or any(data[end:total]):
-        raise _damaged(name, f"{total - end} unknown bytes follow its last array")
+    rest = max(end, data_start)
+    if rest != total:
+        raise _damaged(name, f"{total - rest} unknown bytes follow its last array")
+    if any(data[end:rest]):
+        raise _damaged(name, "the padding after its header is not zero")
     return header, arrays
 
 

@@ -64,6 +64,21 @@ inline uint64_t hash_string(std::string_view s) {
   return h ^ (h >> 29);
 }
 
+// Equality of n bytes, in the same overlapping words; names are short, and a call to memcmp costs more.
+inline bool same_bytes(const char* a, const char* b, size_t n) {
+  const auto differ = [a, b]<class Word>(size_t i, Word) {
+    return load_word<Word>(a + i) ^ load_word<Word>(b + i);
+  };
+  if (n >= 8) {
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+      if (differ(i, uint64_t{})) return false;
+    }
+    return differ(n - 8, uint64_t{}) == 0;
+  }
+  if (n >= 4) return (differ(0, uint32_t{}) | differ(n - 4, uint32_t{})) == 0;
+  return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
+}
+
 class Vocabulary {
  public:
   static constexpr uint32_t kHashVersion = 1;
@@ -109,7 +124,10 @@ class Vocabulary {
       if ((entry >> slot_bits_) != tag) continue;
       const uint32_t id = id_of(entry);
       std::string_view known;
-      if (id < n_ && string(id, &known) && known == s) return static_cast<int32_t>(id);
+      if (id < n_ && string(id, &known) && known.size() == s.size() &&
+          same_bytes(known.data(), s.data(), s.size())) {
+        return static_cast<int32_t>(id);
+      }
     }
     return kUnknown;
   }

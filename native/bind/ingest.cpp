@@ -189,6 +189,7 @@ class Encoder {
   }
 
  private:
+  static constexpr Py_ssize_t kItemsTogether = 32;
   static constexpr size_t kItemsBetweenSignals = 1 << 10;
   static constexpr size_t kItemsBetweenTurns = 1 << 15;
 
@@ -199,13 +200,7 @@ class Encoder {
     if (!is_text(sequence) && !PyMapping_Check(sequence) && PyObject_HasAttrString(sequence, "items")) {
       items = checked(PyObject_CallMethod(sequence, "items", nullptr));
     }
-    if (is_text(sequence) || is_mapping(sequence) || !for_each(items.ptr(), [&](PyObject* item) {
-          if (PyList_Check(items.ptr()) &&
-              position_ + 1 < static_cast<size_t>(PyList_GET_SIZE(items.ptr()))) {
-            prefetch_elements(PyList_GET_ITEM(items.ptr(), position_ + 1));
-          }
-          read_item(item);
-        })) {
+    if (is_text(sequence) || is_mapping(sequence) || !read_items(items.ptr())) {
       std::string hint;
       if (is_mapping(sequence)) hint = "; a dict is one item: X is a list of lists of dicts";
       if (is_text(sequence))
@@ -217,33 +212,101 @@ class Encoder {
     ++sequence_;
   }
 
+  bool read_items(PyObject* items) {
+    if (!PyList_Check(items)) {
+      return for_each(items, [this](PyObject* item) { read_item(item); });
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items);) {
+      if (const Py_ssize_t n_plain = read_plain_items(items, i); n_plain > 0) {
+        i += n_plain;
+        breathe();
+      } else {
+        const nb::object item = nb::borrow(PyList_GET_ITEM(items, i++));
+        read_item(item.ptr());
+      }
+    }
+    return true;
+  }
+
   void read_item(PyObject* item) {
-    if (++items_ % kItemsBetweenSignals == 0 && PyErr_CheckSignals() < 0) throw nb::python_error();
-    if (items_ % kItemsBetweenTurns == 0) nb::gil_scoped_release other_threads_may_run;
+    breathe();
     try {
       reader_.read(item);
     } catch (const InputProblem& problem) {
       fail(problem.what());
     }
+    look_up();
+    end_item(0, reader_.attributes().size());
+  }
+
+  // The next few items together, as long as they are plain, so that many look-ups are under way at once. Runs
+  // no Python code. Returns how many there were.
+  Py_ssize_t read_plain_items(PyObject* items, Py_ssize_t first) {
+    reader_.clear();
+    ends_.clear();
+    const Py_ssize_t last = std::min(PyList_GET_SIZE(items), first + kItemsTogether);
+    for (Py_ssize_t i = first; i < last; ++i) {
+      if (i + 1 < last) prefetch_elements(PyList_GET_ITEM(items, i + 1));
+      if (!reader_.read_plain(PyList_GET_ITEM(items, i))) break;
+      ends_.push_back(reader_.attributes().size());
+    }
+    look_up();
+    size_t begin = 0;
+    for (const size_t end : ends_) {
+      end_item(begin, end);
+      begin = end;
+    }
+    return static_cast<Py_ssize_t>(ends_.size());
+  }
+
+  // Ids of all attributes read. Each look-up is four steps, and each step waits for memory that the step
+  // before has asked for: they are taken a few attributes apart, so that the waiting overlaps.
+  void look_up() {
+    constexpr size_t kApart = 12;
     Vocabulary& core = *vocabulary_->core;
     const auto& attributes = reader_.attributes();
-    hashes_.clear();
-    for (const Attribute& a : attributes) {
-      hashes_.push_back(hash_string(reader_.name(a)));
-      core.prefetch_slot(hashes_.back());
+    const size_t n = attributes.size();
+    hashes_.resize(n);
+    ids_.resize(n);
+    for (size_t i = 0; n > 0 && i < n + 3 * kApart; ++i) {
+      if (i < n) {
+        hashes_[i] = hash_string(reader_.name(attributes[i]));
+        core.prefetch_slot(hashes_[i]);
+      }
+      if (i >= kApart && i - kApart < n) core.prefetch_offsets(hashes_[i - kApart]);
+      if (i >= 2 * kApart && i - 2 * kApart < n) core.prefetch_string(hashes_[i - 2 * kApart]);
+      if (i >= 3 * kApart) {
+        const size_t j = i - 3 * kApart;
+        const std::string_view name = reader_.name(attributes[j]);
+        ids_[j] = grow_ ? core.find_or_add(name, hashes_[j]) : core.find(name, hashes_[j]);
+      }
     }
-    for (const uint64_t hash : hashes_) core.prefetch_offsets(hash);
-    for (const uint64_t hash : hashes_) core.prefetch_string(hash);
-    for (size_t i = 0; i < attributes.size(); ++i) {
-      const std::string_view name = reader_.name(attributes[i]);
-      const int32_t id = grow_ ? core.find_or_add(name, hashes_[i]) : core.find(name, hashes_[i]);
-      if (id != Vocabulary::kUnknown) rows_.add(id, attributes[i].value);
+  }
+
+  // Closes one position, with the attributes begin .. end-1 of those read.
+  void end_item(size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      if (ids_[i] != Vocabulary::kUnknown) rows_.add(ids_[i], reader_.attributes()[i].value);
     }
     if (const int32_t overflown = rows_.end_position(); overflown >= 0) {
-      fail("feature '" + std::string(string_or_raise(core, static_cast<size_t>(overflown))) +
+      fail("feature '" + std::string(string_or_raise(*vocabulary_->core, static_cast<size_t>(overflown))) +
            "': its values at this position add up to infinity");
     }
     ++position_;
+    ++since_signals_;
+    ++since_turn_;
+  }
+
+  // Now and then looks for Ctrl-C, and lets other threads run.
+  void breathe() {
+    if (since_signals_ >= kItemsBetweenSignals) {
+      since_signals_ = 0;
+      if (PyErr_CheckSignals() < 0) throw nb::python_error();
+    }
+    if (since_turn_ >= kItemsBetweenTurns) {
+      since_turn_ = 0;
+      const nb::gil_scoped_release turn;
+    }
   }
 
   [[noreturn]] void fail(const std::string& problem) const {
@@ -255,10 +318,13 @@ class Encoder {
   bool grow_;
   size_t sequence_ = 0;
   size_t position_ = 0;
-  size_t items_ = 0;
+  size_t since_signals_ = 0;  // items
+  size_t since_turn_ = 0;     // items
   ItemReader reader_;
   RowBuilder rows_;
-  std::vector<uint64_t> hashes_;  // [attributes of the item]
+  std::vector<uint64_t> hashes_;  // [attributes read]
+  std::vector<int32_t> ids_;      // [attributes read]
+  std::vector<size_t> ends_;      // [items read together], where the attributes of each end
 };
 
 nb::tuple encode_objects(nb::handle X, BoundVocabulary& vocabulary, bool grow) {

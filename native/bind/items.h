@@ -100,18 +100,40 @@ inline void prefetch_elements(PyObject* container) {
 }
 
 struct Attribute {
-  size_t start;  // its name is text[start .. start + size)
+  const char* borrowed;  // its name, where that lies in a Python string; else null
+  size_t start;          // its name is text[start .. start + size)
   size_t size;
   double value;  // finite, not 0
 };
 
 class ItemReader {
  public:
-  // Replaces what the last item left.
-  void read(PyObject* item) {
+  void clear() {
     text_.clear();
     prefix_.clear();
     attributes_.clear();
+  }
+
+  // The common case, a list of ASCII strings: no Python code runs, and their characters are used where they
+  // lie. False, with nothing added, for anything else.
+  bool read_plain(PyObject* item) {
+    if (!PyList_CheckExact(item)) return false;
+    const size_t before = attributes_.size();
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(item); ++i) {
+      PyObject* name = PyList_GET_ITEM(item, i);
+      if (!PyUnicode_CheckExact(name) || !PyUnicode_IS_COMPACT_ASCII(name)) {
+        attributes_.resize(before);
+        return false;
+      }
+      attributes_.push_back({static_cast<const char*>(PyUnicode_DATA(name)), 0,
+                             static_cast<size_t>(PyUnicode_GET_LENGTH(name)), 1.0});
+    }
+    return true;
+  }
+
+  // Any item. Replaces what was there, because Python code may run, and names that were borrowed be gone.
+  void read(PyObject* item) {
+    clear();
     if (is_text(item)) {
       throw InputProblem("an item must be a list of attribute strings or a dict, got " + describe(item) +
                          "; put the attributes of each position in a list of their own: [['a', 'b'], ['c']]");
@@ -124,7 +146,10 @@ class ItemReader {
   }
 
   const std::vector<Attribute>& attributes() const { return attributes_; }
-  std::string_view name(const Attribute& a) const { return {text_.data() + a.start, a.size}; }
+  // Valid until Python code runs.
+  std::string_view name(const Attribute& a) const {
+    return {a.borrowed != nullptr ? a.borrowed : text_.data() + a.start, a.size};
+  }
 
  private:
   static constexpr int kDeepest = 32;
@@ -251,7 +276,7 @@ class ItemReader {
                                             : "-inf") +
                          "; leave the feature out where its value is missing");
     }
-    attributes_.push_back({text_.size(), prefix_.size(), value});
+    attributes_.push_back({nullptr, text_.size(), prefix_.size(), value});
     text_ += prefix_;
   }
 
@@ -259,7 +284,7 @@ class ItemReader {
     const size_t start = text_.size();
     text_ += prefix_;
     append(name, &text_);
-    attributes_.push_back({start, text_.size() - start, 1.0});
+    attributes_.push_back({nullptr, start, text_.size() - start, 1.0});
   }
 
   // A str or bytes as UTF-8. Not PyUnicode_AsUTF8: it would leave a second copy in the caller's string.

@@ -222,6 +222,7 @@ class Encoder {
         breathe();
       } else {
         const nb::object item = nb::borrow(PyList_GET_ITEM(items, i++));
+        if (i < PyList_GET_SIZE(items)) prefetch_elements(PyList_GET_ITEM(items, i));
         read_item(item.ptr());
       }
     }

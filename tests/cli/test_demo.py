@@ -15,12 +15,14 @@ ARGUMENTS = ["demo", "--train", "200", "--test", "40"]
 def environment(monkeypatch):
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.setenv("COLUMNS", "80")
     return monkeypatch
 
 
-def without_colour(text):
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+def widest(text):
+    """Columns of the longest line, but for the commands at the end: they hold the path of this Python."""
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", text).partition("What to try next")[0]
+    return max(map(len, shown.splitlines()))
 
 
 def test_plain(environment, capsys):
@@ -37,7 +39,7 @@ def test_plain(environment, capsys):
         "What to try next",
     ):
         assert part in text
-    assert max(map(len, text.splitlines())) <= 100
+    assert widest(text) <= 80
     accuracy = float(re.search(r"tokens right +([0-9.]+) %", text).group(1))
     assert 75 < accuracy < 100
 
@@ -47,7 +49,7 @@ def test_coloured(environment, capsys):
     assert main(ARGUMENTS) == 0
     text = capsys.readouterr().out
     assert "\x1b[30;48;5;" in text
-    assert max(len(without_colour(line)) for line in text.splitlines()) <= 100
+    assert widest(text) <= 80
 
 
 def test_no_color_wins(environment, capsys):

@@ -26,11 +26,11 @@ Sentences = list[list[str]]
 _NEXT = (
     ("crfkit demo --noise 0.9", "worse addresses"),
     ("crfkit demo --train 20000", "more to learn from"),
-    ("python examples/plain.py", "the same in twenty lines of Python"),
-    ("python examples/nbest_and_marginals.py", "second guesses and probabilities"),
-    ("python examples/partial_labels.py", "learning from labels with gaps"),
-    ("python examples/grid_search.py", "finding c1 and c2 with scikit-learn"),
-    ("less docs/tutorial.md", "ten minutes to your own tagger"),
+    ("python examples/plain.py", "the same in twenty lines"),
+    ("python examples/nbest_and_marginals.py", "second guesses, probabilities"),
+    ("python examples/partial_labels.py", "learn from labels with gaps"),
+    ("python examples/grid_search.py", "find c1 and c2"),
+    ("less docs/tutorial.md", "your own in ten minutes"),
 )
 
 
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     heading("The address it is least sure of")
     show_uncertain(result, painter, width)
     heading("What it has learnt: the largest weights")
-    show_weights(result.model, painter)
+    show_weights(result.model, painter, width)
     heading("What to try next")
     show_next(painter)
     return 0
@@ -173,44 +173,53 @@ def _print_lines(mark: str, lines: Sequence[str], indent: int = 2) -> None:
 
 def show_uncertain(result: Result, painter: Painter, width: int) -> None:
     """The held-out address whose best labelling is least probable: its tokens and two best labellings."""
-    best = [
+    candidates = [
         (paths[0][1], i)
         for i, paths in enumerate(result.model.predict_nbest(result.features, 1))
         if 3 <= len(result.tokens[i]) <= 9  # short enough to show
     ]
-    if not best:
+    if not candidates:
         print("  (all held-out addresses are too short or too long to show)")
         return
-    i = min(best)[1]
+    i = min(candidates)[1]
     x = [result.features[i]]
-    print(f"  {'token':18} {'most probable label':26} {'and next':26} truly")
+    print(f"  {'token':16} {'most probable label':22} {'and next':22} truly")
     for token, probabilities, true in zip(
         result.tokens[i], result.model.predict_marginals(x)[0], result.y_true[i], strict=True
     ):
         first, second = sorted(probabilities, key=probabilities.__getitem__, reverse=True)[:2]
-        shown = [f"{label:13} {100 * probabilities[label]:5.1f} % " for label in (first, second)]
+        best, next_best = (f"{label:13} {100 * probabilities[label]:5.1f} %" for label in (first, second))
         colour = painter.good if first == true else painter.bad
-        print(f"  {token:18} {colour(f'{shown[0]:26}')} {painter.dim(f'{shown[1]:26}')} {true}")
+        word = token if len(token) <= 16 else f"{token[:15]}…"
+        print(f"  {word:16} {colour(f'{best:22}')} {painter.dim(f'{next_best:22}')} {true}")
     print("\n  The two most probable labellings of the whole address:")
     for labels, probability in result.model.predict_nbest(x, 2)[0]:
         lines = painter.sequence(result.tokens[i], labels, width - 11)
         _print_lines(f"{100 * probability:5.1f} %  ", lines, indent=9)
 
 
-def show_weights(model: CRF, painter: Painter) -> None:
+def show_weights(model: CRF, painter: Painter, width: int) -> None:
     """The attributes that speak loudest for a label, and the transitions most and least liked."""
     by_label: dict[str, list[tuple[float, str]]] = {}
     for (attribute, label), weight in model.state_features_.items():
         by_label.setdefault(label, []).append((weight, attribute))
     for label in ("B-recipient", "B-street", "I-street", "B-city", "B-postcode", "B-country"):
-        strongest = sorted(by_label.get(label, []), reverse=True)[:4]
-        shown = "  ".join(f"{attribute} {painter.dim(f'{weight:+.1f}')}" for weight, attribute in strongest)
-        print(f"  {label:13} {shown}")
-    transitions = sorted(model.transition_features_.items(), key=lambda item: item[1])
+        _print_weights(label, sorted(by_label.get(label, []), reverse=True), painter, width)
     print()
-    for name, chosen in (("likely", transitions[:-4:-1]), ("unlikely", transitions[:3])):
-        shown = "  ".join(f"{a} → {b} {painter.dim(f'{weight:+.1f}')}" for (a, b), weight in chosen)
-        print(f"  {name:9} {shown}")
+    transitions = sorted((weight, f"{a} → {b}") for (a, b), weight in model.transition_features_.items())
+    _print_weights("likely", transitions[::-1], painter, width)
+    _print_weights("unlikely", transitions, painter, width)
+
+
+def _print_weights(name: str, weights: Sequence[tuple[float, str]], painter: Painter, width: int) -> None:
+    """One line: the name, and as many of the first four weights as there is room for."""
+    line, used = f"  {name:12}", 14
+    for weight, what in weights[:4]:
+        used += len(what) + 7
+        if used > width:
+            break
+        line += f"  {what} {painter.dim(f'{weight:+.1f}')}"
+    print(line)
 
 
 def show_next(painter: Painter) -> None:

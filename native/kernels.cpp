@@ -4,6 +4,7 @@
 #include "kernels.h"
 
 #include "decode.h"
+#include "linear_kernel.h"
 #include "log_chain.h"
 #include "scaled_chain.h"
 
@@ -25,6 +26,8 @@ const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA) = {
     CRFKIT_ISA::log_posterior,
     CRFKIT_ISA::best_scores,
     CRFKIT_ISA::viterbi,
+    CRFKIT_ISA::prepare_edges<float>,
+    CRFKIT_ISA::linear_block,
 };
 
 }  // namespace crfkit

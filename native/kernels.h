@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lattice.h"
+#include "linear_problem.h"
 
 namespace crfkit {
 
@@ -23,6 +24,12 @@ struct Kernels {
   int64_t (*best_scores)(const ChainDims&, const LatticeView&, const LogTables&, bool keep_all, double* delta,
                          double* maxima, uint16_t* back, double* psi);
   int64_t (*viterbi)(const ChainDims&, const LatticeView&, const LogTables&, double* memory, int32_t* labels);
+
+  // The linear objective: linear_kernel.h.
+  void (*prepare_edges_float)(const ChainDims&, const double* const* edges, const double* start,
+                              const double* end, float* memory, SharedEdges<float>*);
+  void (*linear_block)(const LinearProblem&, const LinearWeights&, const int32_t* ids, int64_t first,
+                       int64_t last, LinearBlock&);
 };
 
 const Kernels& kernels();

@@ -1,7 +1,376 @@
+// Vocabularies, and Python objects to sequences of attribute ids.
+#include <nanobind/stl/string_view.h>
+
+#include <memory>
+#include <string>
+
 #include "bind.h"
+#include "ingest_rows.h"
+#include "items.h"
+#include "vocabulary.h"
 
 namespace crfkit {
+namespace {
 
-void bind_ingest(nb::module_&) {}
+[[noreturn]] void raise(const char* exception, const std::string& message) {
+  const nb::object type = nb::module_::import_("crfkit.exceptions").attr(exception);
+  PyErr_SetObject(type.ptr(), checked(PyUnicode_DecodeUTF8(
+                                          message.data(), static_cast<Py_ssize_t>(message.size()), "replace"))
+                                  .ptr());
+  throw nb::python_error();
+}
+
+template <class T>
+nb::object to_numpy(GrowableArray<T>* array) {
+  const size_t size = array->size();
+  T* memory = array->release().release();
+  const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {size}, owner));
+}
+
+template <class T>
+nb::object copy_to_numpy(const T* source, size_t size) {
+  auto* memory = static_cast<T*>(std::malloc(size == 0 ? 1 : size * sizeof(T)));
+  if (memory == nullptr) throw std::bad_alloc();
+  if (size > 0) std::memcpy(memory, source, size * sizeof(T));
+  const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {size}, owner));
+}
+
+// The core and the arrays it is attached to.
+struct BoundVocabulary {
+  BoundVocabulary() : core(std::make_unique<Vocabulary>()) {}
+
+  std::unique_ptr<Vocabulary> core;
+  Array<const uint8_t> arena;    // [arena_size]
+  Array<const int64_t> offsets;  // [n + 1]
+  Array<const uint32_t> slots;   // [2^b]
+  bool growing = false;          // a call that may add strings is under way
+};
+
+// While one call adds strings, Python code it runs, or another thread, may not: a failure takes them back.
+// When a call fails, the vocabulary is as it was before.
+class Growth {
+ public:
+  explicit Growth(BoundVocabulary* vocabulary) : vocabulary_(vocabulary), before_(vocabulary->core->size()) {
+    if (vocabulary->growing) raise("InputError", "this vocabulary is being filled by another call");
+    vocabulary->growing = true;
+  }
+  ~Growth() {
+    vocabulary_->growing = false;
+    if (!kept_) vocabulary_->core->truncate(before_);
+  }
+  Growth(const Growth&) = delete;
+  Growth& operator=(const Growth&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  BoundVocabulary* vocabulary_;
+  size_t before_;
+  bool kept_ = false;
+};
+
+// Runs fn, which may throw what the core throws, and raises it as crfkit's own errors.
+template <class Fn>
+auto translating(Fn&& fn) {
+  try {
+    return fn();
+  } catch (const std::invalid_argument& damage) {
+    raise("ModelFileError", damage.what());
+  } catch (const std::length_error& limit) {
+    raise("InputError", limit.what());
+  }
+}
+
+BoundVocabulary* attach(Array<const uint8_t> arena, Array<const int64_t> offsets,
+                        Array<const uint32_t> slots) {
+  auto vocabulary = std::make_unique<BoundVocabulary>();
+  translating([&] {
+    if (offsets.size() == 0) throw std::invalid_argument("a vocabulary's offsets have at least one entry");
+    vocabulary->core =
+        std::make_unique<Vocabulary>(reinterpret_cast<const char*>(arena.data()), arena.size(),
+                                     offsets.data(), offsets.size() - 1, slots.data(), slots.size());
+  });
+  vocabulary->arena = std::move(arena);
+  vocabulary->offsets = std::move(offsets);
+  vocabulary->slots = std::move(slots);
+  return vocabulary.release();
+}
+
+std::string_view string_or_raise(const Vocabulary& core, size_t id) {
+  std::string_view s;
+  if (!core.string(id, &s)) {
+    raise("ModelFileError", "string " + std::to_string(id) + " of the vocabulary lies outside its arena");
+  }
+  return s;
+}
+
+nb::list strings(const BoundVocabulary& vocabulary, size_t start, size_t stop) {
+  const Vocabulary& core = *vocabulary.core;
+  nb::list out;
+  for (size_t id = start; id < std::min(stop, core.size()); ++id) {
+    const std::string_view s = string_or_raise(core, id);
+    PyObject* decoded = PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), nullptr);
+    if (decoded == nullptr) {
+      PyErr_Clear();
+      raise("ModelFileError", "string " + std::to_string(id) + " of the vocabulary is not UTF-8");
+    }
+    out.append(nb::steal(decoded));
+  }
+  return out;
+}
+
+nb::object look_up(const BoundVocabulary& vocabulary, nb::handle names, BoundVocabulary* grown) {
+  ItemReader reader;
+  GrowableArray<int32_t> ids;
+  const nb::object single = checked(PyList_New(1));
+  if (is_text(names.ptr()) || !for_each(names.ptr(), [&](PyObject* name) {
+        if (!is_text(name)) raise("InputError", "a name must be str or bytes, got " + describe(name));
+        Py_INCREF(name);
+        PyList_SetItem(single.ptr(), 0, name);
+        try {
+          reader.read(single.ptr());
+        } catch (const InputProblem& problem) {
+          raise("InputError", problem.what());
+        }
+        const std::string_view text = reader.name(reader.attributes()[0]);
+        const uint64_t hash = hash_string(text);
+        ids.push_back(grown != nullptr ? grown->core->find_or_add(text, hash)
+                                       : vocabulary.core->find(text, hash));
+      })) {
+    raise("InputError", "expected a list of names, got " + describe(names.ptr()));
+  }
+  return to_numpy(&ids);
+}
+
+nb::object add_names(BoundVocabulary& vocabulary, nb::handle names) {
+  Growth growth(&vocabulary);
+  nb::object ids = translating([&] { return look_up(vocabulary, names, &vocabulary); });
+  growth.keep();
+  return ids;
+}
+
+// Array input: column j is the attribute "j".
+void add_columns(BoundVocabulary& vocabulary, size_t n) {
+  Growth growth(&vocabulary);
+  translating([&] {
+    for (size_t j = 0; j < n; ++j) {
+      const std::string name = std::to_string(j);
+      vocabulary.core->find_or_add(name, hash_string(name));
+    }
+  });
+  growth.keep();
+}
+
+bool has_columns(const BoundVocabulary& vocabulary) {
+  for (size_t j = 0; j < vocabulary.core->size(); ++j) {
+    if (string_or_raise(*vocabulary.core, j) != std::to_string(j)) return false;
+  }
+  return true;
+}
+
+// Walks X, one item after the other.
+class Encoder {
+ public:
+  Encoder(BoundVocabulary* vocabulary, bool grow) : vocabulary_(vocabulary), grow_(grow) {}
+
+  void read(PyObject* X) {
+    if (is_text(X) || is_mapping(X) ||
+        !for_each(X, [this](PyObject* sequence) { read_sequence(sequence); })) {
+      raise("InputError", "X must be a list of sequences, got " + describe(X));
+    }
+  }
+
+  nb::tuple finish() {
+    const bool plain = rows_.all_ones();
+    const size_t n_attributes = vocabulary_->core->size();
+    return nb::make_tuple(to_numpy(&rows_.offsets), to_numpy(&rows_.indptr), to_numpy(&rows_.indices),
+                          plain ? nb::object(nb::none()) : to_numpy(&rows_.values), n_attributes);
+  }
+
+ private:
+  static constexpr Py_ssize_t kItemsTogether = 32;
+  static constexpr size_t kItemsBetweenSignals = 1 << 10;
+  static constexpr size_t kItemsBetweenTurns = 1 << 15;
+
+  void read_sequence(PyObject* sequence) {
+    position_ = 0;
+    nb::object items = nb::borrow(sequence);
+    // pycrfsuite.ItemSequence is no mapping and not iterable, but gives its items.
+    if (!is_text(sequence) && !PyMapping_Check(sequence) && PyObject_HasAttrString(sequence, "items")) {
+      items = checked(PyObject_CallMethod(sequence, "items", nullptr));
+    }
+    if (is_text(sequence) || is_mapping(sequence) || !read_items(items.ptr())) {
+      std::string hint;
+      if (is_mapping(sequence)) hint = "; a dict is one item: X is a list of lists of dicts";
+      if (is_text(sequence))
+        hint = "; X is a list of sequences, a sequence a list of items, not a plain string";
+      raise("InputError", "sequence " + std::to_string(sequence_) + ": expected a list of items, got " +
+                              describe(sequence) + hint);
+    }
+    rows_.end_sequence();
+    ++sequence_;
+  }
+
+  bool read_items(PyObject* items) {
+    if (!PyList_Check(items)) {
+      return for_each(items, [this](PyObject* item) { read_item(item); });
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items);) {
+      if (const Py_ssize_t n_plain = read_plain_items(items, i); n_plain > 0) {
+        i += n_plain;
+        breathe();
+      } else {
+        const nb::object item = nb::borrow(PyList_GET_ITEM(items, i++));
+        if (i < PyList_GET_SIZE(items)) prefetch_elements(PyList_GET_ITEM(items, i));
+        read_item(item.ptr());
+      }
+    }
+    return true;
+  }
+
+  void read_item(PyObject* item) {
+    breathe();
+    try {
+      reader_.read(item);
+    } catch (const InputProblem& problem) {
+      fail(problem.what());
+    }
+    look_up();
+    end_item(0, reader_.attributes().size());
+  }
+
+  // The next few items together, as long as they are plain, so that many look-ups are under way at once. Runs
+  // no Python code. Returns how many there were.
+  Py_ssize_t read_plain_items(PyObject* items, Py_ssize_t first) {
+    reader_.clear();
+    ends_.clear();
+    const Py_ssize_t last = std::min(PyList_GET_SIZE(items), first + kItemsTogether);
+    for (Py_ssize_t i = first; i < last; ++i) {
+      if (i + 1 < last) prefetch_elements(PyList_GET_ITEM(items, i + 1));
+      if (!reader_.read_plain(PyList_GET_ITEM(items, i))) break;
+      ends_.push_back(reader_.attributes().size());
+    }
+    look_up();
+    size_t begin = 0;
+    for (const size_t end : ends_) {
+      end_item(begin, end);
+      begin = end;
+    }
+    return static_cast<Py_ssize_t>(ends_.size());
+  }
+
+  // Ids of all attributes read. Each look-up is four steps, and each step waits for memory that the step
+  // before has asked for: they are taken a few attributes apart, so that the waiting overlaps.
+  void look_up() {
+    constexpr size_t kApart = 12;
+    Vocabulary& core = *vocabulary_->core;
+    const auto& attributes = reader_.attributes();
+    const size_t n = attributes.size();
+    hashes_.resize(n);
+    ids_.resize(n);
+    for (size_t i = 0; n > 0 && i < n + 3 * kApart; ++i) {
+      if (i < n) {
+        hashes_[i] = hash_string(reader_.name(attributes[i]));
+        core.prefetch_slot(hashes_[i]);
+      }
+      if (i >= kApart && i - kApart < n) core.prefetch_offsets(hashes_[i - kApart]);
+      if (i >= 2 * kApart && i - 2 * kApart < n) core.prefetch_string(hashes_[i - 2 * kApart]);
+      if (i >= 3 * kApart) {
+        const size_t j = i - 3 * kApart;
+        const std::string_view name = reader_.name(attributes[j]);
+        ids_[j] = grow_ ? core.find_or_add(name, hashes_[j]) : core.find(name, hashes_[j]);
+      }
+    }
+  }
+
+  // Closes one position, with the attributes begin .. end-1 of those read.
+  void end_item(size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      if (ids_[i] != Vocabulary::kUnknown) rows_.add(ids_[i], reader_.attributes()[i].value);
+    }
+    if (const int32_t overflown = rows_.end_position(); overflown >= 0) {
+      fail("feature '" + std::string(string_or_raise(*vocabulary_->core, static_cast<size_t>(overflown))) +
+           "': its values at this position add up to infinity");
+    }
+    ++position_;
+    ++since_signals_;
+    ++since_turn_;
+  }
+
+  // Now and then looks for Ctrl-C, and lets other threads run.
+  void breathe() {
+    if (since_signals_ >= kItemsBetweenSignals) {
+      since_signals_ = 0;
+      if (PyErr_CheckSignals() < 0) throw nb::python_error();
+    }
+    if (since_turn_ >= kItemsBetweenTurns) {
+      since_turn_ = 0;
+      const nb::gil_scoped_release turn;
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& problem) const {
+    raise("InputError", "sequence " + std::to_string(sequence_) + ", position " + std::to_string(position_) +
+                            ": " + problem);
+  }
+
+  BoundVocabulary* vocabulary_;
+  bool grow_;
+  size_t sequence_ = 0;
+  size_t position_ = 0;
+  size_t since_signals_ = 0;  // items
+  size_t since_turn_ = 0;     // items
+  ItemReader reader_;
+  RowBuilder rows_;
+  std::vector<uint64_t> hashes_;  // [attributes read]
+  std::vector<int32_t> ids_;      // [attributes read]
+  std::vector<size_t> ends_;      // [items read together], where the attributes of each end
+};
+
+nb::tuple encode_objects(nb::handle X, BoundVocabulary& vocabulary, bool grow) {
+  return translating([&] {
+    Encoder encoder(&vocabulary, grow);
+    if (!grow) {
+      encoder.read(X.ptr());
+      return encoder.finish();
+    }
+    Growth growth(&vocabulary);
+    encoder.read(X.ptr());
+    growth.keep();
+    return encoder.finish();
+  });
+}
+
+}  // namespace
+
+void bind_ingest(nb::module_& m) {
+  m.attr("HASH_VERSION") = Vocabulary::kHashVersion;
+  nb::class_<BoundVocabulary>(m, "Vocabulary", "Strings <-> ids, append-only.")
+      .def(nb::init<>())
+      .def_static("attach", &attach, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
+                  nb::arg("slots").noconvert(), "Looks up in these arrays, without a copy.")
+      .def("__len__", [](const BoundVocabulary& v) { return v.core->size(); })
+      .def("strings", &strings, nb::arg("start"), nb::arg("stop"))
+      .def(
+          "find", [](const BoundVocabulary& v, nb::handle names) { return look_up(v, names, nullptr); },
+          nb::arg("names"), "int32 ids [len(names)], -1 for unknown names.")
+      .def("add", &add_names, nb::arg("names"), "int32 ids [len(names)]; new names are appended.")
+      .def("add_columns", &add_columns, nb::arg("n"), "Appends \"0\" .. str(n - 1).")
+      .def("has_columns", &has_columns, "Whether string j is str(j), for all j.")
+      .def(
+          "arrays",
+          [](const BoundVocabulary& v) {
+            const Vocabulary& core = *v.core;
+            return nb::make_tuple(
+                copy_to_numpy(reinterpret_cast<const uint8_t*>(core.arena()), core.arena_size()),
+                copy_to_numpy(core.offsets(), core.size() + 1),
+                copy_to_numpy(core.slots(), core.slot_count()));
+          },
+          "Copies of (arena uint8 [bytes], offsets int64 [n + 1], slots uint32 [2^b]).");
+  m.def("encode_objects", &encode_objects, nb::arg("X"), nb::arg("vocabulary"), nb::arg("grow"),
+        "(offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or "
+        "None, A)");
+}
 
 }  // namespace crfkit

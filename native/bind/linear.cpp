@@ -1,7 +1,176 @@
+// Linear potentials: the training objective and the scores of a fitted model. All bounds are checked here;
+// the core trusts them.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "bind.h"
+#include "linear_objective.h"
+#include "linear_scores.h"
 
 namespace crfkit {
 
-void bind_linear(nb::module_&) {}
+namespace {
+
+void require(bool condition, const char* what) {
+  if (!condition) throw nb::value_error(what);
+}
+
+template <class T>
+std::vector<T> copy(const Array<const T>& a) {
+  return std::vector<T>(a.data(), a.data() + a.shape(0));
+}
+
+void check_indptr(const Array<const int64_t>& p, int64_t last, const char* what) {
+  require(p.shape(0) >= 1 && p(0) == 0 && p(p.shape(0) - 1) == last, what);
+  for (size_t i = 1; i < p.shape(0); ++i) require(p(i) >= p(i - 1), what);
+}
+
+AttributeData attribute_data(const Array<const int64_t>& indptr, const Array<const int32_t>& indices,
+                             const std::optional<Array<const double>>& values,
+                             const Array<const int64_t>& state_indptr,
+                             const Array<const int32_t>& state_labels, int n_labels) {
+  check_indptr(indptr, static_cast<int64_t>(indices.shape(0)), "indptr does not fit indices");
+  check_indptr(state_indptr, static_cast<int64_t>(state_labels.shape(0)),
+               "state_indptr does not fit state_labels");
+  AttributeData x{};
+  x.n_positions = static_cast<int64_t>(indptr.shape(0)) - 1;
+  x.n_attributes = static_cast<int64_t>(state_indptr.shape(0)) - 1;
+  for (size_t i = 0; i < indices.shape(0); ++i)
+    require(indices(i) >= 0 && indices(i) < x.n_attributes, "an attribute index is out of range");
+  for (size_t i = 0; i < state_labels.shape(0); ++i)
+    require(state_labels(i) >= 0 && state_labels(i) < n_labels, "a feature's label is out of range");
+  if (values) require(values->shape(0) == indices.shape(0), "values does not fit indices");
+  x.indptr = indptr.data();
+  x.indices = indices.data();
+  x.values = values ? values->data() : nullptr;
+  x.state_indptr = state_indptr.data();
+  x.state_labels = state_labels.data();
+  return x;
+}
+
+void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<const int64_t> indptr,
+                    Array<const int32_t> indices, std::optional<Array<const double>> values,
+                    Array<const int64_t> state_indptr, Array<const int32_t> state_labels,
+                    Array<const int32_t> labels, std::optional<Array<const uint8_t, 2>> allowed,
+                    std::optional<Array<const double>> weights, std::optional<Array<const float>> log_cost,
+                    Array<const uint8_t> free_edges, std::optional<Array<const uint8_t>> free_edges2,
+                    int n_labels, int n_threads) {
+  require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
+  require(n_threads >= 1, "n_threads must be positive");
+  const AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels, n_labels);
+  check_indptr(offsets, x.n_positions, "offsets does not fit indptr");
+  const auto positions = static_cast<size_t>(x.n_positions), L = static_cast<size_t>(n_labels);
+  require(labels.shape(0) == positions, "labels does not fit indptr");
+  for (size_t t = 0; t < positions; ++t)
+    require(labels(t) < n_labels && (labels(t) >= 0 || allowed), "a label is out of range");
+  if (allowed)
+    require(allowed->shape(0) == positions && allowed->shape(1) == L, "allowed must be [positions, labels]");
+  if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must be one a sequence");
+  if (log_cost) require(log_cost->shape(0) == L, "log_cost must be one a label");
+  require(free_edges.shape(0) == L * L, "free_edges must be [labels * labels]");
+  if (free_edges2) require(free_edges2->shape(0) == L * L * L, "free_edges2 must be [labels ** 3]");
+
+  LinearSettings s;
+  s.labels = n_labels;
+  s.order = free_edges2 ? 2 : 1;
+  s.threads = n_threads;
+  s.offsets = copy<int64_t>(offsets);
+  s.targets = copy<int32_t>(labels);
+  if (allowed) s.allowed.assign(allowed->data(), allowed->data() + allowed->size());
+  if (weights) s.weights = copy<double>(*weights);
+  if (log_cost) s.log_cost = copy<float>(*log_cost);
+  s.free[0] = copy<uint8_t>(free_edges);
+  if (free_edges2) s.free[1] = copy<uint8_t>(*free_edges2);
+  nb::gil_scoped_release release;
+  new (self) LinearObjective(x, std::move(s));
+}
+
+double evaluate(LinearObjective& self, Array<const double> theta, Array<double> gradient,
+                std::optional<Array<const int32_t>> ids, std::optional<Array<double>> diagonal) {
+  const auto P = static_cast<size_t>(self.n_parameters());
+  require(theta.shape(0) == P && gradient.shape(0) == P && (!diagonal || diagonal->shape(0) == P),
+          "theta, gradient and diagonal must have n_parameters entries");
+  int64_t n = self.n_sequences();
+  const int32_t* subset = nullptr;
+  if (ids) {
+    for (size_t i = 0; i < ids->shape(0); ++i)
+      require((*ids)(i) >= 0 && (*ids)(i) < n, "a sequence index is out of range");
+    n = static_cast<int64_t>(ids->shape(0));
+    subset = ids->data();
+  }
+  nb::gil_scoped_release release;
+  return self.evaluate(theta.data(), subset, n, gradient.data(), diagonal ? diagonal->data() : nullptr);
+}
+
+void check_edges(const LinearObjective& self, size_t edges, bool has_second, size_t edges2) {
+  require(edges == self.edge_table(0).size(), "edges must be [labels * labels]");
+  require(has_second == (self.order() == 2), "edges2 goes with order 2");
+  if (has_second) require(edges2 == self.edge_table(1).size(), "edges2 must be [labels ** 3]");
+}
+
+void to_features(const LinearObjective& self, Array<const double> theta, Array<double> features,
+                 Array<double> edges, std::optional<Array<double>> edges2) {
+  check_edges(self, edges.shape(0), edges2.has_value(), edges2 ? edges2->shape(0) : 0);
+  require(static_cast<int64_t>(theta.shape(0)) == self.n_parameters() &&
+              static_cast<int64_t>(features.shape(0)) == self.n_features(),
+          "theta or features has a wrong length");
+  double* tables[kMaxOrder] = {edges.data(), edges2 ? edges2->data() : nullptr};
+  self.to_features(theta.data(), features.data(), tables);
+}
+
+void from_features(const LinearObjective& self, Array<const double> features, Array<const double> edges,
+                   std::optional<Array<const double>> edges2, Array<double> theta) {
+  check_edges(self, edges.shape(0), edges2.has_value(), edges2 ? edges2->shape(0) : 0);
+  require(static_cast<int64_t>(theta.shape(0)) == self.n_parameters() &&
+              static_cast<int64_t>(features.shape(0)) == self.n_features(),
+          "theta or features has a wrong length");
+  const double* tables[kMaxOrder] = {edges.data(), edges2 ? edges2->data() : nullptr};
+  self.from_features(features.data(), tables, theta.data());
+}
+
+void scores(Array<const int64_t> indptr, Array<const int32_t> indices,
+            std::optional<Array<const double>> values, Array<const int64_t> state_indptr,
+            Array<const int32_t> state_labels, Array<const double> weights, Array<double, 2> node,
+            int n_threads) {
+  const AttributeData x =
+      attribute_data(indptr, indices, values, state_indptr, state_labels, static_cast<int>(node.shape(1)));
+  require(weights.shape(0) == state_labels.shape(0), "weights does not fit state_labels");
+  require(static_cast<int64_t>(node.shape(0)) == x.n_positions, "node does not fit indptr");
+  nb::gil_scoped_release release;
+  linear_scores(x, weights.data(), static_cast<int>(node.shape(1)), n_threads, node.data());
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& m) {
+  nb::class_<LinearObjective>(m, "LinearObjective")
+      .def("__init__", &make_objective, nb::arg("offsets").noconvert(), nb::arg("indptr").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("values").noconvert().none(),
+           nb::arg("state_indptr").noconvert(), nb::arg("state_labels").noconvert(),
+           nb::arg("labels").noconvert(), nb::arg("allowed").noconvert().none(),
+           nb::arg("weights").noconvert().none(), nb::arg("log_cost").noconvert().none(),
+           nb::arg("free_edges").noconvert(), nb::arg("free_edges2").noconvert().none(), nb::arg("n_labels"),
+           nb::arg("n_threads"))
+      .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
+      .def(
+          "penalty_scale",
+          [](const LinearObjective& self, Array<double> out) {
+            require(static_cast<int64_t>(out.shape(0)) == self.n_parameters(), "out has a wrong length");
+            self.penalty_scale(out.data());
+          },
+          nb::arg("out").noconvert())
+      .def("evaluate", &evaluate, nb::arg("theta").noconvert(), nb::arg("gradient").noconvert(),
+           nb::arg("ids").noconvert().none() = nb::none(),
+           nb::arg("diagonal").noconvert().none() = nb::none())
+      .def("to_features", &to_features, nb::arg("theta").noconvert(), nb::arg("features").noconvert(),
+           nb::arg("edges").noconvert(), nb::arg("edges2").noconvert().none())
+      .def("from_features", &from_features, nb::arg("features").noconvert(), nb::arg("edges").noconvert(),
+           nb::arg("edges2").noconvert().none(), nb::arg("theta").noconvert());
+  m.def("linear_scores", &scores, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+        nb::arg("values").noconvert().none(), nb::arg("state_indptr").noconvert(),
+        nb::arg("state_labels").noconvert(), nb::arg("weights").noconvert(), nb::arg("node").noconvert(),
+        nb::arg("n_threads"));
+}
 
 }  // namespace crfkit

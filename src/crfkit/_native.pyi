@@ -1,3 +1,8 @@
+"""Types of the C++ core. Private: its functions change without notice."""
+
+from collections.abc import Iterable
+from typing import Any, final
+
 import numpy as np
 import numpy.typing as npt
 
@@ -48,3 +53,89 @@ def lattice_sample(
 def lattice_nbest(
     batch: LatticeBatch, k: int, dead: npt.NDArray[np.int64], n_threads: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
+
+# linear
+class LinearObjective:
+    def __init__(
+        self,
+        offsets: npt.NDArray[np.int64],
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float64] | None,
+        state_indptr: npt.NDArray[np.int64],
+        state_labels: npt.NDArray[np.int32],
+        labels: npt.NDArray[np.int32],
+        allowed: npt.NDArray[np.uint8] | None,
+        weights: npt.NDArray[np.float64] | None,
+        log_cost: npt.NDArray[np.float32] | None,
+        free_edges: npt.NDArray[np.uint8],
+        free_edges2: npt.NDArray[np.uint8] | None,
+        n_labels: int,
+        n_threads: int,
+    ) -> None: ...
+    @property
+    def n_parameters(self) -> int: ...
+    def penalty_scale(self, out: npt.NDArray[np.float64]) -> None: ...
+    def evaluate(
+        self,
+        theta: npt.NDArray[np.float64],
+        gradient: npt.NDArray[np.float64],
+        ids: npt.NDArray[np.int32] | None = None,
+        diagonal: npt.NDArray[np.float64] | None = None,
+    ) -> float: ...
+    def to_features(
+        self,
+        theta: npt.NDArray[np.float64],
+        features: npt.NDArray[np.float64],
+        edges: npt.NDArray[np.float64],
+        edges2: npt.NDArray[np.float64] | None,
+    ) -> None: ...
+    def from_features(
+        self,
+        features: npt.NDArray[np.float64],
+        edges: npt.NDArray[np.float64],
+        edges2: npt.NDArray[np.float64] | None,
+        theta: npt.NDArray[np.float64],
+    ) -> None: ...
+
+def linear_scores(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float64] | None,
+    state_indptr: npt.NDArray[np.int64],
+    state_labels: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float64],
+    node: npt.NDArray[np.float64],
+    n_threads: int,
+) -> None: ...
+
+# ingest
+
+HASH_VERSION: int
+
+@final
+class Vocabulary:
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    @staticmethod
+    def attach(
+        arena: npt.NDArray[Any],  # uint8 [bytes]
+        offsets: npt.NDArray[Any],  # int64 [n+1]
+        slots: npt.NDArray[Any],  # uint32 [2^b]
+    ) -> Vocabulary: ...
+    def strings(self, start: int, stop: int) -> list[str]: ...
+    def find(self, names: Iterable[str | bytes]) -> npt.NDArray[np.int32]: ...
+    def add(self, names: Iterable[str | bytes]) -> npt.NDArray[np.int32]: ...
+    def add_columns(self, n: int) -> None: ...
+    def has_columns(self) -> bool: ...
+    def arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.uint32]]: ...
+
+def encode_objects(
+    X: object, vocabulary: Vocabulary, grow: bool
+) -> tuple[
+    npt.NDArray[np.int64],  # offsets [N+1]
+    npt.NDArray[np.int64],  # indptr [ΣT+1]
+    npt.NDArray[np.int32],  # indices [nnz]
+    npt.NDArray[np.float64] | None,  # values [nnz]
+    int,  # A
+]: ...

@@ -1,0 +1,329 @@
+// The objective of a linear-chain CRF as an optimiser sees it: a vector θ in, value and gradient out.
+//
+// θ = [dense parameters | sparse parameters | free bigram transitions | free trigram transitions], where the
+// state parameters are those of LinearLayout (features that the data cannot tell apart share one).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels.h"
+#include "linear_layout.h"
+#include "linear_problem.h"
+#include "parallel.h"
+
+namespace crfkit {
+
+struct LinearSettings {
+  int labels, order, threads;
+  std::vector<int64_t> offsets;          // [N + 1]
+  std::vector<int32_t> targets;          // [ΣT]
+  std::vector<uint8_t> allowed;          // [ΣT, L] or empty
+  std::vector<double> weights;           // [N] or empty
+  std::vector<float> log_cost;           // [L] or empty
+  std::vector<uint8_t> free[kMaxOrder];  // [L^(k+2)] which transitions are parameters; the others stay 0
+};
+
+class LinearObjective {
+ public:
+  LinearObjective(const AttributeData& attributes, LinearSettings settings)
+      : s_(std::move(settings)),
+        d_(chain_dims(s_.order, s_.labels)),
+        layout_(make_layout(attributes, s_.labels, d_.padded)),
+        dense_(static_cast<size_t>(layout_.n_rows * d_.padded)),
+        sparse_(static_cast<size_t>(layout_.n_sparse)) {
+    for (int k = 0; k < s_.order; ++k) {
+      for (size_t i = 0; i < s_.free[k].size(); ++i)
+        if (s_.free[k][i]) edge_slots_[k].push_back(static_cast<int64_t>(i));
+      edges_[k].assign(s_.free[k].size(), 0.0);
+      observed_[k].assign(s_.free[k].size(), 0.0);
+    }
+    for (int64_t i = 0; i < n_sequences(); ++i) longest_ = std::max(longest_, length(i));
+    count_observed();
+    blocks_.resize(static_cast<size_t>(s_.threads));
+  }
+
+  int64_t n_sequences() const { return static_cast<int64_t>(s_.offsets.size()) - 1; }
+  int64_t n_parameters() const { return layout_.n_state() + n_edges(); }
+  int64_t n_features() const { return static_cast<int64_t>(layout_.parameter_of.size()); }
+  int order() const { return s_.order; }
+  const std::vector<double>& edge_table(int k) const { return edges_[k]; }
+
+  // c1 counts |θ| this many times, because so many features share the parameter.
+  void penalty_scale(double* out) const {
+    std::copy(layout_.scale.begin(), layout_.scale.end(), out);
+    std::fill(out + layout_.n_state(), out + n_parameters(), 1.0);
+  }
+
+  // Feature weights [F] and edge tables of θ, and back. Back takes the sum over features that share a
+  // parameter, which leaves every score on the training data as it was.
+  void to_features(const double* theta, double* features, double* const* edges) const {
+    for (size_t f = 0; f < layout_.parameter_of.size(); ++f) {
+      const int32_t p = layout_.parameter_of[f];
+      features[f] = p < 0 ? 0.0 : theta[p] / layout_.scale[static_cast<size_t>(p)];
+    }
+    for_edges([&](int k, int64_t slot, int64_t p) { edges[k][slot] = theta[p]; });
+  }
+  void from_features(const double* features, const double* const* edges, double* theta) const {
+    std::fill(theta, theta + n_parameters(), 0.0);
+    for (size_t f = 0; f < layout_.parameter_of.size(); ++f) {
+      const int32_t p = layout_.parameter_of[f];
+      if (p >= 0) theta[p] += features[f] / layout_.scale[static_cast<size_t>(p)];
+    }
+    for_edges([&](int k, int64_t slot, int64_t p) { theta[p] = edges[k][slot]; });
+  }
+
+  // The loss of sequences ids[0..n) (all where ids is null) at θ, its gradient, and, where `diagonal` is not
+  // null, an estimate of the Hessian's diagonal that treats positions as independent.
+  double evaluate(const double* theta, const int32_t* ids, int64_t n, double* gradient, double* diagonal) {
+    load(theta);
+    prepare_chain();
+    const std::vector<int64_t> cuts = cut(ids, n);
+    parallel_for(s_.threads, s_.threads, [&](int b, int) {
+      LinearBlock block = clear(blocks_[static_cast<size_t>(b)], diagonal != nullptr);
+      kernels().linear_block(problem(), weights(), ids, cuts[static_cast<size_t>(b)],
+                             cuts[static_cast<size_t>(b) + 1], block);
+      blocks_[static_cast<size_t>(b)].loss = block.loss;
+    });
+    double loss = 0;
+    for (const Block& b : blocks_) loss += b.loss;
+    collect(gradient, &Block::dense, &Block::sparse, 1);
+    collect_edges(gradient, ids, n, diagonal);
+    if (diagonal) collect(diagonal, &Block::dense_diag, &Block::sparse_diag, 2);
+    return loss;
+  }
+
+ private:
+  struct Block {
+    std::vector<float> dense, sparse, dense_diag, sparse_diag, node, bound, row;
+    std::vector<double> label_diag, counts, expand[kMaxOrder], memory;
+    double loss = 0;
+  };
+
+  int64_t length(int64_t i) const {
+    return s_.offsets[static_cast<size_t>(i) + 1] - s_.offsets[static_cast<size_t>(i)];
+  }
+  int64_t n_edges() const {
+    int64_t n = 0;
+    for (int k = 0; k < s_.order; ++k) n += static_cast<int64_t>(edge_slots_[k].size());
+    return n;
+  }
+  template <class Fn>
+  void for_edges(Fn&& fn) const {
+    int64_t p = layout_.n_state();
+    for (int k = 0; k < s_.order; ++k)
+      for (int64_t slot : edge_slots_[k]) fn(k, slot, p++);
+  }
+
+  // Calls fn(k, slot) for every transition of sequence i whose labels are all known.
+  template <class Fn>
+  void for_transitions(int64_t i, Fn&& fn) const {
+    const int32_t* y = s_.targets.data() + s_.offsets[static_cast<size_t>(i)];
+    for (int64_t t = 1; t < length(i); ++t) {
+      int64_t slot = y[t], span = s_.labels;
+      for (int k = 0; k < s_.order && t - 1 - k >= 0; ++k) {
+        slot += y[t - 1 - k] * span;
+        span *= s_.labels;
+        fn(k, slot);
+      }
+    }
+  }
+  bool fully_labelled(int64_t i) const {
+    if (s_.allowed.empty()) return true;
+    for (int64_t t = s_.offsets[static_cast<size_t>(i)]; t < s_.offsets[static_cast<size_t>(i) + 1]; ++t)
+      if (s_.targets[static_cast<size_t>(t)] < 0) return false;
+    return true;
+  }
+  double weight(int64_t i) const { return s_.weights.empty() ? 1.0 : s_.weights[static_cast<size_t>(i)]; }
+
+  void count_observed() {
+    for (int64_t i = 0; i < n_sequences(); ++i)
+      if (fully_labelled(i))
+        for_transitions(i,
+                        [&](int k, int64_t slot) { observed_[k][static_cast<size_t>(slot)] += weight(i); });
+  }
+
+  // θ as the kernel wants it: in float, times the scale, in dense rows and lists.
+  void load(const double* theta) {
+    const auto n_dense = layout_.slots.size();
+    for (size_t i = 0; i < n_dense; ++i)
+      dense_[static_cast<size_t>(layout_.slots[i])] = static_cast<float>(theta[i] * layout_.scale[i]);
+    for (size_t i = 0; i < sparse_.size(); ++i)
+      sparse_[i] = static_cast<float>(theta[n_dense + i] * layout_.scale[n_dense + i]);
+    for_edges([&](int k, int64_t slot, int64_t p) { edges_[k][static_cast<size_t>(slot)] = theta[p]; });
+  }
+
+  void prepare_chain() {
+    const double* edges[kMaxOrder] = {};
+    for (int k = 0; k < s_.order; ++k) edges[k] = edges_[k].data();
+    float_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
+    double_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
+    kernels().prepare_edges_float(d_, edges, nullptr, nullptr, float_memory_.data(), &shared_);
+    kernels().prepare_edges(d_, edges, nullptr, nullptr, double_memory_.data(), &exact_);
+    log_memory_.resize(static_cast<size_t>(log_tables_size(d_)));
+    tables_.shared = true;
+    tables_.full = log_memory_.data();
+    double* next = log_memory_.data() + d_.states * d_.labels;
+    for (int t = 1; t < d_.order; ++t) {
+      tables_.expand[t] = next;
+      next += power(d_.labels, t) * d_.padded;
+    }
+    kernels().fill_shared_tables(d_, edges, tables_);
+  }
+
+  LinearProblem problem() const {
+    LinearProblem p{};
+    p.dims = d_;
+    p.offsets = s_.offsets.data();
+    p.row_ptr = layout_.row_ptr.data();
+    p.rows = layout_.rows.data();
+    p.row_values = layout_.row_values.empty() ? nullptr : layout_.row_values.data();
+    p.sparse_ptr = layout_.sparse_ptr.data();
+    p.sparse_ids = layout_.sparse_ids.data();
+    p.sparse_labels = layout_.sparse_labels.data();
+    p.sparse_values = layout_.sparse_values.empty() ? nullptr : layout_.sparse_values.data();
+    p.labels = s_.targets.data();
+    p.allowed = s_.allowed.empty() ? nullptr : s_.allowed.data();
+    p.weights = s_.weights.empty() ? nullptr : s_.weights.data();
+    p.log_cost = s_.log_cost.empty() ? nullptr : s_.log_cost.data();
+    return p;
+  }
+  LinearWeights weights() const {
+    LinearWeights w{};
+    w.dense = dense_.data();
+    w.sparse = sparse_.data();
+    for (int k = 0; k < s_.order; ++k) w.edges[k] = edges_[k].data();
+    w.shared = &shared_;
+    w.exact = &exact_;
+    w.tables = &tables_;
+    return w;
+  }
+
+  // A block's buffers, set to zero, as the kernel sees them.
+  LinearBlock clear(Block& b, bool with_diagonal) const {
+    const auto n_rows = dense_.size(), n_sparse = sparse_.size();
+    const auto Lp = static_cast<size_t>(d_.padded);
+    b.dense.assign(n_rows, 0.0f);
+    b.sparse.assign(n_sparse, 0.0f);
+    if (with_diagonal) {
+      b.dense_diag.assign(n_rows, 0.0f);
+      b.sparse_diag.assign(n_sparse, 0.0f);
+      b.label_diag.assign(Lp, 0.0);
+    }
+    b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);
+    b.node.resize(static_cast<size_t>(longest_) * Lp);
+    if (!s_.allowed.empty()) b.bound.resize(static_cast<size_t>(longest_) * Lp);
+    b.row.resize(Lp);
+    b.memory.resize(static_cast<size_t>(linear_memory_size(d_, longest_)));
+    LinearBlock out{};
+    out.dense = b.dense.data();
+    out.sparse = b.sparse.data();
+    out.dense_diag = with_diagonal ? b.dense_diag.data() : nullptr;
+    out.sparse_diag = with_diagonal ? b.sparse_diag.data() : nullptr;
+    out.label_diag = b.label_diag.data();
+    out.counts = b.counts.data();
+    for (int t = 1; t < s_.order; ++t) {
+      b.expand[t].assign(static_cast<size_t>(power(d_.labels, t) * d_.padded), 0.0);
+      out.expand[t] = b.expand[t].data();
+    }
+    out.node = b.node.data();
+    out.bound = b.bound.data();
+    out.row = b.row.data();
+    out.memory = b.memory.data();
+    return out;
+  }
+
+  // One contiguous run of sequences a thread, with about equally many positions: [threads + 1].
+  std::vector<int64_t> cut(const int32_t* ids, int64_t n) const {
+    int64_t total = 0, seen = 0;
+    for (int64_t i = 0; i < n; ++i) total += length(ids ? ids[i] : i);
+    std::vector<int64_t> cuts{0};
+    for (int64_t i = 0; i < n && static_cast<int>(cuts.size()) < s_.threads; ++i) {
+      seen += length(ids ? ids[i] : i);
+      if (seen * s_.threads >= total * static_cast<int64_t>(cuts.size())) cuts.push_back(i + 1);
+    }
+    cuts.resize(static_cast<size_t>(s_.threads) + 1, n);
+    return cuts;
+  }
+
+  // Adds up the blocks, in their order; each parameter times scale^power.
+  void collect(double* out, std::vector<float> Block::* dense, std::vector<float> Block::* sparse,
+               int power) const {
+    const auto n_dense = static_cast<int64_t>(layout_.slots.size()), n = layout_.n_state();
+    parallel_for(s_.threads, s_.threads, [&](int b, int) {
+      for (int64_t i = n * b / s_.threads; i < n * (b + 1) / s_.threads; ++i) {
+        double sum = 0;
+        for (const Block& block : blocks_)
+          sum += static_cast<double>(
+              i < n_dense ? (block.*dense)[static_cast<size_t>(layout_.slots[static_cast<size_t>(i)])]
+                          : (block.*sparse)[static_cast<size_t>(i - n_dense)]);
+        const double scale = layout_.scale[static_cast<size_t>(i)];
+        out[i] = sum * (power == 1 ? scale : scale * scale);
+      }
+    });
+  }
+
+  // Expected minus observed transitions. Table k counts the last k+2 labels, summed over what came before.
+  void collect_edges(double* gradient, const int32_t* ids, int64_t n, double* diagonal) {
+    std::vector<double> table[kMaxOrder];
+    for (int k = 0; k < s_.order; ++k) table[k].assign(edges_[k].size(), 0.0);
+    const int L = d_.labels;
+    auto add = [&](int64_t history, int n_labels, int l, double count) {
+      int64_t span = 1;
+      for (int k = 0; k < n_labels; ++k) {
+        span *= L;
+        table[k][static_cast<size_t>(history % span * L + l)] += count;
+      }
+    };
+    for (const Block& b : blocks_) {
+      for (int64_t c = 0; c < d_.contexts; ++c)
+        for (int j = 0; j < L; ++j)
+          for (int l = 0; l < L; ++l)
+            add(j * d_.contexts + c, s_.order, l, b.counts[static_cast<size_t>((c * L + j) * d_.padded + l)]);
+      for (int t = 1; t < s_.order; ++t)
+        for (int64_t h = 0; h < power(L, t); ++h)
+          for (int l = 0; l < L; ++l) add(h, t, l, b.expand[t][static_cast<size_t>(h * d_.padded + l)]);
+    }
+    if (diagonal) {
+      // Σ p (1 - p) of a label, shared out over the transitions into it as they are expected.
+      std::vector<double> spread(static_cast<size_t>(L), 0.0);
+      for (const Block& b : blocks_)
+        for (int l = 0; l < L; ++l) spread[static_cast<size_t>(l)] += b.label_diag[static_cast<size_t>(l)];
+      for_edges([&](int k, int64_t slot, int64_t p) {
+        double into = 0;
+        for (size_t i = static_cast<size_t>(slot % L); i < table[k].size(); i += static_cast<size_t>(L))
+          into += table[k][i];
+        diagonal[p] = into > 0 ? spread[static_cast<size_t>(slot % L)] *
+                                     std::max(0.0, table[k][static_cast<size_t>(slot)]) / into
+                               : 0.0;
+      });
+    }
+    if (ids) {
+      for (int64_t i = 0; i < n; ++i)
+        if (fully_labelled(ids[i]))
+          for_transitions(
+              ids[i], [&](int k, int64_t slot) { table[k][static_cast<size_t>(slot)] -= weight(ids[i]); });
+    } else {
+      for (int k = 0; k < s_.order; ++k)
+        for (size_t i = 0; i < table[k].size(); ++i) table[k][i] -= observed_[k][i];
+    }
+    for_edges([&](int k, int64_t slot, int64_t p) { gradient[p] = table[k][static_cast<size_t>(slot)]; });
+  }
+
+  LinearSettings s_;
+  ChainDims d_;
+  LinearLayout layout_;
+  std::vector<float> dense_, sparse_;           // weights as the kernel wants them
+  std::vector<double> edges_[kMaxOrder];        // [L^(k+2)]
+  std::vector<double> observed_[kMaxOrder];     // observed transitions of the whole data
+  std::vector<int64_t> edge_slots_[kMaxOrder];  // free ones
+  std::vector<float> float_memory_;
+  std::vector<double> double_memory_, log_memory_;
+  SharedEdges<float> shared_{};
+  SharedEdges<double> exact_{};
+  LogTables tables_{};
+  int64_t longest_ = 0;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace crfkit

@@ -1,0 +1,8 @@
+"""Sequences of sparse attributes, their labels, and the vocabularies behind them."""
+
+from .encode import encode
+from .labels import Labels, decode_labels, encode_labels, label_set
+from .sequences import Sequences
+from .vocabulary import Vocabulary
+
+__all__ = ["Labels", "Sequences", "Vocabulary", "decode_labels", "encode", "encode_labels", "label_set"]

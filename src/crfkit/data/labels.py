@@ -1,0 +1,220 @@
+"""Labels to ids and back.
+
+A label is a str, int or bool. In y a position may also hold ``None`` (the label is missing) or a set,
+frozenset, list or tuple of labels (any of these): partial labels, which become rows of permitted labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..exceptions import InputError
+
+_PARTIAL = (set, frozenset, list, tuple)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Label ids of all positions; where one is not fully known, the labels permitted there."""
+
+    ids: npt.NDArray[np.int32]  # [ΣT]; -1 where the label is missing or one of several
+    allowed: npt.NDArray[np.bool_] | None  # [ΣT, L] permitted labels; None when every label is known
+
+
+def label_set(y: Iterable[Any]) -> list[Any]:
+    """All labels in y, in sets too, sorted: bools, then ints, then strings, each by value."""
+    sequences = _sequences(y)
+    types = _types(sequences)
+    _check_types(types, sequences)
+    if any(issubclass(kind, _PARTIAL) for kind in types):
+        found = set(chain.from_iterable(_members(label) for label in chain.from_iterable(sequences)))
+    else:
+        found = set(chain.from_iterable(sequences))
+    found.discard(None)
+    return sorted(map(_plain, found), key=lambda label: (_type_name(label), label))
+
+
+def encode_labels(
+    y: Iterable[Any],
+    classes: Sequence[Any],
+    offsets: npt.NDArray[np.int64],
+    *,
+    unknown: Literal["error", "ignore"] = "error",
+) -> Labels:
+    """Ids of the labels in y, as places in classes [L]; offsets [N+1] are those of X.
+
+    A label that is not in classes raises ``InputError``, or with ``unknown="ignore"`` counts as missing
+    (within a set: as not there), which is what a dev set wants.
+    """
+    if unknown not in ("error", "ignore"):
+        raise InputError(f"unknown must be 'error' or 'ignore', got {unknown!r}")
+    sequences = _sequences(y)
+    _check_lengths(sequences, offsets)
+    _check_types(_types(sequences), sequences)
+    index = {label: i for i, label in enumerate(classes)}
+    n_positions = int(offsets[-1])
+    try:
+        ids = np.fromiter(
+            map(index.__getitem__, chain.from_iterable(sequences)), dtype=np.int32, count=n_positions
+        )
+    except (KeyError, TypeError):  # not in classes, or a set
+        return _encode_partial(sequences, index, n_positions, unknown == "ignore")
+    return Labels(ids, None)
+
+
+def decode_labels(
+    ids: npt.NDArray[np.integer], offsets: npt.NDArray[np.int64], classes: Sequence[Any]
+) -> list[list[Any]]:
+    """Labels of the ids [ΣT], one list a sequence; None for -1."""
+    table = np.empty(len(classes) + 1, dtype=object)  # [L+1], the last for -1
+    table[:-1] = classes
+    labels = table[ids].tolist()
+    bounds = offsets.tolist()
+    return [labels[start:stop] for start, stop in pairwise(bounds)]
+
+
+def _sequences(y: Iterable[Any]) -> list[Sequence[Any]]:
+    """y as a list of lists (or tuples) of Python objects."""
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
+    sequences: list[Sequence[Any]] = list(y)
+    for i, sequence in enumerate(sequences):
+        if isinstance(sequence, (list, tuple)):
+            continue
+        if isinstance(sequence, (str, bytes, Mapping, set, frozenset)) or not isinstance(sequence, Iterable):
+            raise InputError(
+                f"y must be a list of sequences of labels, but sequence {i} is "
+                f"{type(sequence).__name__} {sequence!r:.60}; for one sequence write [[…]]"
+            )
+        # NumPy arrays, pandas Series: Python objects from here on.
+        sequences[i] = sequence.tolist() if hasattr(sequence, "tolist") else list(sequence)
+    return sequences
+
+
+def _types(sequences: list[Sequence[Any]]) -> set[type]:
+    return set(map(type, chain.from_iterable(sequences)))
+
+
+def _check_types(types: set[type], sequences: list[Sequence[Any]]) -> None:
+    """Every label is of a type that labels can have, and no two of them are equal but of different type."""
+    partial = any(issubclass(kind, _PARTIAL) for kind in types)
+    if partial:
+        types = {type(label) for found in chain.from_iterable(sequences) for label in _members(found)}
+    for kind in types:
+        if not issubclass(kind, (str, int, np.integer, np.bool_, type(None))):
+            i, t, label = next(
+                (i, t, label)
+                for i, sequence in enumerate(sequences)
+                for t, found in enumerate(sequence)
+                for label in _members(found)
+                if type(label) is kind
+            )
+            raise InputError(
+                f"sequence {i}, position {t}: a label must be a str, int or bool, None where it is missing, "
+                f"or a set of labels; got {kind.__name__} {label!r:.60}"
+            )
+    numbers = [kind for kind in types if issubclass(kind, (int, np.integer, np.bool_))]
+    if len({issubclass(kind, (bool, np.bool_)) for kind in numbers}) > 1:
+        labels = {
+            (isinstance(label, (bool, np.bool_)), label)
+            for found in chain.from_iterable(sequences)
+            for label in _members(found)
+            if type(label) in numbers
+        }
+        for label in (0, 1):
+            if (True, label) in labels and (False, label) in labels:
+                raise InputError(
+                    f"y has both the label {label} and the label {bool(label)}, which are equal in Python: "
+                    "use one of them, or strings"
+                )
+
+
+def _members(label: Any) -> Iterable[Any]:
+    return label if isinstance(label, _PARTIAL) else (label,)
+
+
+def _plain(label: Any) -> Any:
+    """NumPy scalars as Python's own."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _type_name(label: Any) -> str:
+    return "bool" if isinstance(label, bool) else "int" if isinstance(label, int) else "str"
+
+
+def _check_lengths(sequences: list[Sequence[Any]], offsets: npt.NDArray[np.int64]) -> None:
+    if len(sequences) != offsets.size - 1:
+        raise InputError(f"X has {offsets.size - 1} sequences but y has {len(sequences)}")
+    expected = np.diff(offsets)  # [N]
+    found = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))  # [N]
+    if not np.array_equal(expected, found):
+        i = int(np.argmax(expected != found))
+        raise InputError(f"sequence {i} has {expected[i]} items but {found[i]} labels")
+
+
+def _encode_partial(
+    sequences: list[Sequence[Any]], index: dict[Any, int], n_positions: int, ignore: bool
+) -> Labels:
+    n_labels = len(index)
+    ids = np.full(n_positions, -1, dtype=np.int32)  # [ΣT]
+    several: list[tuple[int, list[int]]] = []  # positions with a set, and the ids in it
+    t = 0
+    for i, sequence in enumerate(sequences):
+        for position, label in enumerate(sequence):
+            if isinstance(label, _PARTIAL):
+                known = _permitted(label, index, ignore, i, position)
+                if len(known) == 1:
+                    ids[t] = known.pop()
+                elif known:
+                    several.append((t, sorted(known)))
+            elif label is not None:
+                ids[t] = index.get(label, -1)
+                if ids[t] < 0 and not ignore:
+                    raise _unknown_label(label, index, i, position)
+            t += 1
+    unsure = ids < 0
+    if not unsure.any():
+        return Labels(ids, None)
+    allowed = np.zeros((n_positions, n_labels), dtype=np.bool_)  # [ΣT, L]
+    allowed[unsure] = True
+    sure = np.flatnonzero(~unsure)
+    allowed[sure, ids[sure]] = True
+    for t, permitted in several:
+        allowed[t] = False
+        allowed[t, permitted] = True
+    return Labels(ids, allowed)
+
+
+def _permitted(
+    label: Iterable[Any], index: dict[Any, int], ignore: bool, sequence: int, position: int
+) -> set[int]:
+    """Ids of the labels in a set; none where all of them are unknown and ignored: then any label may be."""
+    members = list(label)
+    if not members:
+        raise InputError(f"sequence {sequence}, position {position}: an empty set permits no label at all")
+    if None in members:
+        raise InputError(
+            f"sequence {sequence}, position {position}: None within a set of labels; "
+            "use None in place of the set where any label may be"
+        )
+    known: set[int] = set()
+    for member in members:
+        if member in index:
+            known.add(index[member])
+        elif not ignore:
+            raise _unknown_label(member, index, sequence, position)
+    return known
+
+
+def _unknown_label(label: Any, index: dict[Any, int], sequence: int, position: int) -> InputError:
+    shown = ", ".join(repr(known) for known in list(index)[:10]) + (", …" if len(index) > 10 else "")
+    return InputError(
+        f"sequence {sequence}, position {position}: label {label!r} is not among the {len(index)} known "
+        f"ones: {shown}"
+    )

@@ -1,0 +1,150 @@
+"""Dense arrays and sparse matrices to ``Sequences``: column j is the attribute "j"."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..exceptions import InputError
+from .sequences import Sequences
+from .vocabulary import Vocabulary
+
+_BLOCK = 1 << 20  # entries of a dense matrix looked at together
+_Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]
+
+
+def is_matrix(X: Any) -> bool:
+    """A sparse matrix, or an array of bools or real or complex numbers of 2 or more dimensions."""
+    if isinstance(X, np.ndarray):
+        return X.ndim >= 2 and X.dtype.kind in "biufc"
+    # Whoever has a sparse matrix has imported this: importing it here would cost everyone else the time.
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
+
+
+def read_matrices(
+    matrices: Iterator[Any],
+    vocabulary: Vocabulary,
+    grow: bool,
+    bounds: npt.NDArray[np.int64] | None = None,
+) -> Sequences:
+    """Sequences from one matrix [T, A] each, or from one with all rows, cut at bounds [N+1]."""
+    width: int | None = None
+    row_counts: list[npt.NDArray[np.int64]] = []  # each [T]
+    indices: list[npt.NDArray[np.int32]] = []
+    values: list[npt.NDArray[np.float64]] = []
+    lengths: list[int] = []
+    for i, matrix in enumerate(matrices):
+        where = "X" if bounds is not None else f"sequence {i}"
+        if not is_matrix(matrix) or matrix.ndim != 2:
+            raise InputError(
+                f"{where}: expected a 2-D array or sparse matrix of numbers, got {_kind(matrix)}"
+            )
+        if matrix.dtype.kind == "c":
+            raise InputError(f"{where}: values must be real numbers, got {matrix.dtype}")
+        if width is None:
+            width = matrix.shape[1]
+            _check_width(width, vocabulary, grow)
+        if matrix.shape[1] != width:
+            raise InputError(f"{where}: expected {width} columns like sequence 0, got {matrix.shape[1]}")
+        if isinstance(matrix, np.ma.MaskedArray):
+            raise InputError(f"{where}: masked arrays are not supported; fill the masked values, with 0 say")
+        lengths.append(matrix.shape[0])
+        first_row = 0
+        for counts, columns, entries in _nonzero(matrix):
+            _check_finite(counts, columns, entries, i, first_row, bounds)
+            first_row += counts.size
+            row_counts.append(counts)
+            indices.append(columns)
+            values.append(entries)
+    if grow and len(vocabulary) == 0 and width is not None:
+        vocabulary.add_columns(width)
+
+    all_values = np.concatenate([*values, np.empty(0)])
+    if bounds is None:
+        bounds = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    return Sequences(
+        offsets=bounds.astype(np.int64),
+        indptr=np.concatenate(([0], np.cumsum(np.concatenate([*row_counts, np.empty(0, dtype=np.int64)])))),
+        indices=np.concatenate([*indices, np.empty(0, dtype=np.int32)]),
+        values=None if bool((all_values == 1.0).all()) else all_values,
+        n_attributes=len(vocabulary),
+    )
+
+
+def _nonzero(matrix: Any) -> Iterator[_Rows]:
+    """Entries of each row [T], and the columns and values of all entries, row by row [nnz].
+
+    A dense matrix comes in blocks of rows, because the places of all its entries at once could take several
+    times its own memory.
+    """
+    if isinstance(matrix, np.ndarray):
+        dense = np.asarray(matrix)  # [T, A]
+        height = max(1, _BLOCK // max(1, dense.shape[1]))
+        for top in range(0, dense.shape[0], height):
+            block = dense[top : top + height]
+            present = block != 0
+            counts = np.count_nonzero(present, axis=1).astype(np.int64)
+            yield counts, np.nonzero(present)[1].astype(np.int32), block[present].astype(np.float64)
+    else:
+        yield _nonzero_sparse(matrix)
+
+
+def _nonzero_sparse(matrix: Any) -> _Rows:
+    csr = matrix.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()  # the user's own matrix stays as it is
+        csr.sum_duplicates()
+    counts = np.diff(csr.indptr).astype(np.int64)
+    present = csr.data != 0  # [nnz]
+    if not present.all():
+        rows = np.repeat(np.arange(counts.size), counts)
+        counts = np.bincount(rows[present], minlength=counts.size).astype(np.int64)
+        return counts, csr.indices[present].astype(np.int32), csr.data[present].astype(np.float64)
+    return counts, csr.indices.astype(np.int32), csr.data.astype(np.float64)
+
+
+def _check_width(width: int, vocabulary: Vocabulary, grow: bool) -> None:
+    if width > np.iinfo(np.int32).max:
+        raise InputError(f"at most {np.iinfo(np.int32).max} columns are possible, got {width}")
+    if grow and len(vocabulary) == 0:
+        return
+    if not vocabulary.names_columns():
+        raise InputError(
+            "X is an array or sparse matrix, but the attributes known so far have names "
+            f"(such as {vocabulary.strings(0, 1)[0]!r}): pass X as before, as lists of strings or dicts"
+        )
+    if len(vocabulary) != width:
+        raise InputError(f"X has {width} columns, but {len(vocabulary)} were expected, as in training")
+
+
+def _check_finite(
+    counts: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float64],
+    sequence: int,
+    first_row: int,
+    bounds: npt.NDArray[np.int64] | None,
+) -> None:
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    entry = int(np.argmin(finite))
+    position = first_row + int(np.searchsorted(np.cumsum(counts), entry, side="right"))
+    if bounds is not None:
+        sequence = int(np.searchsorted(bounds, position, side="right")) - 1
+        position -= int(bounds[sequence])
+    raise InputError(
+        f"sequence {sequence}, position {position}: feature '{columns[entry]}': "
+        f"expected a finite number, got {values[entry]}"
+    )
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.ndim}-D {value.dtype} array"
+    return type(value).__name__

@@ -1,0 +1,103 @@
+"""A batch of sequences, each position a sparse row of attributes: the one layout the native core reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..exceptions import InputError
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences of sparse attribute rows, end to end.
+
+    Sequence i has the positions ``offsets[i] .. offsets[i+1]-1``; position t has the attributes
+    ``indices[indptr[t]:indptr[t+1]]``, each at most once, with the values beside them.
+    """
+
+    offsets: npt.NDArray[np.int64]  # [N+1]
+    indptr: npt.NDArray[np.int64]  # [ΣT+1]
+    indices: npt.NDArray[np.int32]  # [nnz]
+    values: npt.NDArray[np.float64] | None  # [nnz]; None: all ones
+    n_attributes: int  # A; indices are below it
+
+    def __post_init__(self) -> None:
+        expected = (
+            ("offsets", np.int64),
+            ("indptr", np.int64),
+            ("indices", np.int32),
+            ("values", np.float64),
+        )
+        for name, dtype in expected:
+            array = getattr(self, name)
+            if name == "values" and array is None:
+                continue
+            if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
+                raise InputError(
+                    f"{name} must be a contiguous 1-D {np.dtype(dtype)} array, "
+                    f"got {array.ndim}-D {array.dtype}"
+                )
+        ends_meet = (
+            self.offsets.size > 0
+            and self.indptr.size > 0
+            and self.offsets[0] == 0
+            and self.offsets[-1] == self.indptr.size - 1
+            and self.indptr[0] == 0
+            and self.indptr[-1] == self.indices.size
+            and (self.values is None or self.values.size == self.indices.size)
+        )
+        if not ends_meet:
+            raise InputError(
+                "offsets, indptr, indices and values do not fit together: "
+                f"{self.offsets.size - 1} sequences, {self.indptr.size - 1} positions, "
+                f"{self.indices.size} attributes"
+            )
+
+    @property
+    def n_sequences(self) -> int:
+        """N."""
+        return self.offsets.size - 1
+
+    @property
+    def n_positions(self) -> int:
+        """ΣT, the positions of all sequences."""
+        return self.indptr.size - 1
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """T of each sequence, [N]."""
+        return np.diff(self.offsets)
+
+    def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> Sequences:
+        """The given sequences, in the given order; a sequence may come more than once."""
+        chosen = np.asarray(sequence_ids, dtype=np.int64)  # [M]
+        if chosen.ndim != 1:
+            raise InputError(f"sequence_ids must be 1-D, got {chosen.ndim}-D")
+        if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.n_sequences):
+            raise InputError(
+                f"sequence_ids must be in 0..{self.n_sequences - 1}, got {chosen.min()}..{chosen.max()}"
+            )
+        offsets, positions = _gather(self.offsets, chosen)
+        indptr, entries = _gather(self.indptr, positions)
+        return Sequences(
+            offsets=offsets,
+            indptr=indptr,
+            indices=self.indices[entries],
+            values=None if self.values is None else self.values[entries],
+            n_attributes=self.n_attributes,
+        )
+
+
+def _gather(
+    bounds: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """New bounds [M+1] of the chosen ranges laid end to end, and the old place of every element in them."""
+    starts = bounds[chosen]  # [M]
+    new_bounds = np.zeros(chosen.size + 1, dtype=np.int64)  # [M+1]
+    np.cumsum(bounds[chosen + 1] - starts, out=new_bounds[1:])
+    shift = np.repeat(starts - new_bounds[:-1], np.diff(new_bounds))
+    return new_bounds, np.arange(new_bounds[-1], dtype=np.int64) + shift

@@ -1,0 +1,139 @@
+"""L-BFGS for smooth objectives, and OWL-QN where an L1 penalty is added.
+
+Nocedal, "Updating quasi-Newton matrices with limited storage", Mathematics of Computation 35 (1980); Andrew and
+Gao, "Scalable training of L1-regularized log-linear models", ICML 2007.
+
+Two things differ from the textbook. The initial inverse Hessian is not a multiple of the identity but of
+d^(-1/2), d being the objective's estimate of its Hessian's diagonal, renewed every few iterations: half-way (on
+the logarithmic scale) between no scaling, which is slow for rare features, and full diagonal scaling, which is
+slow along correlated frequent ones. And near the optimum, differences of the objective below its rounding noise
+are taken as no difference.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from .history import CurvatureHistory
+from .problem import Callback, Evaluation, Result, Smooth, Step, Vector
+
+_NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
+_PERIOD = 10  # iterations over which progress is judged, and after which the scaling is renewed
+_SUFFICIENT, _CURVATURE = 1e-4, 0.9  # Wolfe's conditions
+_MAX_TRIALS = 30  # of a line search
+
+
+def minimize_lbfgs(
+    function: Smooth,
+    x: Vector,
+    *,
+    l1: Vector | None = None,
+    max_iterations: int = 1000,
+    tol: float = 1e-5,
+    memory: int = 20,
+    callback: Callback | None = None,
+) -> Result:
+    """Minimise ``function(x) + Σ l1·|x|`` from ``x``.
+
+    Stops when the objective fell by less than ``tol`` (relative) over the last ten iterations, when the
+    (pseudo-)gradient is below ``tol`` times the norm of x, or when no step improves it beyond rounding.
+    """
+    began = time.perf_counter()
+    x = x.copy()
+    here = function(x, diagonal=True)
+    passes = 1.0
+    value = here.value + _penalty(x, l1)
+    slope = _pseudo_gradient(x, here.gradient, l1)
+    history = CurvatureHistory(memory, len(x))
+    values = [value]
+    message = f"stopped after max_iterations={max_iterations} iterations"
+    converged = False
+    for iteration in range(1, max_iterations + 1):
+        if here.diagonal is not None:
+            history.set_base(1 / np.sqrt(np.maximum(here.diagonal, 1e-12)))
+        direction = -history.multiply(slope)
+        if l1 is not None:
+            direction[direction * slope >= 0] = 0  # stay in the orthant in which the slope was taken
+        descent = float(slope @ direction)
+        if not descent < 0:
+            message, converged = "the gradient vanished", True
+            break
+        first = 1.0 if len(history) else 1 / max(1.0, float(np.linalg.norm(direction)))
+        found = _search(function, x, value, slope, direction, descent, l1, first, iteration % _PERIOD == 0)
+        passes += found.trials
+        if not found.improved:
+            message, converged = "no step improves the objective beyond rounding", True
+            break
+        history.add(found.x - x, found.evaluation.gradient - here.gradient)
+        x, here, value = found.x, found.evaluation, found.value
+        slope = _pseudo_gradient(x, here.gradient, l1)
+        values.append(value)
+        norm = float(np.linalg.norm(slope))
+        if callback is not None and callback(
+            Step(iteration, x, value, norm, found.step, passes, time.perf_counter() - began)
+        ):
+            message = "stopped by the callback"
+            break
+        if norm <= tol * max(1.0, float(np.linalg.norm(x))):
+            message, converged = "the gradient is below tol", True
+            break
+        if len(values) > _PERIOD and values[-1 - _PERIOD] - value <= tol * abs(value):
+            message, converged = f"the objective changed by less than tol over {_PERIOD} iterations", True
+            break
+    return Result(x, value, len(values) - 1, converged, message)
+
+
+class _Found:
+    """What a line search ends with."""
+
+    def __init__(self, x: Vector, value: float, evaluation: Evaluation, step: float, trials: int, improved: bool):
+        self.x, self.value, self.evaluation = x, value, evaluation
+        self.step, self.trials, self.improved = step, trials, improved
+
+
+def _search(
+    function: Smooth,
+    x: Vector,
+    value: float,
+    slope: Vector,
+    direction: Vector,
+    descent: float,
+    l1: Vector | None,
+    step: float,
+    diagonal: bool,
+) -> _Found:
+    """Bisection for a step that meets Wolfe's conditions (with L1: sufficient decrease in the orthant)."""
+    low, high = 0.0, np.inf
+    noise = _NOISE * abs(value)
+    orthant = np.where(x != 0, np.sign(x), -np.sign(slope)) if l1 is not None else None
+    for trial in range(1, _MAX_TRIALS + 1):
+        at = x + step * direction
+        if orthant is not None:
+            at[at * orthant <= 0] = 0
+        evaluation = function(at, diagonal=diagonal)
+        new = evaluation.value + _penalty(at, l1)
+        predicted = float(slope @ (at - x))
+        if not np.isfinite(new) or new > value + _SUFFICIENT * predicted + noise:
+            high = step
+        elif l1 is None and float(evaluation.gradient @ direction) < _CURVATURE * descent:
+            low = step
+        else:
+            return _Found(at, new, evaluation, step, trial, new < value + noise / 2 or low > 0)
+        step = 2 * step if high == np.inf else (low + high) / 2
+        if high - low <= 1e-12 * high:
+            break
+    return _Found(at, new, evaluation, step, trial, new < value)
+
+
+def _penalty(x: Vector, l1: Vector | None) -> float:
+    return 0.0 if l1 is None else float(l1 @ np.abs(x))
+
+
+def _pseudo_gradient(x: Vector, gradient: Vector, l1: Vector | None) -> Vector:
+    """The steepest direction of ``f(x) + Σ l1·|x|``: zero where the penalty holds a variable at zero."""
+    if l1 is None:
+        return gradient
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0)
+    return np.where(x != 0, gradient + np.sign(x) * l1, at_zero)

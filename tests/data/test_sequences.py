@@ -1,0 +1,50 @@
+"""The batch layout, and choosing sequences from it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfkit.data import Sequences, Vocabulary, encode
+from crfkit.exceptions import InputError
+
+X = [[["a", "b"], ["c"]], [], [["a"], [], ["b", "d"]], [["e"]]]
+VALUED = [[dict.fromkeys(item, 2.0) for item in sequence] for sequence in X]
+
+
+@given(st.lists(st.integers(0, 3)), st.booleans())
+def test_subset(chosen, valued):
+    source = VALUED if valued else X
+    vocabulary = Vocabulary()
+    whole = encode(source, vocabulary, grow=True)
+    expected = encode([source[i] for i in chosen], vocabulary, grow=False)
+    for ids in (chosen, np.array(chosen, dtype=np.int32)):
+        subset = whole.subset(ids)
+        for name in ("offsets", "indptr", "indices"):
+            assert np.array_equal(getattr(subset, name), getattr(expected, name))
+        assert (subset.values is None) == (not valued)
+        assert subset.n_attributes == whole.n_attributes
+
+
+def test_counts():
+    data = encode(X, Vocabulary(), grow=True)
+    assert (data.n_sequences, data.n_positions, data.n_attributes) == (4, 6, 5)
+    assert data.lengths.tolist() == [2, 0, 3, 1]
+
+
+@pytest.mark.parametrize("ids", [[4], [-1], [[0]]])
+def test_subset_refuses_what_is_not_there(ids):
+    with pytest.raises(InputError, match="sequence_ids must be"):
+        encode(X, Vocabulary(), grow=True).subset(ids)
+
+
+def test_arrays_must_fit_together():
+    good = encode(VALUED, Vocabulary(), grow=True)
+    arrays = {"offsets": good.offsets, "indptr": good.indptr, "indices": good.indices, "values": good.values}
+    for name, array in arrays.items():
+        with pytest.raises(InputError, match="do not fit together"):
+            Sequences(**{**arrays, name: array[:-1].copy()}, n_attributes=5)
+        with pytest.raises(InputError, match=f"{name} must be a contiguous 1-D"):
+            Sequences(**{**arrays, name: array.astype(np.float32)}, n_attributes=5)
+        with pytest.raises(InputError, match=f"{name} must be a contiguous 1-D"):
+            Sequences(**{**arrays, name: np.repeat(array, 2)[::2]}, n_attributes=5)

@@ -1,0 +1,217 @@
+"""Names to ids and back; the oracle is a Python dict."""
+
+import contextlib
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crfkit.data import Vocabulary
+from crfkit.exceptions import InputError, ModelFileError
+
+# Any text but lone surrogates, which UTF-8 cannot hold.
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+def attached(vocabulary: Vocabulary) -> Vocabulary:
+    arrays = vocabulary.to_arrays()
+    for array in arrays.values():
+        array.setflags(write=False)
+    return Vocabulary.from_arrays(arrays)
+
+
+@given(st.lists(TEXT), st.lists(TEXT))
+def test_ids_follow_first_appearance(known, asked):
+    expected = {name: i for i, name in enumerate(dict.fromkeys(known))}
+    vocabulary = Vocabulary()
+    assert vocabulary.add(known).tolist() == [expected[name] for name in known]
+    assert vocabulary.strings() == list(expected)
+    for other in (vocabulary, attached(vocabulary), pickle.loads(pickle.dumps(vocabulary))):
+        assert len(other) == len(expected)
+        assert other.lookup(asked + known).tolist() == [expected.get(name, -1) for name in asked + known]
+        assert other.strings() == list(expected)
+
+
+@pytest.mark.parametrize("name", ["", "\0", "a\0b", "a", "é", "中", "🂡", "x" * 100_000, ":", "_"])
+def test_odd_names(name):
+    vocabulary = Vocabulary(["first", name])
+    assert vocabulary.lookup([name, name + "!", "!" + name]).tolist() == [1, -1, -1]
+    assert vocabulary.strings(1) == [name]
+    assert name in vocabulary
+    assert 7 not in vocabulary
+
+
+def test_many_names_and_every_length():
+    names = [f"{kind}[{i}]={i * 7919 % 1000}" for i in range(5000) for kind in "wp"]
+    names += ["n" * i for i in range(64)] + [str(i) for i in range(5000)]
+    vocabulary = Vocabulary(names)
+    assert vocabulary.lookup(names).tolist() == list(range(len(names)))
+    assert vocabulary.lookup([name + "?" for name in names]).max() == -1
+
+
+def test_probes_stay_short():
+    """The hash spreads names that differ little: few land far from where they belong."""
+    for names in ([str(i) for i in range(40_000)], [f"w[0]={i:x}|w[1]=the" for i in range(40_000)]):
+        slots = Vocabulary(names).to_arrays()["slots"]
+        taken = slots != 0
+        assert slots.size <= 4 * len(names)
+        runs = np.diff(np.flatnonzero(~taken)) - 1
+        assert runs.max() < 120
+        # Knuth, vol. 3, 6.4: a successful look-up by linear probing takes ½(1 + 1/(1 − load)) probes.
+        load = taken.mean()
+        clustered = (runs.astype(float) ** 2).sum() / len(names)
+        assert clustered < 3 / (1 - load) ** 2
+
+
+def test_attached_vocabulary_is_copied_on_the_first_addition():
+    original = Vocabulary(["a", "b"])
+    other = attached(original)
+    assert other.add(["b", "c"]).tolist() == [1, 2]
+    assert other.strings() == ["a", "b", "c"]
+    assert original.strings() == ["a", "b"]
+
+
+def test_deepcopy_is_independent():
+    vocabulary = Vocabulary(["a"])
+    other = copy.deepcopy(vocabulary)
+    other.add(["b"])
+    assert (len(vocabulary), len(other)) == (1, 2)
+    assert repr(other) == "Vocabulary(2 names)"
+
+
+def test_columns():
+    vocabulary = Vocabulary()
+    assert vocabulary.names_columns()
+    vocabulary.add_columns(12)
+    assert vocabulary.strings() == [str(i) for i in range(12)]
+    assert vocabulary.names_columns()
+    vocabulary.add(["x"])
+    assert not vocabulary.names_columns()
+
+
+def test_slices():
+    vocabulary = Vocabulary(list("abcdef"))
+    assert vocabulary.strings(2, 4) == ["c", "d"]
+    assert vocabulary.strings(4, 100) == ["e", "f"]
+    assert vocabulary.strings(-1) == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", 1], "must be str or bytes, got int 1"),
+        (["a", "\ud800"], "lone surrogate"),
+        (["a", b"\xff"], "UTF-8"),
+        ("abc", "expected a list of names"),
+        (5, "expected a list of names"),
+    ],
+)
+def test_bad_names_leave_nothing_behind(names, message):
+    vocabulary = Vocabulary(["z"])
+    with pytest.raises(InputError, match=message):
+        vocabulary.add(names)
+    with pytest.raises(InputError, match=message):
+        vocabulary.lookup(names)
+    assert vocabulary.strings() == ["z"]
+
+
+def test_an_iterator_that_fails_half_way():
+    def names():
+        yield "a"
+        raise KeyError("stop here")
+
+    vocabulary = Vocabulary()
+    with pytest.raises(KeyError, match="stop here"):
+        vocabulary.add(names())
+    assert len(vocabulary) == 0
+
+
+def test_no_growth_while_growing():
+    vocabulary = Vocabulary()
+
+    def names():
+        yield "a"
+        vocabulary.add(["b"])
+
+    with pytest.raises(InputError, match="being filled by another call"):
+        vocabulary.add(names())
+    assert len(vocabulary) == 0
+    assert vocabulary.add(["c"]).tolist() == [0]
+
+
+def test_another_hash_version_is_hashed_anew():
+    arrays = Vocabulary(["a", "b"]).to_arrays()
+    arrays["hash_version"] = np.array([99], dtype=np.uint32)
+    arrays["slots"] = np.zeros(8, dtype=np.uint32)
+    assert Vocabulary.from_arrays(arrays).lookup(["b", "a"]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("arena", np.zeros(3, dtype=np.int8)),
+        ("offsets", np.zeros(0, dtype=np.int64)),
+        ("offsets", np.zeros((2, 2), dtype=np.int64)),
+        ("offsets", np.zeros(2, dtype=np.int32)),
+        ("slots", np.zeros(0, dtype=np.uint32)),
+        ("slots", np.zeros(2, dtype=np.uint32)),
+        ("slots", np.zeros(12, dtype=np.uint32)),
+        ("slots", None),
+    ],
+)
+def test_malformed_arrays(name, array):
+    arrays = Vocabulary(["a", "b", "c"]).to_arrays()
+    if array is None:
+        del arrays[name]
+    else:
+        arrays[name] = array
+    with pytest.raises(ModelFileError):
+        Vocabulary.from_arrays(arrays)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_hostile_arrays_never_hang_or_crash(data):
+    names = [f"name{i}" for i in range(20)]
+    arrays = Vocabulary(names).to_arrays()
+    for name in ("offsets", "slots", "arena"):
+        array = arrays[name]
+        limits = np.iinfo(array.dtype)
+        extremes = st.sampled_from([limits.min, limits.max, limits.max - 1, 0, 1, 20, 21, 150])
+        values = st.one_of(extremes, st.integers(limits.min, limits.max))
+        for _ in range(data.draw(st.integers(0, 6))):
+            array[data.draw(st.integers(0, array.size - 1))] = data.draw(values)
+        if data.draw(st.booleans()) and data.draw(st.booleans()):
+            array[:] = data.draw(values)
+    vocabulary = Vocabulary.from_arrays(arrays)
+    ids = vocabulary.lookup([*names, "other", ""])
+    assert ids.min() >= -1
+    assert ids.max() < 20
+    for use in (vocabulary.strings, vocabulary.names_columns, lambda: vocabulary.add(["new", *names])):
+        with contextlib.suppress(ModelFileError):
+            use()
+
+
+def test_full_table_ends_the_search():
+    arrays = Vocabulary(["a"]).to_arrays()
+    arrays["slots"] = np.ones(1 << 16, dtype=np.uint32)
+    assert Vocabulary.from_arrays(arrays).lookup(["b"]).tolist() == [-1]
+
+
+def test_ids_of_sets_do_not_depend_on_the_hash_seed():
+    program = (
+        "from crfkit.data import *; v = Vocabulary();"
+        "encode([[set('hgfedcba'), {'k': set('zyx')}]], v, grow=True); print(v.strings())"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "123"
+    }
+    assert len(seen) == 1

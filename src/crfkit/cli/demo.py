@@ -65,9 +65,10 @@ class Result:
 
 def train(n_train: int, n_test: int, noise: float, seed: int) -> Result:
     """Generate addresses, fit a CRF on the first ``n_train``, tag the others."""
+    tokens, labels = datasets.addresses(n_train + n_test, noise=noise, random_state=seed)
+
     from crfkit.models.crf import CRF  # loads SciPy and scikit-learn: only when a model is made
 
-    tokens, labels = datasets.addresses(n_train + n_test, noise=noise, random_state=seed)
     features = [token_features(address) for address in tokens]
     start = time.perf_counter()
     model = CRF(c1=0.05, c2=0.05, random_state=seed).fit(features[:n_train], labels[:n_train])

@@ -1,6 +1,4 @@
 // Vocabularies, and Python objects to sequences of attribute ids.
-#include <nanobind/stl/string_view.h>
-
 #include <memory>
 #include <string>
 

@@ -184,9 +184,9 @@ def test_data_frames():
         encode([twice], vocabulary, grow=True)
 
 
-def test_pandas():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"word": ["a", "b"], "n": [1, 0]})
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_real_data_frames(library):
+    frame = pytest.importorskip(library).DataFrame({"word": ["a", "b"], "n": [1, 0]})
     vocabulary = Vocabulary()
     assert encode([frame], vocabulary, grow=True).indptr.tolist() == [0, 2, 3]
     assert vocabulary.strings() == ["word:a", "n", "word:b"]

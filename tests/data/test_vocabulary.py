@@ -215,3 +215,38 @@ def test_ids_of_sets_do_not_depend_on_the_hash_seed():
         for seed in "123"
     }
     assert len(seen) == 1
+
+
+def documented_hash(name: bytes) -> int:
+    """Hash version 1 as docs/model-file.md describes it."""
+    n = len(name)
+    if n >= 8:
+        words = [name[i : i + 8] for i in range(0, n - 7, 8)] + ([name[-8:]] if n % 8 else [])
+    elif n >= 4:
+        words = [name[:4] + name[-4:]]
+    else:
+        words = [bytes([name[0], name[n // 2], name[-1]])] if n else []
+    modulus = (1 << 64) - 1
+    h = 0x972387F2670CB691 ^ (n * 0x8DAFE9842FE3CB4F & modulus)
+    for word in words:
+        h = (h ^ int.from_bytes(word, "little")) * 0xB22698C4B2D6A349 & modulus
+        h ^= h >> 32
+    h = h * 0x8DAFE9842FE3CB4F & modulus
+    return h ^ (h >> 29)
+
+
+def test_the_table_is_as_documented():
+    """Another language's reader, in Python: a change of the hash must change its version and the document."""
+    names = ["", *("abcdefghijklmnopqrstuvwxyz"[:n] for n in range(1, 27)), "é", *map(str, range(1000))]
+    arrays = Vocabulary(names).to_arrays()
+    assert arrays["hash_version"].tolist() == [1]
+    slots = arrays["slots"].tolist()
+    bits = len(slots).bit_length() - 1
+    assert len(slots) == 1 << bits
+    for i, name in enumerate(names):
+        found = documented_hash(name.encode())
+        slot = found % len(slots)
+        entry = (found >> 32 >> bits) << bits | (i + 1)
+        while slots[slot] != entry:
+            assert slots[slot] != 0
+            slot = (slot + 1) % len(slots)

@@ -86,12 +86,19 @@ def _nonzero(matrix: Any) -> Iterator[_Rows]:
         dense = np.asarray(matrix)  # [T, A]
         height = max(1, _BLOCK // max(1, dense.shape[1]))
         for top in range(0, dense.shape[0], height):
-            block = dense[top : top + height]
-            present = block != 0
-            counts = np.count_nonzero(present, axis=1).astype(np.int64)
-            yield counts, np.nonzero(present)[1].astype(np.int32), block[present].astype(np.float64)
+            yield _nonzero_dense(dense[top : top + height])
     else:
         yield _nonzero_sparse(matrix)
+
+
+def _nonzero_dense(block: npt.NDArray[Any]) -> _Rows:
+    present = block != 0  # [T, A]
+    rows, width = block.shape
+    if present.all():  # embeddings and the like
+        columns = np.tile(np.arange(width, dtype=np.int32), rows)
+        return np.full(rows, width, dtype=np.int64), columns, block.astype(np.float64).reshape(-1)
+    counts = np.count_nonzero(present, axis=1).astype(np.int64)
+    return counts, np.nonzero(present)[1].astype(np.int32), block[present].astype(np.float64)
 
 
 def _nonzero_sparse(matrix: Any) -> _Rows:

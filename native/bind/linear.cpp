@@ -7,6 +7,7 @@
 #include "bind.h"
 #include "linear_objective.h"
 #include "linear_scores.h"
+#include "state_features.h"
 
 namespace crfkit {
 
@@ -141,6 +142,36 @@ void scores(Array<const int64_t> indptr, Array<const int32_t> indices,
   linear_scores(x, weights.data(), static_cast<int>(node.shape(1)), n_threads, node.data());
 }
 
+template <class T>
+nb::object to_numpy(std::vector<T>&& v) {
+  auto* kept = new std::vector<T>(std::move(v));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+nb::tuple state_features(Array<const int64_t> indptr, Array<const int32_t> indices,
+                         Array<const int32_t> labels, std::optional<Array<const uint8_t, 2>> allowed,
+                         int64_t n_attributes, int n_labels, int64_t min_count) {
+  check_indptr(indptr, static_cast<int64_t>(indices.shape(0)), "indptr does not fit indices");
+  const size_t positions = indptr.shape(0) - 1;
+  require(labels.shape(0) == positions, "labels does not fit indptr");
+  if (allowed)
+    require(allowed->shape(0) == positions && allowed->shape(1) == static_cast<size_t>(n_labels),
+            "allowed must be [positions, labels]");
+  for (size_t i = 0; i < indices.shape(0); ++i)
+    require(indices(i) >= 0 && indices(i) < n_attributes, "an attribute index is out of range");
+  for (size_t t = 0; t < positions; ++t)
+    require(labels(t) >= -1 && labels(t) < n_labels, "a label is out of range");
+  StateFeatures found;
+  {
+    nb::gil_scoped_release release;
+    found = find_state_features(static_cast<int64_t>(positions), n_attributes, n_labels, indptr.data(),
+                                indices.data(), labels.data(), allowed ? allowed->data() : nullptr,
+                                std::max<int64_t>(1, min_count));
+  }
+  return nb::make_tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)));
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& m) {
@@ -167,6 +198,9 @@ void bind_linear(nb::module_& m) {
            nb::arg("edges").noconvert(), nb::arg("edges2").noconvert().none())
       .def("from_features", &from_features, nb::arg("features").noconvert(), nb::arg("edges").noconvert(),
            nb::arg("edges2").noconvert().none(), nb::arg("theta").noconvert());
+  m.def("state_features", &state_features, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+        nb::arg("labels").noconvert(), nb::arg("allowed").noconvert().none(), nb::arg("n_attributes"),
+        nb::arg("n_labels"), nb::arg("min_count"));
   m.def("linear_scores", &scores, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
         nb::arg("values").noconvert().none(), nb::arg("state_indptr").noconvert(),
         nb::arg("state_labels").noconvert(), nb::arg("weights").noconvert(), nb::arg("node").noconvert(),

@@ -98,6 +98,15 @@ class LinearObjective:
         theta: npt.NDArray[np.float64],
     ) -> None: ...
 
+def state_features(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    labels: npt.NDArray[np.int32],
+    allowed: npt.NDArray[np.uint8] | None,
+    n_attributes: int,
+    n_labels: int,
+    min_count: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
 def linear_scores(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],

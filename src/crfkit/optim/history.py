@@ -1,8 +1,8 @@
 """Limited-memory BFGS curvature in compact form.
 
-Byrd, Nocedal and Schnabel, "Representations of quasi-Newton matrices and their use in limited memory methods",
-Mathematical Programming 63 (1994), equation 3.1: with the pairs s_i, y_i as rows of S and Y, R the upper
-triangle of S Yᵀ (R_ij = s_i·y_j, i <= j), E = diag(s_i·y_i), and any positive diagonal H0,
+Byrd, Nocedal and Schnabel, "Representations of quasi-Newton matrices and their use in limited memory
+methods", Mathematical Programming 63 (1994), equation 3.1: with the pairs s_i, y_i as rows of S and Y, R
+the upper triangle of S Yᵀ (R_ij = s_i·y_j, i <= j), E = diag(s_i·y_i), and any positive diagonal H0,
 
     H = H0 + [Sᵀ  H0 Yᵀ] [ R⁻ᵀ (E + Y H0 Yᵀ) R⁻¹   -R⁻ᵀ ] [ S    ]
                          [ -R⁻¹                      0   ] [ Y H0 ]
@@ -49,10 +49,8 @@ class CurvatureHistory:
         sy = float(s @ y)
         if sy <= 1e-10 * float(y @ y):
             return
-        if len(self._order) == len(self._s):
-            row = self._order.pop(0)
-        else:
-            row = len(self._order)
+        full = len(self._order) == len(self._s)
+        row = self._order.pop(0) if full else len(self._order)
         self._order.append(row)
         self._s[row], self._y[row] = s, y
         filled = slice(0, len(self._order))
@@ -64,11 +62,11 @@ class CurvatureHistory:
         """H g."""
         rows = self._order
         if not rows:
-            return g * self._base
+            return (g * self._base).astype(np.float64)
         newest = rows[-1]
-        gamma = self._sy[newest, newest] / self._yhy[newest, newest]
+        gamma = float(self._sy[newest, newest] / self._yhy[newest, newest])
         g32 = g.astype(np.float32)
-        h0g = gamma * self._base * g32  # [P]
+        h0g: Single = gamma * self._base * g32  # [P]
         filled = slice(0, len(rows))
         sg = (self._s[filled] @ g32)[rows].astype(np.float64)  # [m], oldest first
         yhg = (self._y[filled] @ h0g)[rows].astype(np.float64)

@@ -1,13 +1,13 @@
 """L-BFGS for smooth objectives, and OWL-QN where an L1 penalty is added.
 
-Nocedal, "Updating quasi-Newton matrices with limited storage", Mathematics of Computation 35 (1980); Andrew and
-Gao, "Scalable training of L1-regularized log-linear models", ICML 2007.
+Nocedal, "Updating quasi-Newton matrices with limited storage", Mathematics of Computation 35 (1980); Andrew
+and Gao, "Scalable training of L1-regularized log-linear models", ICML 2007.
 
 Two things differ from the textbook. The initial inverse Hessian is not a multiple of the identity but of
-d^(-1/2), d being the objective's estimate of its Hessian's diagonal, renewed every few iterations: half-way (on
-the logarithmic scale) between no scaling, which is slow for rare features, and full diagonal scaling, which is
-slow along correlated frequent ones. And near the optimum, differences of the objective below its rounding noise
-are taken as no difference.
+d^(-1/2), d being the objective's estimate of its Hessian's diagonal, renewed every few iterations: half-way
+(on the logarithmic scale) between no scaling, which is slow for rare features, and full diagonal scaling,
+which is slow along correlated frequent ones. And near the optimum, differences of the objective below its
+rounding noise are taken as no difference.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def minimize_lbfgs(
     slope = _pseudo_gradient(x, here.gradient, l1)
     history = CurvatureHistory(memory, len(x))
     values = [value]
-    message = f"stopped after max_iterations={max_iterations} iterations"
+    message = f"it reached max_iterations={max_iterations}"
     converged = False
     for iteration in range(1, max_iterations + 1):
         if here.diagonal is not None:
             history.set_base(1 / np.sqrt(np.maximum(here.diagonal, 1e-12)))
         direction = -history.multiply(slope)
         if l1 is not None:
-            direction[direction * slope >= 0] = 0  # stay in the orthant in which the slope was taken
+            direction[slope == 0] = 0  # what the penalty holds at zero stays there
         descent = float(slope @ direction)
         if not descent < 0:
             message, converged = "the gradient vanished", True
@@ -88,7 +88,9 @@ def minimize_lbfgs(
 class _Found:
     """What a line search ends with."""
 
-    def __init__(self, x: Vector, value: float, evaluation: Evaluation, step: float, trials: int, improved: bool):
+    def __init__(
+        self, x: Vector, value: float, evaluation: Evaluation, step: float, trials: int, improved: bool
+    ):
         self.x, self.value, self.evaluation = x, value, evaluation
         self.step, self.trials, self.improved = step, trials, improved
 

@@ -1,0 +1,418 @@
+"""The linear-chain CRF as a scikit-learn estimator.
+
+Parameter names and the meaning of c1 and c2 are CRFsuite's.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import IO, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from crfkit.data.encode import encode
+from crfkit.data.labels import Labels, encode_labels, label_set
+from crfkit.data.sequences import Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
+from crfkit.features.index import build_index
+from crfkit.inference import Constraints
+from crfkit.inference.threads import thread_count
+from crfkit.io.model_file import Source
+from crfkit.models import parameters as rule
+from crfkit.models.continuation import transfer, with_features_of
+from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.training import ALGORITHMS, DevSet, train
+from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.potentials.linear import LinearWeights
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class CRF(BaseEstimator):  # type: ignore[misc]
+    """Linear-chain conditional random field for labelling sequences.
+
+    Minimises ``-Σ weight · log p(y | x) + c2·‖w‖² + c1·‖w‖₁``.
+
+    Parameters
+    ----------
+    c1, c2
+        Weights of the L1 and L2 penalties. c1 > 0 gives a sparse model.
+    order
+        1: a label depends on the one before it; 2: on the two before it.
+    algorithm
+        "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", the one that reaches the optimum
+        fastest.
+    max_iterations
+        At most this many iterations; None leaves it to the algorithm.
+    tol
+        Stop when the objective changes by less than this share of itself over ten iterations.
+    min_freq
+        Features seen less often than this in training are left out.
+    all_possible_states, all_possible_transitions
+        Also give a weight to attribute-label pairs, or transitions, that do not occur in training.
+    class_weight
+        {label: weight} or "balanced": how much an error at a position with this true label counts. Every
+        wrong path is charged log(weight) there (softmax-margin; Gimpel and Smith, NAACL 2010), so that 1
+        changes nothing.
+    patience
+        With a dev set: stop after so many iterations without a better dev accuracy.
+    n_jobs
+        Threads; None or -1 for all cores.
+    random_state
+        Seed of the stochastic algorithm. Same data, seed and thread count: the same model to the last bit.
+    verbose
+        True: a progress bar (with tqdm) or a line an iteration; 2: always lines.
+    warm_start
+        Let ``fit`` start from the weights of the model fitted before, matched by attribute and label names.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels, sorted.
+    objective_ : float
+        Final value of the training objective.
+    history_ : list of dict
+        One record an iteration: objective, gradient_norm, step, passes, seconds, dev_accuracy.
+    n_iter_ : int
+        Iterations made.
+    converged_ : bool
+        Whether training ended by its own criterion.
+    tagger_ : crfkit.models.linear_tagger.LinearTagger
+        The fitted model.
+
+    Examples
+    --------
+    >>> from crfkit import CRF
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "a"}, {"word": "dog"}]]
+    >>> y = [["DET", "NOUN"], ["DET", "NOUN"]]
+    >>> CRF(c2=0.1).fit(X, y).predict([[{"word": "the"}, {"word": "dog"}]])
+    [['DET', 'NOUN']]
+    """
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        "c1": rule.number(0),
+        "c2": rule.number(0),
+        "order": rule.one_of(1, 2),
+        "algorithm": rule.one_of("auto", *ALGORITHMS),
+        "max_iterations": rule.optional(rule.whole_number(1)),
+        "tol": rule.number(0),
+        "min_freq": rule.number(0),
+        "all_possible_states": rule.flag(),
+        "all_possible_transitions": rule.flag(),
+        "class_weight": rule.optional(rule.either(rule.one_of("balanced"), rule.mapping())),
+        "patience": rule.whole_number(1),
+        "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+        "warm_start": rule.flag(),
+    }
+
+    def __init__(
+        self,
+        c1: float = 0.0,
+        c2: float = 1.0,
+        order: int = 1,
+        algorithm: str = "auto",
+        max_iterations: int | None = None,
+        tol: float = 1e-5,
+        min_freq: float = 0,
+        all_possible_states: bool = False,
+        all_possible_transitions: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        patience: int = 10,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        verbose: bool | int = False,
+        warm_start: bool = False,
+    ) -> None:
+        self.c1 = c1
+        self.c2 = c2
+        self.order = order
+        self.algorithm = algorithm
+        self.max_iterations = max_iterations
+        self.tol = tol
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.class_weight = class_weight
+        self.patience = patience
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    # ---- training
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        lengths: Any = None,
+    ) -> CRF:
+        """Train on sequences X with labels y.
+
+        X is a list of sequences, each a list of items: lists of strings, or dicts of name to str, bool,
+        number, list or dict. Or a list of arrays or sparse matrices [T, A], one a sequence; or one of them
+        with ``lengths``. In y a label may be None (unknown) or a set (one of these). ``sample_weight`` is
+        one number a sequence. With ``X_dev``, ``y_dev`` training stops when the dev accuracy no longer
+        rises, and the best model is kept.
+        """
+        previous = getattr(self, "tagger_", None) if self.warm_start else None
+        return self._train(X, y, sample_weight, X_dev, y_dev, lengths, start=previous, centre=None)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        lengths: Any = None,
+    ) -> CRF:
+        """Go on from the fitted model with new data, which may bring new attributes and new labels.
+
+        Minimises ``-Σ weight · log p(y | x) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁`` over the new data, w₀ being the
+        weights so far (0 for new features): what the new data says nothing about stays as it was.
+        """
+        previous = getattr(self, "tagger_", None)
+        return self._train(X, y, sample_weight, X_dev, y_dev, lengths, start=None, centre=previous)
+
+    def _train(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        X_dev: Any,
+        y_dev: Any,
+        lengths: Any,
+        *,
+        start: LinearTagger | None,
+        centre: LinearTagger | None,
+    ) -> CRF:
+        rule.check_parameters(self, self._rules)
+        threads = thread_count(self.n_jobs)
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("X_dev and y_dev go together: give both or neither")
+        if lengths is None and hasattr(X, "shape") and getattr(X, "ndim", 0) == 2:
+            lengths = [len(labels) for labels in y]
+        vocabulary = Vocabulary() if centre is None else Vocabulary.from_arrays(centre.vocabulary.to_arrays())
+        sequences = encode(X, vocabulary, grow=True, lengths=lengths)
+        y = list(y)
+        classes = label_set(y if centre is None else [*y, centre.classes])
+        _require_data(sequences, classes)
+        labels = encode_labels(y, classes, sequences.offsets)
+
+        index = build_index(
+            sequences,
+            labels,
+            len(classes),
+            order=self.order,
+            min_freq=self.min_freq,
+            all_possible_states=self.all_possible_states,
+            all_possible_transitions=self.all_possible_transitions,
+        )
+        kept: LinearWeights | None = None
+        if centre is not None:
+            if centre.index.order != self.order:
+                raise InputError(f"the fitted model has order {centre.index.order}, not {self.order}")
+            index = with_features_of(centre, vocabulary, classes, index)
+            kept = transfer(centre, vocabulary, classes, index)
+        objective = LinearLikelihood(
+            sequences,
+            labels,
+            index,
+            c2=float(self.c2),
+            n_threads=threads,
+            weights=_sequence_weights(sample_weight, sequences.n_sequences),
+            class_weights=_class_weights(self.class_weight, labels, classes),
+            centre=kept,
+        )
+        first = np.zeros(objective.n_parameters)
+        if start is not None:
+            first = objective.parameters(transfer(start, vocabulary, classes, index))
+        dev = None
+        if X_dev is not None:
+            dev = DevSet(encode(X_dev, vocabulary, grow=False), y_dev, classes, index, self.n_jobs)
+
+        outcome = train(
+            objective,
+            first,
+            algorithm=self.algorithm,
+            c1=float(self.c1),
+            max_iterations=self.max_iterations,
+            tol=float(self.tol),
+            dev=dev,
+            patience=self.patience,
+            seed=self.random_state,
+            verbose=self.verbose,
+        )
+        if not outcome.converged:
+            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
+        tagger = LinearTagger(classes, vocabulary, index, objective.weights(outcome.x), self.n_jobs)
+        self.tagger_ = tagger.compact() if self.c1 > 0 else tagger
+        self.classes_ = classes
+        self.objective_ = outcome.value
+        self.history_ = outcome.history
+        self.n_iter_ = len(outcome.history)
+        self.converged_ = outcome.converged
+        return self
+
+    # ---- asking the fitted model
+
+    def _fitted(self) -> LinearTagger:
+        check_is_fitted(self, "tagger_")
+        tagger: LinearTagger = self.tagger_
+        tagger.n_jobs = self.n_jobs
+        return tagger
+
+    def predict(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Any]]:
+        """The most probable label sequence of each sequence: a list of lists.
+
+        ``constraints`` (:class:`crfkit.inference.Constraints`) forbid labels and transitions; ``known``
+        gives labels that are certain, one list a sequence with None where a label is free.
+        """
+        return self._fitted().predict(X, lengths=lengths, constraints=constraints, known=known)
+
+    def predict_posterior(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Any]]:
+        """The most probable label of each position by itself: fewest wrong labels, maybe no legal path."""
+        return self._fitted().predict_posterior(X, lengths=lengths, constraints=constraints, known=known)
+
+    def predict_marginals(
+        self,
+        X: Any,
+        *,
+        as_arrays: bool = False,
+        lengths: Any = None,
+        constraints: Constraints | None = None,
+        known: Any = None,
+    ) -> list[list[dict[Any, float]]] | list[FloatArray]:
+        """p(y_t = l | x): a dict a position, or with ``as_arrays`` an array [T, L] a sequence."""
+        tagger = self._fitted()
+        ask = tagger.marginal_arrays if as_arrays else tagger.predict_marginals
+        return ask(X, lengths=lengths, constraints=constraints, known=known)
+
+    def predict_nbest(
+        self,
+        X: Any,
+        k: int = 5,
+        *,
+        lengths: Any = None,
+        constraints: Constraints | None = None,
+        known: Any = None,
+    ) -> list[list[tuple[list[Any], float]]]:
+        """The k most probable label sequences with their probabilities, best first, for each sequence."""
+        return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
+
+    def score(self, X: Any, y: Any, *, lengths: Any = None) -> float:
+        """Share of positions labelled as in y (token accuracy)."""
+        from crfkit.metrics import token_accuracy
+
+        if lengths is None and hasattr(X, "shape") and getattr(X, "ndim", 0) == 2:
+            lengths = [len(labels) for labels in y]
+        return float(token_accuracy(y, self.predict(X, lengths=lengths)))
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """{(attribute, label): weight}."""
+        return self._fitted().state_features()
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, ...], float]:
+        """{(label, next label): weight}; in order 2 also three labels in a row."""
+        return self._fitted().transition_features()
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write the fitted model to a file (see docs/model-file.md), atomically."""
+        tagger = self._fitted()
+        params = {name: value for name, value in self.get_params().items() if _is_json(value)}
+        if isinstance(self.class_weight, dict):
+            params["class_weight"] = [[label, float(weight)] for label, weight in self.class_weight.items()]
+        state = {
+            "params": params,
+            "objective": float(self.objective_),
+            "converged": bool(self.converged_),
+            "history": self.history_,
+        }
+        tagger.save(path, state)
+
+    @classmethod
+    def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:
+        """The model in a file, in bytes, or in a binary file object; from a path it is memory-mapped."""
+        tagger, header = LinearTagger.load(source, n_jobs)
+        params = header.get("params")
+        history, objective = header.get("history"), header.get("objective")
+        if not isinstance(params, dict) or not isinstance(history, list) or not isinstance(objective, float):
+            raise ModelFileError("cannot read the model: its training record is malformed")
+        known = {name: value for name, value in params.items() if name in cls._get_param_names()}
+        if isinstance(known.get("class_weight"), list):
+            known["class_weight"] = dict(known["class_weight"])
+        crf = cls(**{**known, "n_jobs": n_jobs})
+        crf.tagger_ = tagger
+        crf.classes_ = tagger.classes
+        crf.objective_ = objective
+        crf.history_ = history
+        crf.n_iter_ = len(history)
+        crf.converged_ = bool(header.get("converged"))
+        return crf
+
+
+def _is_json(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _require_data(sequences: Sequences, classes: list[Any]) -> None:
+    if sequences.n_sequences == 0:
+        raise InputError("there is nothing to train on: X has no sequences")
+    if sequences.n_positions == 0:
+        raise InputError("there is nothing to train on: every sequence of X is empty")
+    if not classes:
+        raise InputError("there is nothing to learn: every label in y is None")
+
+
+def _sequence_weights(sample_weight: npt.ArrayLike | None, n_sequences: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_sequences,):
+        raise InputError(
+            f"sample_weight must be one number a sequence, [{n_sequences}]; got shape {weights.shape}"
+        )
+    bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(bad):
+        raise InputError(
+            f"sample_weight must be finite and not negative; got {weights[bad[0]]} for sequence {bad[0]}"
+        )
+    if not weights.any():
+        raise InputError("sample_weight is 0 for every sequence: there is nothing to train on")
+    return weights
+
+
+def _class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> FloatArray | None:
+    """[L] of them; None where they are all 1."""
+    if class_weight is None:
+        return None
+    if class_weight == "balanced":
+        counts = np.bincount(labels.ids[labels.ids >= 0], minlength=len(classes))
+        balanced: FloatArray = counts.sum() / (len(classes) * np.maximum(counts, 1.0))
+        return balanced
+    unknown = [label for label in class_weight if label not in classes]
+    if unknown:
+        raise InputError(f"class_weight names the label {unknown[0]!r}, which is not in y")
+    weights = np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
+    if not ((weights > 0) & (weights < np.inf)).all():
+        raise InputError(f"class_weight must be positive and finite, got {class_weight!r}")
+    return weights

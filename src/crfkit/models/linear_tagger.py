@@ -1,0 +1,180 @@
+"""The fitted linear-chain CRF: vocabulary, labels, weights; and its form in the model file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.encode import encode
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import ModelFileError
+from crfkit.features.index import FeatureIndex
+from crfkit.inference import Lattice
+from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.models.tagger import Tagger
+from crfkit.potentials.linear import LinearPotential, LinearWeights
+
+_KIND = "linear-chain CRF"
+_PIECE = 1 << 18  # positions scored together
+
+
+class LinearTagger(Tagger):
+    """Tags with weights on attributes and transitions."""
+
+    def __init__(
+        self,
+        classes: list[Any],
+        vocabulary: Vocabulary,
+        index: FeatureIndex,
+        weights: LinearWeights,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(classes, n_jobs)
+        self.vocabulary = vocabulary
+        self.index = index
+        self.weights = weights
+
+    def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
+        """The scores of a batch; attributes never trained on are passed over."""
+        sequences = encode(X, self.vocabulary, grow=False, lengths=lengths)
+        potential = LinearPotential(self.index, self.weights, self.n_jobs)
+        if whole or sequences.n_positions <= _PIECE:
+            yield potential.scores(sequences)
+            return
+        piece = (sequences.offsets[:-1] // _PIECE).astype(np.int64)  # [N] which one a sequence is in
+        for number in np.unique(piece):
+            yield potential.scores(sequences.subset(np.flatnonzero(piece == number)))
+
+    def state_features(self) -> dict[tuple[str, Any], float]:
+        """{(attribute, label): weight}, without the zeros."""
+        names = self.vocabulary.strings()
+        kept = np.flatnonzero(self.weights.state)
+        attributes = (self.index.state_keys() // self.index.n_labels)[kept].tolist()
+        labels = self.index.state_labels[kept].tolist()
+        weights = self.weights.state[kept].tolist()
+        return {
+            (names[a], self.classes[label]): w
+            for a, label, w in zip(attributes, labels, weights, strict=True)
+        }
+
+    def transition_features(self) -> dict[tuple[Any, ...], float]:
+        """{(label, next label): weight}, in order 2 also {(label, next, next but one): weight}."""
+        table = _transition_dict(self.classes, self.index.edges, self.weights.edge)
+        if self.index.edges2 is not None and self.weights.edge2 is not None:
+            table |= _transition_dict(self.classes, self.index.edges2, self.weights.edge2)
+        return table
+
+    def compact(self) -> LinearTagger:
+        """The same tagger without state features of weight 0 and without attributes that have none left."""
+        kept = self.weights.state != 0
+        if kept.all():
+            return self
+        attributes = self.index.state_keys() // self.index.n_labels
+        used = np.unique(attributes[kept])
+        names = self.vocabulary.strings()
+        if self.vocabulary.names_columns():
+            used = np.arange(len(names))  # the width of an array is checked against the vocabulary
+        counts = np.bincount(attributes[kept], minlength=len(names))[used]
+        index = FeatureIndex(
+            self.index.n_labels,
+            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            self.index.state_labels[kept],
+            self.index.edges,
+            self.index.edges2,
+        )
+        weights = LinearWeights(self.weights.state[kept], self.weights.edge, self.weights.edge2)
+        return LinearTagger(self.classes, Vocabulary([names[a] for a in used]), index, weights, self.n_jobs)
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
+        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
+        arrays: dict[str, npt.NDArray[Any]] = {
+            f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()
+        }
+        arrays |= {
+            "state.indptr": self.index.state_indptr,
+            "state.labels": self.index.state_labels,
+            "state.weights": self.weights.state,
+            "edge.mask": self.index.edges,
+            "edge.weights": self.weights.edge,
+        }
+        if self.index.edges2 is not None and self.weights.edge2 is not None:
+            arrays |= {"edge2.mask": self.index.edges2, "edge2.weights": self.weights.edge2}
+        write_model(path, {"model": _KIND, "classes": self.classes, **header}, arrays)
+
+    @classmethod
+    def load(cls, source: Source, n_jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
+        """The tagger in a model file, mapped into memory, and the file's header."""
+        header, arrays = read_model(source)
+        name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
+        classes = header.get("classes")
+        if header.get("model") != _KIND or not isinstance(classes, list) or not classes:
+            raise ModelFileError(
+                f"cannot read the model {name}: expected a {_KIND}, got {header.get('model')!r}"
+            )
+        take = _Taker(arrays, name)
+        L = len(classes)
+        second = "edge2.weights" in arrays
+        prefix = "vocabulary."
+        vocabulary = Vocabulary.from_arrays(
+            {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+        )
+        n_features = len(arrays.get("state.labels", ()))
+        index = FeatureIndex(
+            L,
+            take("state.indptr", np.int64, (len(vocabulary) + 1,)),
+            take("state.labels", np.int32, (n_features,)),
+            take("edge.mask", np.bool_, (L, L)),
+            take("edge2.mask", np.bool_, (L, L, L)) if second else None,
+        )
+        weights = LinearWeights(
+            take("state.weights", np.float64, (n_features,)),
+            take("edge.weights", np.float64, (L, L)),
+            take("edge2.weights", np.float64, (L, L, L)) if second else None,
+        )
+        _check_index(index, name)
+        return cls(classes, vocabulary, index, weights, n_jobs), header
+
+
+class _Taker:
+    """Takes arrays of the expected type and shape out of a model file."""
+
+    def __init__(self, arrays: dict[str, npt.NDArray[Any]], name: str) -> None:
+        self._arrays, self._name = arrays, name
+
+    def __call__(self, key: str, dtype: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        array = self._arrays.get(key)
+        if array is None or array.dtype != dtype or array.shape != shape:
+            found = "none" if array is None else f"{array.dtype} {array.shape}"
+            raise ModelFileError(
+                f"cannot read the model {self._name}: expected an array {key!r} of {np.dtype(dtype)} "
+                f"{shape}, got {found}"
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ModelFileError(
+                f"cannot read the model {self._name}: {key!r} holds numbers that are not finite"
+            )
+        return array
+
+
+def _check_index(index: FeatureIndex, name: str) -> None:
+    ends = index.state_indptr
+    labels = index.state_labels
+    sound = ends[0] == 0 and ends[-1] == len(labels) and bool((np.diff(ends) >= 0).all())
+    if not sound or (len(labels) and not (labels.min() >= 0 and labels.max() < index.n_labels)):
+        raise ModelFileError(f"cannot read the model {name}: its feature index does not fit together")
+
+
+def _transition_dict(
+    classes: list[Any], mask: npt.NDArray[np.bool_], weights: npt.NDArray[np.float64]
+) -> dict[tuple[Any, ...], float]:
+    places = np.argwhere(mask)
+    values = weights[mask].tolist()
+    return {
+        tuple(classes[i] for i in place): w
+        for place, w in zip(places.tolist(), values, strict=True)
+        if w != 0
+    }

@@ -1,0 +1,66 @@
+"""Checks of estimator parameters, as data: one rule a parameter, one kind of message for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from crfkit.exceptions import InputError
+
+Rule = tuple[str, Callable[[Any], bool]]  # what is expected, in words, and the check
+
+
+def number(low: float) -> Rule:
+    """A finite number of at least ``low``."""
+    return (
+        f"a number of at least {low:g}",
+        lambda v: isinstance(v, Real) and not isinstance(v, bool) and low <= float(v) < np.inf,
+    )
+
+
+def whole_number(low: int) -> Rule:
+    """An int of at least ``low``."""
+    return (
+        f"a whole number of at least {low}",
+        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= low,
+    )
+
+
+def flag() -> Rule:
+    """True or False."""
+    return ("True or False", lambda v: isinstance(v, (bool, np.bool_)))
+
+
+def one_of(*choices: Any) -> Rule:
+    """One of the choices."""
+    return (
+        "one of " + ", ".join(map(repr, choices)),
+        lambda v: any(type(v) is type(c) and v == c for c in choices),
+    )
+
+
+def optional(rule: Rule) -> Rule:
+    """None, or what the rule expects."""
+    expected, check = rule
+    return (f"None or {expected}", lambda v: v is None or check(v))
+
+
+def either(*rules: Rule) -> Rule:
+    """What any of the rules expects."""
+    return (" or ".join(expected for expected, _ in rules), lambda v: any(check(v) for _, check in rules))
+
+
+def mapping() -> Rule:
+    """A dict."""
+    return ("a dict", lambda v: isinstance(v, Mapping))
+
+
+def check_parameters(estimator: object, rules: Mapping[str, Rule]) -> None:
+    """Raise InputError for the first parameter that breaks its rule."""
+    for name, (expected, check) in rules.items():
+        value = getattr(estimator, name)
+        if not check(value):
+            raise InputError(f"{type(estimator).__name__}: {name} must be {expected}, got {value!r}")

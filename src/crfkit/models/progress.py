@@ -1,0 +1,44 @@
+"""Progress of long training: a tqdm bar where tqdm is installed, else a line an iteration on stderr."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+class Progress:
+    """Shows records of training. ``verbose``: False nothing, True a bar or lines, 2 always lines."""
+
+    def __init__(self, verbose: bool | int, total: int) -> None:
+        self._bar: Any = None
+        self._lines = bool(verbose)
+        if verbose and int(verbose) < 2:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                return
+            self._lines = False
+            self._bar = tqdm(total=total, unit="it", file=sys.stderr, dynamic_ncols=True, desc="CRF")
+
+    def show(self, record: dict[str, Any]) -> None:
+        """One iteration."""
+        if self._bar is not None:
+            self._bar.update()
+            self._bar.set_postfix_str(_words(record))
+        elif self._lines:
+            sys.stderr.write(f"iteration {record['iteration']:4d}  {_words(record)}\n")
+            sys.stderr.flush()
+
+    def close(self, message: str) -> None:
+        """The end, and why."""
+        if self._bar is not None:
+            self._bar.close()
+        if self._bar is not None or self._lines:
+            sys.stderr.write(f"{message}\n")
+
+
+def _words(record: dict[str, Any]) -> str:
+    words = f"objective {record['objective']:.2f}  |gradient| {record['gradient_norm']:.3g}"
+    if "dev_accuracy" in record:
+        words += f"  dev accuracy {record['dev_accuracy']:.4f}"
+    return words + f"  {record['seconds']:.1f} s"

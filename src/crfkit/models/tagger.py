@@ -1,0 +1,122 @@
+"""A fitted model: everything one can ask of it once scores can be computed.
+
+What the models have in common. A subclass says how X becomes a lattice (``lattices``); decoding, marginals
+and n-best lists follow. Nothing here imports scikit-learn, so that tagging starts quickly.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.labels import decode_labels, encode_labels
+from crfkit.inference import (
+    Constraints,
+    Lattice,
+    constrain,
+    log_partition,
+    marginals,
+    max_marginal,
+    nbest,
+    permitted_labels,
+    viterbi,
+)
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Tagger(ABC):
+    """Labels sequences. ``classes`` are the labels; label ids are places in it.
+
+    Wherever X is taken, ``lengths`` goes with one array or sparse matrix that holds the positions of all
+    sequences, ``constraints`` with any of them, and ``known`` gives labels that are certain, as y in
+    training does: None where a label is free, a set where it is one of several.
+    """
+
+    def __init__(self, classes: list[Any], n_jobs: int | None = None) -> None:
+        self.classes = classes  # [L]
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
+        """The scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
+
+    def predict(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Any]]:
+        """The most probable label sequence of each sequence (Viterbi)."""
+        found: list[list[Any]] = []
+        for lattice in self.constrained(X, lengths, constraints, known):
+            labels = viterbi(lattice, n_jobs=self.n_jobs).labels
+            found += decode_labels(labels, lattice.offsets, self.classes)
+        return found
+
+    def predict_posterior(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Any]]:
+        """The most probable label of each position by itself (max-marginal decoding)."""
+        found: list[list[Any]] = []
+        for lattice in self.constrained(X, lengths, constraints, known):
+            labels = max_marginal(lattice, n_jobs=self.n_jobs).labels
+            found += decode_labels(labels, lattice.offsets, self.classes)
+        return found
+
+    def marginal_arrays(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[FloatArray]:
+        """p(y_t = l | x), an array [T, L] a sequence."""
+        arrays: list[FloatArray] = []
+        for lattice in self.constrained(X, lengths, constraints, known):
+            node = marginals(lattice, n_jobs=self.n_jobs).node
+            arrays += [node[start:stop] for start, stop in pairwise(lattice.offsets.tolist())]
+        return arrays
+
+    def predict_marginals(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[dict[Any, float]]]:
+        """p(y_t = l | x), a dict {label: probability} a position."""
+        arrays = self.marginal_arrays(X, lengths=lengths, constraints=constraints, known=known)
+        return [[dict(zip(self.classes, row, strict=True)) for row in array.tolist()] for array in arrays]
+
+    def predict_nbest(
+        self,
+        X: Any,
+        k: int,
+        *,
+        lengths: Any = None,
+        constraints: Constraints | None = None,
+        known: Any = None,
+    ) -> list[list[tuple[list[Any], float]]]:
+        """The k most probable label sequences of each sequence with their probabilities, best first."""
+        names = np.empty(len(self.classes), dtype=object)  # [L]
+        names[:] = self.classes
+        found: list[list[tuple[list[Any], float]]] = []
+        for lattice in self.constrained(X, lengths, constraints, known):
+            best = nbest(lattice, k, n_jobs=self.n_jobs)
+            log_z = log_partition(lattice, n_jobs=self.n_jobs)
+            found += [
+                [
+                    (names[path].tolist(), float(np.exp(min(0.0, score - log_z[i]))))
+                    for path, score in zip(best.paths_of(i), best.scores_of(i), strict=True)
+                ]
+                for i in range(lattice.n_sequences)
+            ]
+        return found
+
+    def constrained(
+        self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
+    ) -> Iterator[Lattice]:
+        """The lattices of X with constraints and known labels written into them."""
+        for lattice in self.lattices(X, lengths, whole=constraints is not None or known is not None):
+            if known is not None:
+                labels = encode_labels(known, self.classes, lattice.offsets)
+                allowed = labels.allowed
+                if allowed is None:
+                    allowed = labels.ids[:, None] == np.arange(len(self.classes))
+                lattice = constrain(lattice, permitted_labels(allowed))
+            yield lattice if constraints is None else constrain(lattice, constraints)

@@ -1,0 +1,163 @@
+"""Running an optimiser on the objective of a linear CRF: history, progress, dev set, interruption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.labels import encode_labels
+from crfkit.data.sequences import Sequences
+from crfkit.exceptions import InputError
+from crfkit.features.index import FeatureIndex
+from crfkit.inference import viterbi
+from crfkit.models.progress import Progress
+from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.optim.lbfgs import minimize_lbfgs
+from crfkit.optim.problem import Callback, Result, Step
+from crfkit.potentials.linear import LinearPotential, LinearWeights
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a training method is given."""
+
+    objective: LinearLikelihood
+    start: FloatArray  # [P]
+    l1: FloatArray | None  # [P]
+    max_iterations: int
+    tol: float
+    seed: int | None
+    callback: Callback
+
+
+@dataclass(frozen=True)
+class Method:
+    """A training method: how to run it, and how many iterations it may take by default."""
+
+    run: Callable[[Task], Result]
+    max_iterations: int
+    l1: bool  # whether it can handle c1 > 0
+
+
+def _lbfgs(task: Task) -> Result:
+    return minimize_lbfgs(
+        task.objective,
+        task.start,
+        l1=task.l1,
+        max_iterations=task.max_iterations,
+        tol=task.tol,
+        callback=task.callback,
+    )
+
+
+ALGORITHMS: dict[str, Method] = {
+    "lbfgs": Method(_lbfgs, max_iterations=1000, l1=True),
+}
+_AUTO = "lbfgs"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A trained model's parameters and how they came about."""
+
+    x: FloatArray  # [P]
+    value: float
+    converged: bool
+    message: str
+    history: list[dict[str, Any]]
+
+
+class DevSet:
+    """Held-out sequences, encoded once."""
+
+    def __init__(
+        self, sequences: Sequences, y: Any, classes: list[Any], index: FeatureIndex, n_jobs: int | None
+    ) -> None:
+        if sequences.n_positions == 0:
+            raise InputError("the dev set has no positions")
+        self._sequences, self._index, self._n_jobs = sequences, index, n_jobs
+        self._labels = encode_labels(
+            y, classes, sequences.offsets, unknown="ignore"
+        )  # unseen labels: always wrong
+
+    def accuracy(self, weights: LinearWeights) -> float:
+        """Token accuracy of the weights."""
+        lattice = LinearPotential(self._index, weights, self._n_jobs).scores(self._sequences)
+        found = viterbi(lattice, n_jobs=self._n_jobs).labels
+        return float((found == self._labels.ids).mean())
+
+
+class _Watch:
+    """The optimiser's callback: records, shows, and watches the dev set."""
+
+    def __init__(
+        self, objective: LinearLikelihood, dev: DevSet | None, patience: int, progress: Progress
+    ) -> None:
+        self.history: list[dict[str, Any]] = []
+        self.best: tuple[float, FloatArray, float] | None = None  # dev accuracy, x, objective
+        self.exhausted = False
+        self._objective, self._dev, self._patience, self._progress = objective, dev, patience, progress
+        self._waited = 0
+
+    def __call__(self, step: Step) -> bool:
+        record: dict[str, Any] = {
+            "iteration": step.iteration,
+            "objective": step.value,
+            "gradient_norm": step.gradient_norm,
+            "step": step.step,
+            "passes": step.passes,
+            "seconds": step.seconds,
+        }
+        if self._dev is not None:
+            accuracy = self._dev.accuracy(self._objective.weights(step.x))
+            record["dev_accuracy"] = accuracy
+            if self.best is None or accuracy > self.best[0]:
+                self.best, self._waited = (accuracy, step.x.copy(), step.value), 0
+            else:
+                self._waited += 1
+            self.exhausted = self._waited >= self._patience
+        self.history.append(record)
+        self._progress.show(record)
+        return self.exhausted
+
+
+def train(
+    objective: LinearLikelihood,
+    start: FloatArray,
+    *,
+    algorithm: str,
+    c1: float,
+    max_iterations: int | None,
+    tol: float,
+    dev: DevSet | None,
+    patience: int,
+    seed: int | None,
+    verbose: bool | int,
+) -> Outcome:
+    """Minimise the objective from ``start``; with a dev set, return the iterate that was best on it."""
+    method = ALGORITHMS[_AUTO if algorithm == "auto" else algorithm]
+    if c1 > 0 and not method.l1:
+        raise InputError(f"algorithm={algorithm!r} cannot train with c1 > 0: use 'auto' or 'lbfgs'")
+    limit = max_iterations or method.max_iterations
+    progress = Progress(verbose, limit)
+    watch = _Watch(objective, dev, patience, progress)
+    result = method.run(Task(objective, start, objective.l1(c1), limit, tol, seed, watch))
+    x, value, converged, message = result.x, result.value, result.converged, result.message
+    if watch.best is not None:
+        accuracy, x, value = watch.best
+        if watch.exhausted:
+            converged = True
+            message = f"no better dev accuracy than {accuracy:.4f} in {patience} iterations"
+    if not converged:
+        message = (
+            f"training stopped before it converged: {message}. The best model so far is kept; "
+            "raise max_iterations or tol, or regularise more, if that is not what you want"
+        )
+    progress.close(message)
+    return Outcome(x, value, converged, message, watch.history)

@@ -1,0 +1,130 @@
+"""The penalised negative log likelihood of a linear CRF, as the optimisers want it.
+
+    f(w) = -Σ_i weight_i · log p(y_i | x_i; w) + c2 · ‖w - w₀‖²
+
+to which the optimiser adds c1 · ‖w - w₀‖₁.
+
+w₀ = 0, except where training continues from an earlier model. The value, the gradient and the features that
+share a parameter are native: native/linear_objective.h.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit.data.labels import Labels
+from crfkit.data.sequences import Sequences
+from crfkit.exceptions import InputError
+from crfkit.features.index import FeatureIndex
+from crfkit.optim.problem import Evaluation
+from crfkit.potentials.linear import LinearWeights
+
+FloatArray = npt.NDArray[np.float64]
+
+_POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
+_LARGEST_VALUE = 1e15  # of an attribute: scores are summed in single precision
+
+
+class LinearLikelihood:
+    """The objective as a function of the P parameters that the data can tell apart."""
+
+    def __init__(
+        self,
+        sequences: Sequences,
+        labels: Labels,
+        index: FeatureIndex,
+        *,
+        c2: float,
+        n_threads: int,
+        weights: FloatArray | None = None,  # [N] one a sequence
+        class_weights: FloatArray | None = None,  # [L]
+        centre: LinearWeights | None = None,  # w₀
+    ) -> None:
+        _check_values(sequences)
+        self._index = index
+        self._c2 = c2
+        self._native = _native.LinearObjective(
+            sequences.offsets,
+            sequences.indptr,
+            sequences.indices,
+            sequences.values,
+            index.state_indptr,
+            index.state_labels,
+            labels.ids,
+            None if labels.allowed is None else labels.allowed.view(np.uint8),
+            weights,
+            None if class_weights is None else np.log(class_weights).astype(np.float32),
+            index.edges.ravel().view(np.uint8),
+            None if index.edges2 is None else index.edges2.ravel().view(np.uint8),
+            index.n_labels,
+            max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD)),
+        )
+        self._centre = None if centre is None else self.parameters(centre)
+        self._kept = centre
+
+    @property
+    def n_parameters(self) -> int:
+        """P."""
+        return self._native.n_parameters
+
+    @property
+    def centre(self) -> FloatArray:
+        """w₀ as parameters [P]."""
+        return np.zeros(self.n_parameters) if self._centre is None else self._centre
+
+    def l1(self, c1: float) -> FloatArray | None:
+        """The weight of each parameter in c1 · ‖w‖₁ [P]; None where c1 is 0."""
+        if c1 == 0:
+            return None
+        scale = np.empty(self.n_parameters)
+        self._native.penalty_scale(scale)
+        return c1 * scale
+
+    def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
+        """At parameters w₀ + x."""
+        gradient = np.empty_like(x)
+        hessian = np.empty_like(x) if diagonal else None
+        at = x if self._centre is None else x + self._centre
+        loss = self._native.evaluate(at, gradient, None, hessian)
+        gradient += 2 * self._c2 * x
+        if hessian is not None:
+            hessian += 2 * self._c2
+        return Evaluation(loss + self._c2 * float(x @ x), gradient, hessian)
+
+    def parameters(self, weights: LinearWeights) -> FloatArray:
+        """Feature weights as parameters [P]; scores on the data stay what they are."""
+        theta = np.empty(self.n_parameters)
+        edge2 = None if weights.edge2 is None else weights.edge2.ravel()
+        self._native.from_features(weights.state, weights.edge.ravel(), edge2, theta)
+        return theta
+
+    def weights(self, x: FloatArray) -> LinearWeights:
+        """Feature weights of the parameters w₀ + x. Features that do not occur in the data keep w₀'s."""
+        L = self._index.n_labels
+        state = np.empty(len(self._index.state_labels))
+        edge = np.zeros(L * L)
+        edge2 = None if self._index.edges2 is None else np.zeros(L**3)
+        self._native.to_features(x, state, edge, edge2)
+        kept = self._kept
+        if kept is not None:
+            state += kept.state
+            edge += kept.edge.ravel()
+            if edge2 is not None and kept.edge2 is not None:
+                edge2 += kept.edge2.ravel()
+        return LinearWeights(state, edge.reshape(L, L), None if edge2 is None else edge2.reshape(L, L, L))
+
+
+def _check_values(sequences: Sequences) -> None:
+    if sequences.values is None or not len(sequences.values):
+        return
+    worst = int(np.abs(sequences.values).argmax())
+    if abs(sequences.values[worst]) > _LARGEST_VALUE:
+        position = int(np.searchsorted(sequences.indptr, worst, side="right")) - 1
+        sequence = int(np.searchsorted(sequences.offsets, position, side="right")) - 1
+        raise InputError(
+            f"sequence {sequence}, position {position - sequences.offsets[sequence]}: the value "
+            f"{sequences.values[worst]:g} is too large to train on (at most {_LARGEST_VALUE:g}); "
+            "scale this feature"
+        )

@@ -7,6 +7,8 @@ logarithms of the probabilities are the scores, and the question is which die wa
 from itertools import pairwise
 
 import numpy as np
+
+from crfkit.datasets import casino
 from crfkit.inference import (
     Constraints,
     Lattice,
@@ -18,8 +20,6 @@ from crfkit.inference import (
     sample,
     viterbi,
 )
-
-from crfkit.datasets import casino
 from crfkit.metrics import token_accuracy
 
 LABELS = ["real", "fake"]

@@ -290,11 +290,12 @@ class LinearObjective {
       for (const Block& b : blocks_)
         for (int l = 0; l < L; ++l) spread[static_cast<size_t>(l)] += b.label_diag[static_cast<size_t>(l)];
       for_edges([&](int k, int64_t slot, int64_t p) {
+        // Under partial labels the table holds differences, which may be negative: they count as none.
         double into = 0;
         for (size_t i = static_cast<size_t>(slot % L); i < table[k].size(); i += static_cast<size_t>(L))
-          into += table[k][i];
+          into += std::max(0.0, table[k][i]);
         diagonal[p] = into > 0 ? spread[static_cast<size_t>(slot % L)] *
-                                     std::max(0.0, table[k][static_cast<size_t>(slot)]) / into
+                                     (std::max(0.0, table[k][static_cast<size_t>(slot)]) / into)
                                : 0.0;
       });
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable, Mapping
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -106,6 +107,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         "all_possible_transitions": rule.flag(),
         "class_weight": rule.optional(rule.either(rule.one_of("balanced"), rule.mapping())),
         "patience": rule.whole_number(1),
+        "random_state": rule.optional(rule.whole_number(0)),
         "verbose": rule.either(rule.flag(), rule.whole_number(0)),
         "warm_start": rule.flag(),
     }
@@ -162,7 +164,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         number, list or dict. Or a list of arrays or sparse matrices [T, A], one a sequence; or one of them
         with ``lengths``. In y a label may be None (unknown) or a set (one of these). ``sample_weight`` is
         one number a sequence. With ``X_dev``, ``y_dev`` training stops when the dev accuracy no longer
-        rises, and the best model is kept.
+        rises, and the best model is kept. Without ``lengths`` the rows of one array are cut as y is.
         """
         previous = getattr(self, "tagger_", None) if self.warm_start else None
         return self._train(X, y, sample_weight, X_dev, y_dev, lengths, start=previous, centre=None)
@@ -201,12 +203,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         threads = thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
-        if lengths is None and hasattr(X, "shape") and getattr(X, "ndim", 0) == 2:
-            lengths = [len(labels) for labels in y]
-        vocabulary = Vocabulary() if centre is None else Vocabulary.from_arrays(centre.vocabulary.to_arrays())
-        sequences = encode(X, vocabulary, grow=True, lengths=lengths)
-        y = list(y)
+        y = _label_lists(y)
         classes = label_set(y if centre is None else [*y, centre.classes])
+        vocabulary = Vocabulary() if centre is None else Vocabulary.from_arrays(centre.vocabulary.to_arrays())
+        sequences = encode(X, vocabulary, grow=True, lengths=_lengths(X, y, lengths))
         _require_data(sequences, classes)
         labels = encode_labels(y, classes, sequences.offsets)
 
@@ -240,7 +240,12 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             first = objective.parameters(transfer(start, vocabulary, classes, index))
         dev = None
         if X_dev is not None:
-            dev = DevSet(encode(X_dev, vocabulary, grow=False), y_dev, classes, index, self.n_jobs)
+            try:
+                y_dev = _label_lists(y_dev)
+                held_out = encode(X_dev, vocabulary, grow=False, lengths=_lengths(X_dev, y_dev, None))
+                dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
+            except InputError as error:
+                raise InputError(f"in the dev set: {error}") from error
 
         outcome = train(
             objective,
@@ -319,9 +324,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         """Share of positions labelled as in y (token accuracy)."""
         from crfkit.metrics import token_accuracy
 
-        if lengths is None and hasattr(X, "shape") and getattr(X, "ndim", 0) == 2:
-            lengths = [len(labels) for labels in y]
-        return float(token_accuracy(y, self.predict(X, lengths=lengths)))
+        y = _label_lists(y)
+        return float(token_accuracy(y, self.predict(X, lengths=_lengths(X, y, lengths))))
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
@@ -338,9 +342,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically."""
         tagger = self._fitted()
-        params = {name: value for name, value in self.get_params().items() if _is_json(value)}
-        if isinstance(self.class_weight, dict):
-            params["class_weight"] = [[label, float(weight)] for label, weight in self.class_weight.items()]
+        params = {name: _plain(value) for name, value in self.get_params().items()}
+        params = {name: value for name, value in params.items() if _is_json(value)}
+        if isinstance(self.class_weight, Mapping):  # as pairs: the keys of JSON objects are strings
+            params["class_weight"] = [[_plain(label), float(w)] for label, w in self.class_weight.items()]
         state = {
             "params": params,
             "objective": float(self.objective_),
@@ -355,11 +360,16 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         tagger, header = LinearTagger.load(source, n_jobs)
         params = header.get("params")
         history, objective = header.get("history"), header.get("objective")
-        if not isinstance(params, dict) or not isinstance(history, list) or not isinstance(objective, float):
+        if (
+            not isinstance(params, dict)
+            or not isinstance(history, list)
+            or not all(isinstance(record, dict) for record in history)
+            or not isinstance(objective, float)
+        ):
             raise ModelFileError("cannot read the model: its training record is malformed")
         known = {name: value for name, value in params.items() if name in cls._get_param_names()}
         if isinstance(known.get("class_weight"), list):
-            known["class_weight"] = dict(known["class_weight"])
+            known["class_weight"] = _weights_of_pairs(known["class_weight"])
         crf = cls(**{**known, "n_jobs": n_jobs})
         crf.tagger_ = tagger
         crf.classes_ = tagger.classes
@@ -370,8 +380,53 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         return crf
 
 
+def _plain(value: Any) -> Any:
+    """NumPy scalars as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _is_json(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _weights_of_pairs(pairs: list[Any]) -> dict[Any, float]:
+    """The class weights of a model file."""
+    for pair in pairs:
+        if (
+            not isinstance(pair, list)
+            or len(pair) != 2
+            or not isinstance(pair[0], (str, int))
+            or not isinstance(pair[1], float)
+        ):
+            raise ModelFileError(f"cannot read the model: its class weights are malformed at {pair!r:.60}")
+    return dict(pairs)
+
+
+def _label_lists(y: Any) -> list[Any]:
+    """y as a list: it is gone through more than once."""
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
+    return list(y)
+
+
+def _lengths(X: Any, y: list[Any], lengths: Any) -> Any:
+    """Where X is one table with the rows of all sequences, it is cut as y is."""
+    if lengths is not None or not hasattr(X, "shape") or getattr(X, "ndim", 0) != 2:
+        return lengths
+    for i, labels in enumerate(y):
+        if not hasattr(labels, "__len__"):
+            raise InputError(
+                f"y must be a list of sequences of labels, but sequence {i} is "
+                f"{type(labels).__name__} {labels!r:.60}; for one sequence write [[…]]"
+            )
+    return [len(labels) for labels in y]
+
+
+def _numbers(name: str, values: Any) -> FloatArray:
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
 
 
 def _require_data(sequences: Sequences, classes: list[Any]) -> None:
@@ -386,7 +441,7 @@ def _require_data(sequences: Sequences, classes: list[Any]) -> None:
 def _sequence_weights(sample_weight: npt.ArrayLike | None, n_sequences: int) -> FloatArray | None:
     if sample_weight is None:
         return None
-    weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    weights = _numbers("sample_weight", sample_weight)
     if weights.shape != (n_sequences,):
         raise InputError(
             f"sample_weight must be one number a sequence, [{n_sequences}]; got shape {weights.shape}"
@@ -412,7 +467,7 @@ def _class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> Flo
     unknown = [label for label in class_weight if label not in classes]
     if unknown:
         raise InputError(f"class_weight names the label {unknown[0]!r}, which is not in y")
-    weights = np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
+    weights = _numbers("class_weight", [class_weight.get(label, 1.0) for label in classes])
     if not ((weights > 0) & (weights < np.inf)).all():
         raise InputError(f"class_weight must be positive and finite, got {class_weight!r}")
     return weights

@@ -115,6 +115,8 @@ class LinearTagger(Tagger):
             raise ModelFileError(
                 f"cannot read the model {name}: expected a {_KIND}, got {header.get('model')!r}"
             )
+        if not all(isinstance(label, (str, int)) for label in classes) or len(set(classes)) < len(classes):
+            raise ModelFileError(f"cannot read the model {name}: its labels are malformed")
         take = _Taker(arrays, name)
         L = len(classes)
         second = "edge2.weights" in arrays

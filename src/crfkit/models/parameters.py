@@ -36,10 +36,12 @@ def flag() -> Rule:
 
 def one_of(*choices: Any) -> Rule:
     """One of the choices."""
-    return (
-        "one of " + ", ".join(map(repr, choices)),
-        lambda v: any(type(v) is type(c) and v == c for c in choices),
-    )
+
+    def same(value: Any, choice: Any) -> bool:  # NumPy's numbers will do, but True is not 1
+        plain = value.item() if isinstance(value, np.generic) else value
+        return type(plain) is type(choice) and bool(plain == choice)
+
+    return ("one of " + ", ".join(map(repr, choices)), lambda v: any(same(v, choice) for choice in choices))
 
 
 def optional(rule: Rule) -> Rule:

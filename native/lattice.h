@@ -143,6 +143,7 @@ template <class Real>
 struct PosteriorOut {
   double* log_z;
   Real* node;                 // [T, Lp] marginals; may be the array of node scores itself. Padding: 0
+  Real* pair;                 // [T, L, L] marginals of (y_{t-1}, y_t), not padded; 0 at t = 0
   double weight;              // of the sequence, in the counts
   double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
   double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t

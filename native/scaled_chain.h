@@ -326,6 +326,26 @@ ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, double* memory) {
   return w;
 }
 
+// The marginals of label pairs at position t. In order 1 a pair is a transition; in higher orders it is what
+// the last two labels of a state say.
+template <class Real>
+void fill_pairs(const SharedEdges<Real>& e, int64_t t, const Real* alpha, const ScaledWork<Real>& w,
+                Real inverse, Real share, Real* pair) {
+  const ChainDims& d = e.dims;
+  const int64_t L = d.labels, Lp = d.padded;
+  for (int64_t i = 0; i < L * L; ++i) pair[i] = 0;
+  if (t == 0) return;
+  if (d.order == 1) {
+    const Real* before = alpha - d.states;
+    for (int64_t j = 0; j < L; ++j)
+      for (int64_t l = 0; l < L; ++l)
+        pair[j * L + l] = before[j] * e.full[j * Lp + l] * (w.weighted[l] * share);
+  } else {
+    for (int64_t h = 0; h < contexts_at(d, t); ++h)
+      for (int64_t l = 0; l < L; ++l) pair[h % L * L + l] += alpha[h * Lp + l] * w.beta[h * Lp + l] * inverse;
+  }
+}
+
 // β, marginals and counts. False when probability may have been lost; then no count has been touched.
 template <class Real, int K>
 bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
@@ -366,6 +386,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     const Real inverse = 1 / q;
     if (out.node)
       for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
+    if (out.pair) fill_pairs<Real>(e, t, alpha, w, inverse, inverse / before, out.pair + t * L * L);
     if (t == 0) break;
 
     const Real share = inverse / before;  // k_t / q_t
@@ -433,7 +454,7 @@ bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real
   if (!exponentiate_nodes<Real, K>(e, T, node, w.psi, &log_z)) return false;
   forward<Real, K>(e, T, w.psi, w.alpha, w.sums);
 
-  bool wanted = out.node || out.counts;
+  bool wanted = out.node || out.pair || out.counts;
   if (!wanted) {  // log Z alone: when no single state has become tiny, nothing is lost and β is not needed
     for (int64_t t = 0; t < T && !wanted; ++t) {
       const Real before = t > 0 && w.sums[t - 1] < 1 ? w.sums[t - 1] : Real(1);

@@ -161,14 +161,16 @@ void for_sequences(const LatticeBatch& batch, const std::vector<int64_t>& cuts, 
 }
 
 constexpr int kBlocks = 64;       // blocks a batch is cut into: enough for threads to share the work evenly
-constexpr int kCountTables = 16;  // and fewer where each block has a table of its own to sum in
+constexpr int kCountTables = 16;  // and fewer where each block has a table of its own to sum in,
+constexpr int64_t kLargeTable = int64_t{1} << 20;  // fewer still when such a table is large
+constexpr int kLargeCountTables = 4;
 
-// Scaled where that is proven right, else in log space. `wanted` may ask for anything but, in the scaled
-// form, pair marginals and the entropy; those are always computed in log space. Returns log_posterior's.
+// Scaled where that is proven right, else in log space, where the entropy is always computed. Returns what
+// log_posterior does.
 int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const LogOut& wanted) {
   const ChainDims& d = batch.dims();
   const LatticeView x = batch.view(i);
-  if (batch.shared() && !wanted.pair && !wanted.entropy) {
+  if (batch.shared() && !wanted.entropy) {
     worker.padded.resize(static_cast<size_t>(x.length * d.padded));
     double* padded = worker.padded.data();
     for (int64_t t = 0; t < x.length; ++t) {
@@ -178,6 +180,7 @@ int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const Lo
     PosteriorOut<double> out = {};
     out.log_z = wanted.log_z;
     out.node = wanted.node ? padded : nullptr;
+    out.pair = wanted.pair;
     out.weight = wanted.weight;
     out.counts = wanted.counts;
     for (int t = 1; t < d.order; ++t) out.expand[t] = wanted.expand[t];
@@ -208,7 +211,7 @@ void bind_posterior(nb::module_& m) {
         if (node) require_size(*node, batch.n_positions() * L);
         if (pair) require_size(*pair, batch.n_positions() * L * L);
         if (entropy) require_size(*entropy, batch.n_sequences());
-        if (!pair && !entropy) batch.prepare_scaled();
+        if (!entropy) batch.prepare_scaled();
         for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
           LogOut out = {};
           out.log_z = log_z.data() + i;
@@ -237,7 +240,7 @@ void bind_posterior(nb::module_& m) {
         LatticeBatch::require(static_cast<int>(tables.size()) == d.order, "one table of counts an order");
         for (int k = 0; k < d.order; ++k) require_size(tables[static_cast<size_t>(k)], power(L, k + 2));
         batch.prepare_scaled();
-        const std::vector<int64_t> cuts = batch.cuts(kCountTables);
+        const std::vector<int64_t> cuts = batch.cuts(size < kLargeTable ? kCountTables : kLargeCountTables);
         const size_t n_blocks = cuts.size() - 1;
         std::vector<std::vector<double>> table_sums(n_blocks), end_sums(n_blocks);
         for_sequences(batch, cuts, n_threads, [&](int64_t i, Worker& worker, int block) {

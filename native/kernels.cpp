@@ -6,6 +6,7 @@
 #include "decode.h"
 #include "log_chain.h"
 #include "scaled_chain.h"
+#include "shared_edges.h"
 
 #define CRFKIT_PASTE_(a, b) a##b
 #define CRFKIT_PASTE(a, b) CRFKIT_PASTE_(a, b)

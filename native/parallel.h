@@ -10,8 +10,8 @@
 
 namespace crfkit {
 
-// Calls fn(block, worker) for block = 0..n_blocks-1 on up to n_threads threads; blocks are handed out in order.
-// The first exception thrown by a block is rethrown here after all threads have stopped.
+// Calls fn(block, worker) for block = 0..n_blocks-1 on up to n_threads threads; blocks are handed out in
+// order. The first exception thrown by a block is rethrown here after all threads have stopped.
 template <class Fn>
 void parallel_for(int n_blocks, int n_threads, Fn&& fn) {
   if (n_threads > n_blocks) n_threads = n_blocks;

@@ -54,6 +54,7 @@ def _lbfgs(task: Task) -> Result:
         l1=task.l1,
         max_iterations=task.max_iterations,
         tol=task.tol,
+        n_threads=task.objective.n_threads,
         callback=task.callback,
     )
 

@@ -18,7 +18,7 @@ from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
-from crfkit.optim.problem import Evaluation
+from crfkit.optim.problem import Evaluation, dot
 from crfkit.potentials.linear import LinearWeights
 
 FloatArray = npt.NDArray[np.float64]
@@ -46,6 +46,7 @@ class LinearLikelihood:
         self._index = index
         self._c2 = c2
         self._n_sequences = sequences.n_sequences
+        self.n_threads = max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD))
         self._native = _native.LinearObjective(
             sequences.offsets,
             sequences.indptr,
@@ -60,7 +61,7 @@ class LinearLikelihood:
             index.edges.ravel().view(np.uint8),
             None if index.edges2 is None else index.edges2.ravel().view(np.uint8),
             index.n_labels,
-            max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD)),
+            self.n_threads,
         )
         self._centre = None if centre is None else self.parameters(centre)
         self._kept = centre
@@ -92,7 +93,7 @@ class LinearLikelihood:
         gradient += 2 * self._c2 * x
         if hessian is not None:
             hessian += 2 * self._c2
-        return Evaluation(loss + self._c2 * float(x @ x), gradient, hessian)
+        return Evaluation(loss + self._c2 * dot(x, x), gradient, hessian)
 
     @property
     def continues(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .problem import Callback, Evaluation, Result, Step, Vector
+from .problem import Callback, Evaluation, Result, Step, Vector, norm
 
 _SAMPLE = 1000  # examples the step is calibrated on
 _FIRST_STEP = 0.1
@@ -79,10 +79,10 @@ def minimize_sgd(
             values.append(here.value)
             if here.value < best_value:
                 best, best_value = x, here.value
-            norm = float(np.linalg.norm(here.gradient))
+            steepness = norm(here.gradient)
             seconds = time.perf_counter() - began
             if callback is not None and callback(
-                Step(epoch, x, here.value, norm, step, 2.0 * epoch, seconds)
+                Step(epoch, x, here.value, steepness, step, 2.0 * epoch, seconds)
             ):
                 message = "stopped by the callback"
                 break

@@ -89,11 +89,16 @@ def fit(
     c2: float,
     algorithm: str = "lbfgs",
     max_iterations: int | None = None,
+    all_states: bool = False,
     between: Callable[[], None] | None = None,
 ) -> Curve:
     """Train with CRFsuite's defaults and all transitions possible, and write the model."""
     trainer.select(algorithm, "crf1d")
-    settings: dict[str, Any] = {"c2": c2, "feature.possible_transitions": True}
+    settings: dict[str, Any] = {
+        "c2": c2,
+        "feature.possible_transitions": True,
+        "feature.possible_states": all_states,
+    }
     if algorithm == "lbfgs":
         settings["c1"] = c1
     if max_iterations is not None:

@@ -89,14 +89,14 @@ def check(setting: Setting, task: tasks.Task, n_folds: int, used: int, max_itera
     return Checked(setting, found, sum(times) / len(times))
 
 
-def settings(orders: list[int], penalties: list[float], frequencies: list[int]) -> list[Setting]:
-    """The grid. Transitions that never occur in training get a weight in one half of it."""
+def settings(options: argparse.Namespace) -> list[Setting]:
+    """The grid."""
     return [
-        Setting(order, c2, min_freq, all_transitions)
-        for order in orders
-        for min_freq in frequencies
-        for all_transitions in (True, False)
-        for c2 in penalties
+        Setting(order, c2, min_freq, transitions == "all")
+        for order in options.orders
+        for min_freq in options.min_freq
+        for transitions in options.transitions
+        for c2 in options.c2
     ]
 
 
@@ -104,8 +104,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="400 sentences, one penalty, few iterations")
     parser.add_argument("--orders", type=int, nargs="+", default=[1, 2], choices=[1, 2])
-    parser.add_argument("--c2", type=float, nargs="+", default=[0.1, 0.2, 0.4, 0.8])
+    parser.add_argument("--c2", type=float, nargs="+", default=[0.1, 0.3, 1.0])
     parser.add_argument("--min-freq", type=int, nargs="+", default=[0])
+    kinds = ["all", "observed"]
+    parser.add_argument("--transitions", nargs="+", choices=kinds, default=kinds, help="which have a weight")
     parser.add_argument("--folds", type=int, default=5, help="the training file is cut into so many parts")
     parser.add_argument("--use", type=int, default=3, help="so many of them are held out in turn")
     parser.add_argument("--no-test", action="store_true", help="cross-validation only")
@@ -117,7 +119,7 @@ def main() -> None:
     task = tasks.conll2000(400 if options.quick else None)
 
     checked = []
-    for setting in settings(options.orders, options.c2, options.min_freq):
+    for setting in settings(options):
         checked.append(check(setting, task, options.folds, options.use, most))
         f1 = " ".join(f"{100 * value:.2f}" for value in checked[-1].f1)
         print(" ".join(setting.cells), f1, seconds(checked[-1].seconds), file=sys.stderr, flush=True)

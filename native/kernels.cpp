@@ -7,6 +7,7 @@
 #include "linear_kernel.h"
 #include "log_chain.h"
 #include "scaled_chain.h"
+#include "shared_edges.h"
 
 #define CRFKIT_PASTE_(a, b) a##b
 #define CRFKIT_PASTE(a, b) CRFKIT_PASTE_(a, b)

@@ -45,6 +45,7 @@ class LinearLikelihood:
         _check_values(sequences)
         self._index = index
         self._c2 = c2
+        self._n_sequences = sequences.n_sequences
         self._native = _native.LinearObjective(
             sequences.offsets,
             sequences.indptr,
@@ -92,6 +93,32 @@ class LinearLikelihood:
         if hessian is not None:
             hessian += 2 * self._c2
         return Evaluation(loss + self._c2 * float(x @ x), gradient, hessian)
+
+    @property
+    def continues(self) -> bool:
+        """Whether w₀ comes from an earlier model."""
+        return self._centre is not None
+
+    @property
+    def n_examples(self) -> int:
+        """N, for stochastic steps."""
+        return self._n_sequences
+
+    def begin(self, x: FloatArray) -> None:
+        """Stochastic steps start at parameters w₀ + x."""
+        if self._centre is not None:
+            raise InputError("stochastic training cannot continue an earlier model: use algorithm='lbfgs'")
+        self._native.begin_steps(x)
+
+    def steps(self, examples: npt.NDArray[np.int32], step: float, t: float) -> float:
+        """One step an example, of size step / (1 + step·t·2·c2/N), t counting on; the loss on the way."""
+        return self._native.run_steps(examples, step, self._c2, t)
+
+    def end(self) -> FloatArray:
+        """Where the steps have led."""
+        x = np.empty(self.n_parameters)
+        self._native.end_steps(x)
+        return x
 
     def parameters(self, weights: LinearWeights) -> FloatArray:
         """Feature weights as parameters [P]; scores on the data stay what they are."""

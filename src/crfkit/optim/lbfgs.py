@@ -32,7 +32,7 @@ def minimize_lbfgs(
     l1: Vector | None = None,
     max_iterations: int = 1000,
     tol: float = 1e-5,
-    memory: int = 20,
+    memory: int = 10,
     callback: Callback | None = None,
 ) -> Result:
     """Minimise ``function(x) + Σ l1·|x|`` from ``x``.
@@ -48,40 +48,46 @@ def minimize_lbfgs(
     slope = _pseudo_gradient(x, here.gradient, l1)
     history = CurvatureHistory(memory, len(x))
     values = [value]
-    message = f"it reached max_iterations={max_iterations}"
-    converged = False
-    for iteration in range(1, max_iterations + 1):
-        if here.diagonal is not None:
-            history.set_base(1 / np.sqrt(np.maximum(here.diagonal, 1e-12)))
-        direction = -history.multiply(slope)
-        if l1 is not None:
-            direction[slope == 0] = 0  # what the penalty holds at zero stays there
-        descent = float(slope @ direction)
-        if not descent < 0:
-            message, converged = "the gradient vanished", True
-            break
-        first = 1.0 if len(history) else 1 / max(1.0, float(np.linalg.norm(direction)))
-        found = _search(function, x, value, slope, direction, descent, l1, first, iteration % _PERIOD == 0)
-        passes += found.trials
-        if not found.improved:
-            message, converged = "no step improves the objective beyond rounding", True
-            break
-        history.add(found.x - x, found.evaluation.gradient - here.gradient)
-        x, here, value = found.x, found.evaluation, found.value
-        slope = _pseudo_gradient(x, here.gradient, l1)
-        values.append(value)
-        norm = float(np.linalg.norm(slope))
-        if callback is not None and callback(
-            Step(iteration, x, value, norm, found.step, passes, time.perf_counter() - began)
-        ):
-            message = "stopped by the callback"
-            break
-        if norm <= tol * max(1.0, float(np.linalg.norm(x))):
-            message, converged = "the gradient is below tol", True
-            break
-        if len(values) > _PERIOD and values[-1 - _PERIOD] - value <= tol * abs(value):
-            message, converged = f"the objective changed by less than tol over {_PERIOD} iterations", True
-            break
+    message, converged = f"it reached max_iterations={max_iterations}", False
+    try:
+        for iteration in range(1, max_iterations + 1):
+            if here.diagonal is not None:
+                history.set_base(1 / np.sqrt(np.maximum(here.diagonal, 1e-12)))
+            direction = -history.multiply(slope)
+            if l1 is not None:
+                direction[slope == 0] = 0  # what the penalty holds at zero stays there
+            descent = float(slope @ direction)
+            if not descent < 0:
+                message, converged = "the gradient vanished", True
+                break
+            first = 1.0 if len(history) else 1 / max(1.0, float(np.linalg.norm(direction)))
+            found = _search(
+                function, x, value, slope, direction, descent, l1, first, iteration % _PERIOD == 0
+            )
+            passes += found.trials
+            if not found.improved:
+                message, converged = "no step improves the objective beyond rounding", True
+                break
+            history.add(found.x - x, found.evaluation.gradient - here.gradient)
+            x, here, value = found.x, found.evaluation, found.value
+            slope = _pseudo_gradient(x, here.gradient, l1)
+            values.append(value)
+            norm = float(np.linalg.norm(slope))
+            seconds = time.perf_counter() - began
+            if callback is not None and callback(
+                Step(iteration, x, value, norm, found.step, passes, seconds)
+            ):
+                message = "it was stopped by the callback"
+                break
+            if norm <= tol * max(1.0, float(np.linalg.norm(x))):
+                message, converged = "the gradient is below tol", True
+                break
+            if len(values) > _PERIOD and values[-1 - _PERIOD] - value <= tol * abs(value):
+                message = f"the objective changed by less than tol over {_PERIOD} iterations"
+                converged = True
+                break
+    except KeyboardInterrupt:
+        message = "it was interrupted"
     return Result(x, value, len(values) - 1, converged, message)
 
 
@@ -117,8 +123,8 @@ def _search(
         evaluation = function(at, diagonal=diagonal)
         new = evaluation.value + _penalty(at, l1)
         predicted = float(slope @ (at - x))
-        if not np.isfinite(new) or new > value + _SUFFICIENT * predicted + noise:
-            high = step
+        if not predicted < 0 or not new <= value + _SUFFICIENT * predicted + noise:
+            high = step  # too long (or, with L1, turned uphill by the orthant)
         elif l1 is None and float(evaluation.gradient @ direction) < _CURVATURE * descent:
             low = step
         else:

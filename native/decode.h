@@ -37,14 +37,22 @@ inline int64_t best_scores(const ChainDims& d, const LatticeView& x, const LogTa
         const double* in = before + in_offset(d, c);
         for (int l = 0; l < Lp; l += W) {
           const double* rows = table + c * L * Lp + l;
-          Pack<double> best = splat(kForbidden), label = splat(0.0);
-          for (int j = 0; j < L; ++j) {
+          // Two halves of the labels side by side, to hide latency; the first half wins ties.
+          const int half = (L + 1) / 2;
+          Pack<double> best = splat(kForbidden), best2 = best, label = splat(0.0), label2 = label;
+          auto meet = [&](int j, Pack<double>& top, Pack<double>& arg) {
             const Pack<double> score = load(rows + j * Lp) + in[j * d.forget_stride];
-            label = select_greater(score, best, splat(static_cast<double>(j)), label);
-            best = larger(score, best);
+            arg = select_greater(score, top, splat(static_cast<double>(j)), arg);
+            top = larger(score, top);
+          };
+          for (int j = 0; j + half < L; ++j) {
+            meet(j, best, label);
+            meet(j + half, best2, label2);
           }
-          store(now + c * Lp + l, load(psi + l) + best);
-          for (int i = 0; i < W; ++i) back[c * Lp + l + i] = static_cast<uint16_t>(label[i]);
+          if (L % 2) meet(half - 1, best, label);
+          label = select_greater(best2, best, label2, label);
+          store(now + c * Lp + l, load(psi + l) + larger(best2, best));
+          store_whole(back + c * Lp + l, label);
         }
       }
     }

@@ -7,6 +7,8 @@
 #include "linear_kernel.h"
 #include "log_chain.h"
 #include "scaled_chain.h"
+#include "vector_kernel.h"
+#include "shared_edges.h"
 
 #define CRFKIT_PASTE_(a, b) a##b
 #define CRFKIT_PASTE(a, b) CRFKIT_PASTE_(a, b)
@@ -28,6 +30,8 @@ const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA) = {
     CRFKIT_ISA::viterbi,
     CRFKIT_ISA::prepare_edges<float>,
     CRFKIT_ISA::linear_block,
+    CRFKIT_ISA::row_dots,
+    CRFKIT_ISA::add_rows,
 };
 
 }  // namespace crfkit

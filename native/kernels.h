@@ -30,6 +30,11 @@ struct Kernels {
                               const double* end, float* memory, SharedEdges<float>*);
   void (*linear_block)(const LinearProblem&, const LinearWeights&, const int32_t* ids, int64_t first,
                        int64_t last, LinearBlock&);
+
+  // Vector work of the optimisers: vector_kernel.h.
+  void (*row_dots)(const float* rows, int64_t stride, int n_rows, const float* v, int64_t n, double* out);
+  void (*add_rows)(const float* rows, int64_t stride, int n_rows, const float* factors, int64_t n,
+                   float* out);
 };
 
 const Kernels& kernels();

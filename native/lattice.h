@@ -71,6 +71,13 @@ static inline int64_t in_offset(const ChainDims& d, int64_t c) {
   return d.order == 1 ? 0 : state_offset(d, c);
 }
 
+// Size of the tables for the first positions together: Σ_{1 <= t < n} L^t rows.
+static inline int64_t expand_size(const ChainDims& d) {
+  int64_t size = 0;
+  for (int t = 1; t < d.order; ++t) size += power(d.labels, t) * d.padded;
+  return size;
+}
+
 // Σ over orders of the edge scores for history h (its last labels, n_labels of them) followed by label l.
 static inline double history_score(const double* const* edges, int n_labels, int labels, int64_t h, int l) {
   double score = 0;
@@ -91,11 +98,7 @@ struct LogTables {
 };
 
 // How many doubles LogTables' arrays take together.
-static inline int64_t log_tables_size(const ChainDims& d) {
-  int64_t size = d.states * d.labels;
-  for (int t = 1; t < d.order; ++t) size += power(d.labels, t) * d.padded;
-  return size;
-}
+static inline int64_t log_tables_size(const ChainDims& d) { return d.states * d.labels + expand_size(d); }
 
 // What log_posterior gives for a sequence. Every pointer but log_z may be null: that result is not wanted.
 struct LogOut {
@@ -133,9 +136,7 @@ struct SharedEdges {
 
 // How many Reals SharedEdges' arrays take together.
 static inline int64_t shared_edges_size(const ChainDims& d) {
-  int64_t size = 2 * d.contexts * d.labels * d.padded + 2 * d.padded;
-  for (int t = 1; t < d.order; ++t) size += power(d.labels, t) * d.padded;
-  return size;
+  return 2 * d.states * d.labels + expand_size(d) + 2 * d.padded;
 }
 
 // What scaled_posterior gives. Every pointer but log_z may be null: that result is not wanted.
@@ -143,6 +144,7 @@ template <class Real>
 struct PosteriorOut {
   double* log_z;
   Real* node;                 // [T, Lp] marginals; may be the array of node scores itself. Padding: 0
+  Real* pair;                 // [T, L, L] marginals of (y_{t-1}, y_t), not padded; 0 at t = 0
   double weight;              // of the sequence, in the counts
   double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
   double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t
@@ -154,7 +156,8 @@ constexpr int kCountBlock = 64;  // positions whose expected transitions are sum
 template <class Real>
 static inline int64_t scaled_workspace_size(const ChainDims& d, int64_t T) {
   const int64_t block = T < kCountBlock ? T : kCountBlock;
-  const int64_t reals = T * (d.padded + d.states + 1) + block * d.states + 3 * d.states + d.padded;
+  const int64_t reals =
+      T * (d.padded + d.states + 1) + block * d.states + 2 * d.states + expand_size(d) + d.padded;
   return (T > kCountBlock ? d.states * d.labels : 0) + reals * sizeof(Real) / sizeof(double) + 1;
 }
 

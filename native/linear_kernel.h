@@ -47,8 +47,9 @@ CRFKIT_INLINE void gather(const LinearProblem& p, const LinearWeights& w, int64_
     node[p.sparse_labels[i]] += w.sparse[p.sparse_ids[i]] * (p.sparse_values ? p.sparse_values[i] : 1.0f);
 }
 
-// The transposed product: adds d[l], times the value (or its square), to every parameter active at t.
-template <int K, bool Square>
+// The transposed product: adds d[l], times the value (or its square), to every parameter active at t. In a
+// stochastic step, which changes the weights themselves, also times the number of features that share them.
+template <int K, bool Square, bool Shares = false>
 CRFKIT_INLINE void scatter(const LinearProblem& p, int64_t t, const float* d, float* dense, float* sparse) {
   constexpr int W = Lanes<float>::count;
   const int Lp = p.dims.padded;
@@ -61,7 +62,13 @@ CRFKIT_INLINE void scatter(const LinearProblem& p, int64_t t, const float* d, fl
     for (int k = 0; k < KT; ++k) x[k] = load(d + (k0 + k) * W);
     for (int64_t i = first; i < last; ++i) {
       float* row = dense + static_cast<int64_t>(p.rows[i]) * Lp + k0 * W;
-      if (p.row_values) {
+      if (Shares) {
+        const float* shares = p.row_shares + static_cast<int64_t>(p.rows[i]) * Lp + k0 * W;
+        const float value = p.row_values ? p.row_values[i] : 1.0f;
+        CRFKIT_UNROLL
+        for (int k = 0; k < KT; ++k)
+          store(row + k * W, load(row + k * W) + load(shares + k * W) * x[k] * value);
+      } else if (p.row_values) {
         const Pack<float> value = splat(factor(p.row_values[i]));
         CRFKIT_UNROLL
         for (int k = 0; k < KT; ++k) store(row + k * W, load(row + k * W) + value * x[k]);
@@ -72,7 +79,8 @@ CRFKIT_INLINE void scatter(const LinearProblem& p, int64_t t, const float* d, fl
     }
   });
   for (int64_t i = p.sparse_ptr[t]; i < p.sparse_ptr[t + 1]; ++i)
-    sparse[p.sparse_ids[i]] += d[p.sparse_labels[i]] * (p.sparse_values ? factor(p.sparse_values[i]) : 1.0f);
+    sparse[p.sparse_ids[i]] += d[p.sparse_labels[i]] * (p.sparse_values ? factor(p.sparse_values[i]) : 1.0f) *
+                               (Shares ? p.sparse_shares[p.sparse_ids[i]] : 1.0f);
 }
 
 // log Z; marginals [T, Lp] written over `node`; transitions added to the block times `weight`. Falls back
@@ -81,12 +89,16 @@ inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t 
                         const LinearBlock& block) {
   const ChainDims& d = p.dims;
   double log_z = 0;
-  PosteriorOut<float> out{&log_z, node, weight, block.counts, {}};
-  for (int t = 1; t < d.order; ++t) out.expand[t] = block.expand[t];
   // The marginals go to their own place first: a failed attempt must leave the scores as they were.
   float* marginals = reinterpret_cast<float*>(block.memory);
   double* memory = block.memory + (T * d.padded + 1) / 2;
-  out.node = marginals;
+  PosteriorOut<float> out{.log_z = &log_z,
+                          .node = marginals,
+                          .pair = nullptr,
+                          .weight = weight,
+                          .counts = block.counts,
+                          .expand = {}};
+  for (int t = 1; t < d.order; ++t) out.expand[t] = block.expand[t];
   if (scaled_posterior<float>(*w.shared, T, node, memory, out)) {
     memcpy(node, marginals, sizeof(float) * static_cast<size_t>(T * d.padded));
     return log_z;
@@ -95,7 +107,12 @@ inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t 
   double* results = scores + T * d.padded;  // [T, Lp]
   memory = results + T * d.padded;
   for (int64_t i = 0; i < T * d.padded; ++i) scores[i] = static_cast<double>(node[i]);
-  PosteriorOut<double> exact{&log_z, results, weight, block.counts, {}};
+  PosteriorOut<double> exact{.log_z = &log_z,
+                             .node = results,
+                             .pair = nullptr,
+                             .weight = weight,
+                             .counts = block.counts,
+                             .expand = {}};
   for (int t = 1; t < d.order; ++t) exact.expand[t] = block.expand[t];
   if (scaled_posterior<double>(*w.exact, T, scores, memory, exact)) {
     for (int64_t i = 0; i < T * d.padded; ++i) node[i] = static_cast<float>(results[i]);
@@ -107,7 +124,13 @@ inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t 
   view.length = T;
   view.node = scores;
   for (int k = 0; k < d.order; ++k) view.edges[k] = w.edges[k];
-  LogOut log_out{&log_z, results, nullptr, weight, block.counts, {}, nullptr};
+  LogOut log_out{.log_z = &log_z,
+                 .node = results,
+                 .pair = nullptr,
+                 .weight = weight,
+                 .counts = block.counts,
+                 .expand = {},
+                 .entropy = nullptr};
   for (int t = 1; t < d.order; ++t) log_out.expand[t] = block.expand[t];
   log_posterior(d, view, *w.tables, memory, log_out);
   for (int64_t t = 0; t < T; ++t)
@@ -145,6 +168,8 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
   for (int64_t t = 0; t < T; ++t) {
     float* node = block.node + t * Lp;
     gather<K>(p, w, first + t, node);
+    if (w.scale != 1)
+      for (int l = 0; l < Lp; ++l) node[l] *= w.scale;
     known &= y[t] >= 0;
     if (p.log_cost && y[t] >= 0) node[y[t]] -= p.log_cost[y[t]];
   }
@@ -184,9 +209,13 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
       }
     }
     if (residual < 1e-9f) continue;  // nothing a float sum over the data would notice
-    if (weight != 1)
-      for (int l = 0; l < Lp; ++l) d[l] *= static_cast<float>(weight);
-    scatter<K, false>(p, first + t, d, block.dense, block.sparse);
+    const float factor = static_cast<float>(weight) * block.step;
+    if (factor != 1)
+      for (int l = 0; l < Lp; ++l) d[l] *= factor;
+    if (block.step != 1)
+      scatter<K, false, true>(p, first + t, d, block.dense, block.sparse);
+    else
+      scatter<K, false>(p, first + t, d, block.dense, block.sparse);
   }
 }
 

@@ -45,6 +45,8 @@ struct LinearLayout {
   std::vector<int32_t> sparse_ids;  // sparse parameter
   std::vector<int32_t> sparse_labels;
   std::vector<float> sparse_values;
+  std::vector<float> row_shares;      // [rows, Lp] k, or 0 where a row has no feature for a label
+  std::vector<float> sparse_shares;   // [n_sparse]
   std::vector<int32_t> parameter_of;  // [F] where a feature's parameter is; -1: its attribute never occurs
 
   int64_t n_state() const { return static_cast<int64_t>(slots.size()) + n_sparse; }
@@ -152,8 +154,10 @@ inline LinearLayout make_layout(const AttributeData& x, int labels, int padded) 
     const auto a = static_cast<size_t>(dense[r]);
     row_of[a] = static_cast<int32_t>(r);
     first_of[a] = static_cast<int32_t>(out.slots.size());
+    out.row_shares.resize((r + 1) * static_cast<size_t>(padded), 0.0f);
     for (int64_t f = x.state_indptr[a]; f < x.state_indptr[a + 1]; ++f) {
       out.slots.push_back(static_cast<int32_t>(static_cast<int64_t>(r) * padded + x.state_labels[f]));
+      out.row_shares[static_cast<size_t>(out.slots.back())] = static_cast<float>(multiplicity[a]);
       out.scale.push_back(std::sqrt(static_cast<double>(multiplicity[a])));
     }
   }
@@ -163,6 +167,8 @@ inline LinearLayout make_layout(const AttributeData& x, int labels, int padded) 
     first_of[a] = n_dense + static_cast<int32_t>(out.n_sparse);
     const int64_t n = x.state_indptr[a + 1] - x.state_indptr[a];
     out.n_sparse += n;
+    out.sparse_shares.insert(out.sparse_shares.end(), static_cast<size_t>(n),
+                             static_cast<float>(multiplicity[a]));
     out.scale.insert(out.scale.end(), static_cast<size_t>(n),
                      std::sqrt(static_cast<double>(multiplicity[a])));
   }

@@ -80,7 +80,7 @@ class LinearObjective {
     prepare_chain();
     const std::vector<int64_t> cuts = cut(ids, n);
     parallel_for(s_.threads, s_.threads, [&](int b, int) {
-      LinearBlock block = clear(blocks_[static_cast<size_t>(b)], diagonal != nullptr);
+      LinearBlock block = sums_of(blocks_[static_cast<size_t>(b)], diagonal != nullptr);
       kernels().linear_block(problem(), weights(), ids, cuts[static_cast<size_t>(b)],
                              cuts[static_cast<size_t>(b) + 1], block);
       blocks_[static_cast<size_t>(b)].loss = block.loss;
@@ -93,7 +93,63 @@ class LinearObjective {
     return loss;
   }
 
+  // Stochastic gradient descent on loss + c2‖w‖², in place: begin loads θ, run takes one step a sequence, end
+  // reads θ back. The step is step0 / (1 + step0 λ t) with λ = 2 c2 / N (Bottou, "Large-scale machine
+  // learning with stochastic gradient descent", COMPSTAT 2010), t counting sequences from `t`. The shrinking
+  // by c2 is kept in one common factor. Transitions, which every position uses, are renewed every few
+  // sequences.
+  void begin_steps(const double* theta) { load(theta); }
+  double run_steps(const int32_t* ids, int64_t n, double step0, double c2, double t) {
+    const double lambda = 2 * c2 / static_cast<double>(n_sequences());
+    Block& buffers = blocks_[0];
+    double loss = 0;
+    for (int64_t first = 0; first < n; first += kEdgeBatch) {
+      const int64_t last = std::min(n, first + kEdgeBatch);
+      prepare_chain();
+      LinearBlock block = transitions_of(buffers);
+      block.dense = dense_.data();
+      block.sparse = sparse_.data();
+      double edge_step = 0;
+      for (int64_t i = first; i < last; ++i) {
+        const double step = step0 / (1 + step0 * lambda * t++);
+        scale_ *= static_cast<float>(1 - step * lambda);
+        edge_step += step;
+        block.step = static_cast<float>(-step / static_cast<double>(scale_));
+        kernels().linear_block(problem(), weights(), ids, i, i + 1, block);
+      }
+      loss += block.loss;
+      edge_step /= static_cast<double>(last - first);
+      std::vector<double> table[kMaxOrder];
+      expected_transitions(buffers, table);
+      for (int64_t i = first; i < last; ++i) subtract_observed(ids[i], table);
+      const double shrink = std::pow(1 - edge_step * lambda, static_cast<double>(last - first));
+      for_edges([&](int k, int64_t slot, int64_t) {
+        double& w = edges_[k][static_cast<size_t>(slot)];
+        w = w * shrink - edge_step * table[k][static_cast<size_t>(slot)];
+      });
+      if (scale_ < 1e-3f) absorb_scale();
+    }
+    return loss;
+  }
+  void end_steps(double* theta) {
+    absorb_scale();
+    const auto n_dense = layout_.slots.size();
+    for (size_t i = 0; i < n_dense; ++i)
+      theta[i] = static_cast<double>(dense_[static_cast<size_t>(layout_.slots[i])]) / layout_.scale[i];
+    for (size_t i = 0; i < sparse_.size(); ++i)
+      theta[n_dense + i] = static_cast<double>(sparse_[i]) / layout_.scale[n_dense + i];
+    for_edges([&](int k, int64_t slot, int64_t p) { theta[p] = edges_[k][static_cast<size_t>(slot)]; });
+  }
+
  private:
+  static constexpr int64_t kEdgeBatch = 8;  // sequences
+
+  void absorb_scale() {
+    for (float& w : dense_) w *= scale_;
+    for (float& w : sparse_) w *= scale_;
+    scale_ = 1;
+  }
+
   struct Block {
     std::vector<float> dense, sparse, dense_diag, sparse_diag, node, bound, row;
     std::vector<double> label_diag, counts, expand[kMaxOrder], memory;
@@ -143,8 +199,9 @@ class LinearObjective {
                         [&](int k, int64_t slot) { observed_[k][static_cast<size_t>(slot)] += weight(i); });
   }
 
-  // θ as the kernel wants it: in float, times the scale, in dense rows and lists.
+  // θ as the kernel wants it: in float, times √k, in dense rows and lists.
   void load(const double* theta) {
+    scale_ = 1;
     const auto n_dense = layout_.slots.size();
     for (size_t i = 0; i < n_dense; ++i)
       dense_[static_cast<size_t>(layout_.slots[i])] = static_cast<float>(theta[i] * layout_.scale[i]);
@@ -182,6 +239,8 @@ class LinearObjective {
     p.sparse_ids = layout_.sparse_ids.data();
     p.sparse_labels = layout_.sparse_labels.data();
     p.sparse_values = layout_.sparse_values.empty() ? nullptr : layout_.sparse_values.data();
+    p.row_shares = layout_.row_shares.data();
+    p.sparse_shares = layout_.sparse_shares.data();
     p.labels = s_.targets.data();
     p.allowed = s_.allowed.empty() ? nullptr : s_.allowed.data();
     p.weights = s_.weights.empty() ? nullptr : s_.weights.data();
@@ -190,6 +249,7 @@ class LinearObjective {
   }
   LinearWeights weights() const {
     LinearWeights w{};
+    w.scale = scale_;
     w.dense = dense_.data();
     w.sparse = sparse_.data();
     for (int k = 0; k < s_.order; ++k) w.edges[k] = edges_[k].data();
@@ -199,28 +259,33 @@ class LinearObjective {
     return w;
   }
 
-  // A block's buffers, set to zero, as the kernel sees them.
-  LinearBlock clear(Block& b, bool with_diagonal) const {
-    const auto n_rows = dense_.size(), n_sparse = sparse_.size();
-    const auto Lp = static_cast<size_t>(d_.padded);
-    b.dense.assign(n_rows, 0.0f);
-    b.sparse.assign(n_sparse, 0.0f);
+  // A block's sums, set to zero, as the kernel sees them.
+  LinearBlock sums_of(Block& b, bool with_diagonal) const {
+    LinearBlock out = transitions_of(b);
+    auto zeros = [](auto& v, size_t n) {
+      v.assign(n, 0);
+      return v.data();
+    };
+    out.dense = zeros(b.dense, dense_.size());
+    out.sparse = zeros(b.sparse, sparse_.size());
     if (with_diagonal) {
-      b.dense_diag.assign(n_rows, 0.0f);
-      b.sparse_diag.assign(n_sparse, 0.0f);
-      b.label_diag.assign(Lp, 0.0);
+      out.dense_diag = zeros(b.dense_diag, dense_.size());
+      out.sparse_diag = zeros(b.sparse_diag, sparse_.size());
+      out.label_diag = zeros(b.label_diag, static_cast<size_t>(d_.padded));
     }
+    return out;
+  }
+
+  // The same with the sums of transitions alone, and the workspaces.
+  LinearBlock transitions_of(Block& b) const {
+    const auto Lp = static_cast<size_t>(d_.padded);
     b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);
     b.node.resize(static_cast<size_t>(longest_) * Lp);
     if (!s_.allowed.empty()) b.bound.resize(static_cast<size_t>(longest_) * Lp);
     b.row.resize(Lp);
     b.memory.resize(static_cast<size_t>(linear_memory_size(d_, longest_)));
     LinearBlock out{};
-    out.dense = b.dense.data();
-    out.sparse = b.sparse.data();
-    out.dense_diag = with_diagonal ? b.dense_diag.data() : nullptr;
-    out.sparse_diag = with_diagonal ? b.sparse_diag.data() : nullptr;
-    out.label_diag = b.label_diag.data();
+    out.step = 1;
     out.counts = b.counts.data();
     for (int t = 1; t < s_.order; ++t) {
       b.expand[t].assign(static_cast<size_t>(power(d_.labels, t) * d_.padded), 0.0);
@@ -263,11 +328,11 @@ class LinearObjective {
     });
   }
 
-  // Expected minus observed transitions. Table k counts the last k+2 labels, summed over what came before.
-  void collect_edges(double* gradient, const int32_t* ids, int64_t n, double* diagonal) {
-    std::vector<double> table[kMaxOrder];
-    for (int k = 0; k < s_.order; ++k) table[k].assign(edges_[k].size(), 0.0);
+  // Adds a block's expected transitions to the tables; table k counts the last k+2 labels, summed over what
+  // came before them.
+  void expected_transitions(const Block& b, std::vector<double>* table) const {
     const int L = d_.labels;
+    for (int k = 0; k < s_.order; ++k) table[k].resize(edges_[k].size(), 0.0);
     auto add = [&](int64_t history, int n_labels, int l, double count) {
       int64_t span = 1;
       for (int k = 0; k < n_labels; ++k) {
@@ -275,17 +340,26 @@ class LinearObjective {
         table[k][static_cast<size_t>(history % span * L + l)] += count;
       }
     };
-    for (const Block& b : blocks_) {
-      for (int64_t c = 0; c < d_.contexts; ++c)
-        for (int j = 0; j < L; ++j)
-          for (int l = 0; l < L; ++l)
-            add(j * d_.contexts + c, s_.order, l, b.counts[static_cast<size_t>((c * L + j) * d_.padded + l)]);
-      for (int t = 1; t < s_.order; ++t)
-        for (int64_t h = 0; h < power(L, t); ++h)
-          for (int l = 0; l < L; ++l) add(h, t, l, b.expand[t][static_cast<size_t>(h * d_.padded + l)]);
-    }
+    for (int64_t c = 0; c < d_.contexts; ++c)
+      for (int j = 0; j < L; ++j)
+        for (int l = 0; l < L; ++l)
+          add(j * d_.contexts + c, s_.order, l, b.counts[static_cast<size_t>((c * L + j) * d_.padded + l)]);
+    for (int t = 1; t < s_.order; ++t)
+      for (int64_t h = 0; h < power(L, t); ++h)
+        for (int l = 0; l < L; ++l) add(h, t, l, b.expand[t][static_cast<size_t>(h * d_.padded + l)]);
+  }
+  void subtract_observed(int64_t i, std::vector<double>* table) const {
+    if (fully_labelled(i))
+      for_transitions(i, [&](int k, int64_t slot) { table[k][static_cast<size_t>(slot)] -= weight(i); });
+  }
+
+  // Expected minus observed transitions.
+  void collect_edges(double* gradient, const int32_t* ids, int64_t n, double* diagonal) {
+    std::vector<double> table[kMaxOrder];
+    for (const Block& b : blocks_) expected_transitions(b, table);
     if (diagonal) {
       // Σ p (1 - p) of a label, shared out over the transitions into it as they are expected.
+      const int L = d_.labels;
       std::vector<double> spread(static_cast<size_t>(L), 0.0);
       for (const Block& b : blocks_)
         for (int l = 0; l < L; ++l) spread[static_cast<size_t>(l)] += b.label_diag[static_cast<size_t>(l)];
@@ -300,10 +374,7 @@ class LinearObjective {
       });
     }
     if (ids) {
-      for (int64_t i = 0; i < n; ++i)
-        if (fully_labelled(ids[i]))
-          for_transitions(
-              ids[i], [&](int k, int64_t slot) { table[k][static_cast<size_t>(slot)] -= weight(ids[i]); });
+      for (int64_t i = 0; i < n; ++i) subtract_observed(ids[i], table);
     } else {
       for (int k = 0; k < s_.order; ++k)
         for (size_t i = 0; i < table[k].size(); ++i) table[k][i] -= observed_[k][i];
@@ -323,6 +394,7 @@ class LinearObjective {
   SharedEdges<float> shared_{};
   SharedEdges<double> exact_{};
   LogTables tables_{};
+  float scale_ = 1;  // the weights are this times dense_ and sparse_
   int64_t longest_ = 0;
   std::vector<Block> blocks_;
 };

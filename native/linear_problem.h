@@ -16,6 +16,8 @@ struct LinearProblem {
   const int32_t* sparse_ids;
   const int32_t* sparse_labels;
   const float* sparse_values;  // or null
+  const float* row_shares;     // [rows, Lp] features that share a parameter, for stochastic steps; 0: none
+  const float* sparse_shares;  // [n_sparse]
   const int32_t* labels;       // [ΣT], -1 where the label is missing or a set
   const uint8_t* allowed;      // [ΣT, L] or null: every label is known
   const double* weights;       // [N] or null
@@ -29,6 +31,7 @@ static inline int64_t linear_memory_size(const ChainDims& d, int64_t T) {
 }
 
 struct LinearWeights {
+  float scale;                       // of dense and sparse: the weights are scale times these
   const float* dense;                // [rows, Lp]
   const float* sparse;               // [n_sparse]
   const double* edges[kMaxOrder];    // edges[k]: [L^(k+2)]
@@ -50,6 +53,7 @@ struct LinearBlock {
   float* bound;               // [longest, Lp] workspace, marginals under partial labels
   float* row;                 // [Lp] workspace
   double* memory;             // workspace of the chain
+  float step;                 // 1, or what a stochastic step multiplies the gradient with
   double loss;                // Σ weight (log Z - score)
 };
 

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "lattice.h"
+#include "shared_edges.h"
 #include "simd.h"
 
 namespace crfkit::CRFKIT_ISA {
@@ -33,66 +34,6 @@ template <>
 struct Floor<double> {
   static constexpr double value = 1e-270;  // τ = 2.2e-308
 };
-
-// Exponentiates tables of edge scores into `memory` (shared_edges_size Reals).
-// edges[k]: [L^(k+2)], k < order; start, end: [L] or null. -inf is permitted anywhere.
-template <class Real>
-void prepare_edges(const ChainDims& d, const double* const* edges, const double* start, const double* end,
-                   Real* memory, SharedEdges<Real>* out) {
-  const int L = d.labels, Lp = d.padded;
-  const int64_t C = d.contexts;
-  out->dims = d;
-  const int64_t size = shared_edges_size(d);
-  for (int64_t i = 0; i < size; ++i) memory[i] = 0;
-  auto take = [&memory](int64_t n) {
-    Real* p = memory;
-    memory += n;
-    return p;
-  };
-  // A table without any permitted entry keeps max 0 and stays all 0.
-  auto raise = [](double& max, double x) {
-    if (x > max) max = x;
-  };
-  auto finite = [](double max) { return max == -HUGE_VAL ? 0.0 : max; };
-
-  out->full = take(C * L * Lp);
-  out->full_t = take(C * L * Lp);
-  double max = -HUGE_VAL;
-  for (int64_t h = 0; h < C * L; ++h)
-    for (int l = 0; l < L; ++l) raise(max, history_score(edges, d.order, L, h, l));
-  out->full_max = max = finite(max);
-  for (int64_t c = 0; c < C; ++c)
-    for (int j = 0; j < L; ++j)
-      for (int l = 0; l < L; ++l) {
-        const Real m = static_cast<Real>(exp(history_score(edges, d.order, L, j * C + c, l) - max));
-        out->full[(c * L + j) * Lp + l] = m;
-        out->full_t[(c * L + l) * Lp + j] = m;
-      }
-
-  for (int t = 1; t < d.order; ++t) {
-    const int64_t H = power(L, t);
-    out->expand[t] = take(H * Lp);
-    max = -HUGE_VAL;
-    for (int64_t h = 0; h < H; ++h)
-      for (int l = 0; l < L; ++l) raise(max, history_score(edges, t, L, h, l));
-    out->expand_max[t] = max = finite(max);
-    for (int64_t h = 0; h < H; ++h)
-      for (int l = 0; l < L; ++l)
-        out->expand[t][h * Lp + l] = static_cast<Real>(exp(history_score(edges, t, L, h, l) - max));
-  }
-
-  auto boundary = [&](const double* scores, Real* row) {
-    double top = -HUGE_VAL;
-    for (int l = 0; l < L; ++l) raise(top, scores ? scores[l] : 0.0);
-    top = finite(top);
-    for (int l = 0; l < L; ++l) row[l] = static_cast<Real>(exp((scores ? scores[l] : 0.0) - top));
-    return top;
-  };
-  out->start = take(Lp);
-  out->start_max = boundary(start, out->start);
-  out->end = take(Lp);
-  out->end_max = boundary(end, out->end);
-}
 
 // out[k] = Σ_{i < n} a[i * stride] rows[i, k] for KT packs; several partial sums hide the latency of the
 // multiply-adds.
@@ -301,7 +242,7 @@ struct ScaledWork {
   Real* v;         // [min(T, kCountBlock), states] ψ_t β_t k_t / q_t
   Real* beta;      // [states]
   Real* weighted;  // [states] ψ_t β_t
-  Real* expand;    // [states] expected histories of the first positions (Σ_t<n L^t <= C)
+  Real* expand;    // [Σ_{1 <= t < n} L^t, Lp] expected histories of the first positions
   Real* row;       // [Lp]
 };
 
@@ -320,10 +261,30 @@ ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, double* memory) {
   w.v = take((T < kCountBlock ? T : kCountBlock) * d.states);
   w.beta = take(d.states);
   w.weighted = take(d.states);
-  w.expand = take(d.states);
+  w.expand = take(expand_size(d));
   w.row = take(d.padded);
   w.sums = take(T);
   return w;
+}
+
+// The marginals of label pairs at position t. In order 1 a pair is a transition; in higher orders it is what
+// the last two labels of a state say.
+template <class Real>
+void fill_pairs(const SharedEdges<Real>& e, int64_t t, const Real* alpha, const ScaledWork<Real>& w,
+                Real inverse, Real share, Real* pair) {
+  const ChainDims& d = e.dims;
+  const int64_t L = d.labels, Lp = d.padded;
+  for (int64_t i = 0; i < L * L; ++i) pair[i] = 0;
+  if (t == 0) return;
+  if (d.order == 1) {
+    const Real* before = alpha - d.states;
+    for (int64_t j = 0; j < L; ++j)
+      for (int64_t l = 0; l < L; ++l)
+        pair[j * L + l] = before[j] * e.full[j * Lp + l] * (w.weighted[l] * share);
+  } else {
+    for (int64_t h = 0; h < contexts_at(d, t); ++h)
+      for (int64_t l = 0; l < L; ++l) pair[h % L * L + l] += alpha[h * Lp + l] * w.beta[h * Lp + l] * inverse;
+  }
 }
 
 // β, marginals and counts. False when probability may have been lost; then no count has been touched.
@@ -366,6 +327,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     const Real inverse = 1 / q;
     if (out.node)
       for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
+    if (out.pair) fill_pairs<Real>(e, t, alpha, w, inverse, inverse / before, out.pair + t * L * L);
     if (t == 0) break;
 
     const Real share = inverse / before;  // k_t / q_t
@@ -433,7 +395,7 @@ bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real
   if (!exponentiate_nodes<Real, K>(e, T, node, w.psi, &log_z)) return false;
   forward<Real, K>(e, T, w.psi, w.alpha, w.sums);
 
-  bool wanted = out.node || out.counts;
+  bool wanted = out.node || out.pair || out.counts;
   if (!wanted) {  // log Z alone: when no single state has become tiny, nothing is lost and β is not needed
     for (int64_t t = 0; t < T && !wanted; ++t) {
       const Real before = t > 0 && w.sums[t - 1] < 1 ? w.sums[t - 1] : Real(1);

@@ -70,6 +70,11 @@ template <class Real>
 CRFKIT_INLINE Pack<Real> splat(Real x) {
   return x - Pack<Real>{};
 }
+// Lanes that hold whole numbers.
+CRFKIT_INLINE void store_whole(uint16_t* p, Pack<double> v) {
+  typedef uint16_t Short __attribute__((vector_size(kDoubleBytes / 4), aligned(2), may_alias));
+  *reinterpret_cast<Short*>(p) = __builtin_convertvector(v, Short);
+}
 // a > b ? x : y, lane by lane.
 template <class V>
 CRFKIT_INLINE V select_greater(V a, V b, V x, V y) {
@@ -131,6 +136,9 @@ CRFKIT_INLINE Pack<Real> load(const Real* p) {
 template <class Real>
 CRFKIT_INLINE void store(Real* p, Pack<Real> v) {
   for (int i = 0; i < Lanes<Real>::count; ++i) p[i] = v.lane[i];
+}
+CRFKIT_INLINE void store_whole(uint16_t* p, Pack<double> v) {
+  for (int i = 0; i < Lanes<double>::count; ++i) p[i] = static_cast<uint16_t>(v.lane[i]);
 }
 template <class Real>
 CRFKIT_INLINE Pack<Real> splat(Real x) {

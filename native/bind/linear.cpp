@@ -87,6 +87,11 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   new (self) LinearObjective(x, std::move(s));
 }
 
+void check_ids(const LinearObjective& self, const Array<const int32_t>& ids) {
+  for (size_t i = 0; i < ids.shape(0); ++i)
+    require(ids(i) >= 0 && ids(i) < self.n_sequences(), "a sequence index is out of range");
+}
+
 double evaluate(LinearObjective& self, Array<const double> theta, Array<double> gradient,
                 std::optional<Array<const int32_t>> ids, std::optional<Array<double>> diagonal) {
   const auto P = static_cast<size_t>(self.n_parameters());
@@ -95,8 +100,7 @@ double evaluate(LinearObjective& self, Array<const double> theta, Array<double> 
   int64_t n = self.n_sequences();
   const int32_t* subset = nullptr;
   if (ids) {
-    for (size_t i = 0; i < ids->shape(0); ++i)
-      require((*ids)(i) >= 0 && (*ids)(i) < n, "a sequence index is out of range");
+    check_ids(self, *ids);
     n = static_cast<int64_t>(ids->shape(0));
     subset = ids->data();
   }
@@ -194,6 +198,28 @@ void bind_linear(nb::module_& m) {
       .def("evaluate", &evaluate, nb::arg("theta").noconvert(), nb::arg("gradient").noconvert(),
            nb::arg("ids").noconvert().none() = nb::none(),
            nb::arg("diagonal").noconvert().none() = nb::none())
+      .def(
+          "begin_steps",
+          [](LinearObjective& self, Array<const double> theta) {
+            require(static_cast<int64_t>(theta.shape(0)) == self.n_parameters(), "theta has a wrong length");
+            self.begin_steps(theta.data());
+          },
+          nb::arg("theta").noconvert())
+      .def(
+          "run_steps",
+          [](LinearObjective& self, Array<const int32_t> ids, double step0, double c2, double t) {
+            check_ids(self, ids);
+            nb::gil_scoped_release release;
+            return self.run_steps(ids.data(), static_cast<int64_t>(ids.shape(0)), step0, c2, t);
+          },
+          nb::arg("ids").noconvert(), nb::arg("step0"), nb::arg("c2"), nb::arg("t"))
+      .def(
+          "end_steps",
+          [](LinearObjective& self, Array<double> theta) {
+            require(static_cast<int64_t>(theta.shape(0)) == self.n_parameters(), "theta has a wrong length");
+            self.end_steps(theta.data());
+          },
+          nb::arg("theta").noconvert())
       .def("to_features", &to_features, nb::arg("theta").noconvert(), nb::arg("features").noconvert(),
            nb::arg("edges").noconvert(), nb::arg("edges2").noconvert().none())
       .def("from_features", &from_features, nb::arg("features").noconvert(), nb::arg("edges").noconvert(),

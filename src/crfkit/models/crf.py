@@ -46,8 +46,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     order
         1: a label depends on the one before it; 2: on the two before it.
     algorithm
-        "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", the one that reaches the optimum
-        fastest.
+        "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", what reaches the optimum
+        fastest: a few stochastic epochs, then L-BFGS.
     max_iterations
         At most this many iterations; None leaves it to the algorithm.
     tol
@@ -99,7 +99,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         "c1": rule.number(0),
         "c2": rule.number(0),
         "order": rule.one_of(1, 2),
-        "algorithm": rule.one_of("auto", *ALGORITHMS),
+        "algorithm": rule.one_of(*ALGORITHMS),
         "max_iterations": rule.optional(rule.whole_number(1)),
         "tol": rule.number(0),
         "min_freq": rule.number(0),

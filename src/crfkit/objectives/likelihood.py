@@ -18,7 +18,7 @@ from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
-from crfkit.optim.problem import Evaluation
+from crfkit.optim.problem import Evaluation, dot
 from crfkit.potentials.linear import LinearWeights
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,6 +45,8 @@ class LinearLikelihood:
         _check_values(sequences)
         self._index = index
         self._c2 = c2
+        self._n_sequences = sequences.n_sequences
+        self.n_threads = max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD))
         self._native = _native.LinearObjective(
             sequences.offsets,
             sequences.indptr,
@@ -59,7 +61,7 @@ class LinearLikelihood:
             index.edges.ravel().view(np.uint8),
             None if index.edges2 is None else index.edges2.ravel().view(np.uint8),
             index.n_labels,
-            max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD)),
+            self.n_threads,
         )
         self._centre = None if centre is None else self.parameters(centre)
         self._kept = centre
@@ -91,7 +93,33 @@ class LinearLikelihood:
         gradient += 2 * self._c2 * x
         if hessian is not None:
             hessian += 2 * self._c2
-        return Evaluation(loss + self._c2 * float(x @ x), gradient, hessian)
+        return Evaluation(loss + self._c2 * dot(x, x), gradient, hessian)
+
+    @property
+    def continues(self) -> bool:
+        """Whether w₀ comes from an earlier model."""
+        return self._centre is not None
+
+    @property
+    def n_examples(self) -> int:
+        """N, for stochastic steps."""
+        return self._n_sequences
+
+    def begin(self, x: FloatArray) -> None:
+        """Stochastic steps start at parameters w₀ + x."""
+        if self._centre is not None:
+            raise InputError("stochastic training cannot continue an earlier model: use algorithm='lbfgs'")
+        self._native.begin_steps(x)
+
+    def steps(self, examples: npt.NDArray[np.int32], step: float, t: float) -> float:
+        """One step an example, of size step / (1 + step·t·2·c2/N), t counting on; the loss on the way."""
+        return self._native.run_steps(examples, step, self._c2, t)
+
+    def end(self) -> FloatArray:
+        """Where the steps have led."""
+        x = np.empty(self.n_parameters)
+        self._native.end_steps(x)
+        return x
 
     def parameters(self, weights: LinearWeights) -> FloatArray:
         """Feature weights as parameters [P]; scores on the data stay what they are."""

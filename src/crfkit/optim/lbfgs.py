@@ -16,8 +16,9 @@ import time
 
 import numpy as np
 
-from .history import CurvatureHistory
-from .problem import Callback, Evaluation, Result, Smooth, Step, Vector
+from crfkit._native import CurvatureHistory
+
+from .problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
 _PERIOD = 10  # iterations over which progress is judged, and after which the scaling is renewed
@@ -32,7 +33,8 @@ def minimize_lbfgs(
     l1: Vector | None = None,
     max_iterations: int = 1000,
     tol: float = 1e-5,
-    memory: int = 20,
+    memory: int = 10,
+    n_threads: int = 1,
     callback: Callback | None = None,
 ) -> Result:
     """Minimise ``function(x) + Σ l1·|x|`` from ``x``.
@@ -46,42 +48,50 @@ def minimize_lbfgs(
     passes = 1.0
     value = here.value + _penalty(x, l1)
     slope = _pseudo_gradient(x, here.gradient, l1)
-    history = CurvatureHistory(memory, len(x))
+    history = CurvatureHistory(memory, len(x), n_threads)
     values = [value]
-    message = f"it reached max_iterations={max_iterations}"
-    converged = False
-    for iteration in range(1, max_iterations + 1):
-        if here.diagonal is not None:
-            history.set_base(1 / np.sqrt(np.maximum(here.diagonal, 1e-12)))
-        direction = -history.multiply(slope)
-        if l1 is not None:
-            direction[slope == 0] = 0  # what the penalty holds at zero stays there
-        descent = float(slope @ direction)
-        if not descent < 0:
-            message, converged = "the gradient vanished", True
-            break
-        first = 1.0 if len(history) else 1 / max(1.0, float(np.linalg.norm(direction)))
-        found = _search(function, x, value, slope, direction, descent, l1, first, iteration % _PERIOD == 0)
-        passes += found.trials
-        if not found.improved:
-            message, converged = "no step improves the objective beyond rounding", True
-            break
-        history.add(found.x - x, found.evaluation.gradient - here.gradient)
-        x, here, value = found.x, found.evaluation, found.value
-        slope = _pseudo_gradient(x, here.gradient, l1)
-        values.append(value)
-        norm = float(np.linalg.norm(slope))
-        if callback is not None and callback(
-            Step(iteration, x, value, norm, found.step, passes, time.perf_counter() - began)
-        ):
-            message = "stopped by the callback"
-            break
-        if norm <= tol * max(1.0, float(np.linalg.norm(x))):
-            message, converged = "the gradient is below tol", True
-            break
-        if len(values) > _PERIOD and values[-1 - _PERIOD] - value <= tol * abs(value):
-            message, converged = f"the objective changed by less than tol over {_PERIOD} iterations", True
-            break
+    message, converged = f"it reached max_iterations={max_iterations}", False
+    try:
+        for iteration in range(1, max_iterations + 1):
+            if here.diagonal is not None:
+                history.set_base(1 / np.sqrt(np.maximum(here.diagonal, 1e-12)))
+            direction = np.empty_like(x)
+            history.multiply(slope, direction)
+            np.negative(direction, out=direction)
+            if l1 is not None:
+                direction[slope == 0] = 0  # what the penalty holds at zero stays there
+            descent = dot(slope, direction)
+            if not descent < 0:
+                message, converged = "the gradient vanished", True
+                break
+            first = 1.0 if len(history) else 1 / max(1.0, norm(direction))
+            found = _search(
+                function, x, value, slope, direction, descent, l1, first, iteration % _PERIOD == 0
+            )
+            passes += found.trials
+            if not found.improved:
+                message, converged = "no step improves the objective beyond rounding", True
+                break
+            history.add(found.x - x, found.evaluation.gradient - here.gradient)
+            x, here, value = found.x, found.evaluation, found.value
+            slope = _pseudo_gradient(x, here.gradient, l1)
+            values.append(value)
+            steepness = norm(slope)
+            seconds = time.perf_counter() - began
+            if callback is not None and callback(
+                Step(iteration, x, value, steepness, found.step, passes, seconds)
+            ):
+                message = "it was stopped by the callback"
+                break
+            if steepness <= tol * max(1.0, norm(x)):
+                message, converged = "the gradient is below tol", True
+                break
+            if len(values) > _PERIOD and values[-1 - _PERIOD] - value <= tol * abs(value):
+                message = f"the objective changed by less than tol over {_PERIOD} iterations"
+                converged = True
+                break
+    except KeyboardInterrupt:
+        message = "it was interrupted"
     return Result(x, value, len(values) - 1, converged, message)
 
 
@@ -116,10 +126,10 @@ def _search(
             at[at * orthant <= 0] = 0
         evaluation = function(at, diagonal=diagonal)
         new = evaluation.value + _penalty(at, l1)
-        predicted = float(slope @ (at - x))
-        if not np.isfinite(new) or new > value + _SUFFICIENT * predicted + noise:
-            high = step
-        elif l1 is None and float(evaluation.gradient @ direction) < _CURVATURE * descent:
+        predicted = dot(slope, at - x)
+        if not predicted < 0 or not new <= value + _SUFFICIENT * predicted + noise:
+            high = step  # too long (or, with L1, turned uphill by the orthant)
+        elif l1 is None and dot(evaluation.gradient, direction) < _CURVATURE * descent:
             low = step
         else:
             return _Found(at, new, evaluation, step, trial, new < value + noise / 2 or low > 0)
@@ -130,7 +140,7 @@ def _search(
 
 
 def _penalty(x: Vector, l1: Vector | None) -> float:
-    return 0.0 if l1 is None else float(l1 @ np.abs(x))
+    return 0.0 if l1 is None else dot(l1, np.abs(x))
 
 
 def _pseudo_gradient(x: Vector, gradient: Vector, l1: Vector | None) -> Vector:

@@ -53,3 +53,13 @@ class Result:
     iterations: int
     converged: bool
     message: str
+
+
+def dot(a: Vector, b: Vector) -> float:
+    """a · b, without BLAS: its threads cost more than they save here, most of all on a busy machine."""
+    return float(np.einsum("i,i", a, b))
+
+
+def norm(a: Vector) -> float:
+    """‖a‖."""
+    return float(np.sqrt(dot(a, a)))

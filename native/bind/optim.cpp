@@ -1,0 +1,42 @@
+// Vector work of the optimisers.
+#include "bind.h"
+#include "curvature.h"
+
+namespace crfkit {
+
+void bind_optim(nb::module_& m) {
+  auto check = [](const CurvatureHistory& h, size_t n) {
+    if (static_cast<int64_t>(n) != h.n_variables()) throw nb::value_error("a vector has a wrong length");
+  };
+  nb::class_<CurvatureHistory>(m, "CurvatureHistory")
+      .def(nb::init<int, int64_t, int>(), nb::arg("memory"), nb::arg("n_variables"), nb::arg("n_threads"))
+      .def("__len__", &CurvatureHistory::size)
+      .def(
+          "set_base",
+          [check](CurvatureHistory& self, Array<const double> base) {
+            check(self, base.shape(0));
+            nb::gil_scoped_release release;
+            self.set_base(base.data());
+          },
+          nb::arg("base").noconvert())
+      .def(
+          "add",
+          [check](CurvatureHistory& self, Array<const double> s, Array<const double> y) {
+            check(self, s.shape(0));
+            check(self, y.shape(0));
+            nb::gil_scoped_release release;
+            self.add(s.data(), y.data());
+          },
+          nb::arg("s").noconvert(), nb::arg("y").noconvert())
+      .def(
+          "multiply",
+          [check](CurvatureHistory& self, Array<const double> g, Array<double> out) {
+            check(self, g.shape(0));
+            check(self, out.shape(0));
+            nb::gil_scoped_release release;
+            self.multiply(g.data(), out.data());
+          },
+          nb::arg("g").noconvert(), nb::arg("out").noconvert());
+}
+
+}  // namespace crfkit

@@ -1,0 +1,116 @@
+"""Stochastic gradient descent with a calibrated, falling step.
+
+Bottou, "Large-scale machine learning with stochastic gradient descent", COMPSTAT 2010: the first step size is
+the one that does best on a sample of the data, tried in factors of two.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .problem import Callback, Evaluation, Result, Step, Vector, norm
+
+_SAMPLE = 1000  # examples the step is calibrated on
+_FIRST_STEP = 0.1
+_PERIOD = 5  # epochs over which progress is judged
+
+
+class Stochastic(Protocol):
+    """A smooth sum over examples that can take steps on single ones."""
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples there are."""
+
+    def __call__(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
+        """The whole sum at x."""
+
+    def begin(self, x: Vector) -> None:
+        """Start at x."""
+
+    def steps(self, examples: npt.NDArray[np.int32], step: float, t: float) -> float:
+        """One step for each example, t being the number of steps before; the loss met on the way."""
+
+    def end(self) -> Vector:
+        """Where the steps have led."""
+
+
+def stochastic_start(function: Stochastic, x: Vector, *, epochs: int, seed: int | None = None) -> Vector:
+    """A point near the optimum after a few epochs from x, for a batch method to go on from."""
+    random = np.random.default_rng(seed)
+    n = function.n_examples
+    step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
+    function.begin(x)
+    for epoch in range(epochs):
+        function.steps(random.permutation(n).astype(np.int32), step, float(epoch * n))
+    return function.end()
+
+
+def minimize_sgd(
+    function: Stochastic,
+    x: Vector,
+    *,
+    max_iterations: int = 50,
+    tol: float = 1e-3,
+    seed: int | None = None,
+    callback: Callback | None = None,
+) -> Result:
+    """Minimise from x, an iteration being an epoch.
+
+    Stops when the objective fell by less than ``tol`` (relative) over the last five epochs.
+    """
+    began = time.perf_counter()
+    random = np.random.default_rng(seed)
+    n = function.n_examples
+    step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
+    values: list[float] = []
+    best, best_value = x, np.inf
+    message, converged = f"it reached max_iterations={max_iterations}", False
+    try:
+        for epoch in range(1, max_iterations + 1):
+            function.begin(x)
+            function.steps(random.permutation(n).astype(np.int32), step, (epoch - 1.0) * n)
+            x = function.end()
+            here = function(x)
+            values.append(here.value)
+            if here.value < best_value:
+                best, best_value = x, here.value
+            steepness = norm(here.gradient)
+            seconds = time.perf_counter() - began
+            if callback is not None and callback(
+                Step(epoch, x, here.value, steepness, step, 2.0 * epoch, seconds)
+            ):
+                message = "stopped by the callback"
+                break
+            if len(values) > _PERIOD and values[-1 - _PERIOD] - here.value <= tol * abs(here.value):
+                message = f"the objective changed by less than tol over {_PERIOD} epochs"
+                converged = True
+                break
+    except KeyboardInterrupt:
+        message = "it was interrupted"
+    if best_value == np.inf:
+        best_value = function(best).value
+    return Result(best, best_value, len(values), converged, message)
+
+
+def _calibrate(function: Stochastic, x: Vector, sample: npt.NDArray[np.int32]) -> float:
+    """The step, of 0.1·2^k, with the smallest loss over two passes through the sample."""
+
+    def loss(step: float) -> float:
+        function.begin(x)
+        function.steps(sample, step, 0.0)
+        found = function.steps(sample, step, float(len(sample)))
+        return found if np.isfinite(found) else np.inf
+
+    step, value = _FIRST_STEP, loss(_FIRST_STEP)
+    for factor in (2.0, 0.5):
+        for _ in range(20):
+            other = loss(step * factor)
+            if other >= value and value < np.inf:
+                break
+            step, value = step * factor, other
+    return step

@@ -1,0 +1,138 @@
+"""The benchmarks run on tiny generated data, and what they measure is what they say."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+pytest.importorskip("pycrfsuite", reason="the benchmarks compare with python-crfsuite")
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Sentences and words of the real files' form: chunks that follow from the tag, letters with sounds."""
+    root = tmp_path_factory.mktemp("data")
+    rng = random.Random(0)
+    chunks = {"DT": "B-NP", "NN": "I-NP", "VB": "B-VP", "RB": "I-VP", ".": "O"}
+    (root / "conll2000").mkdir()
+    for name in ("train", "test"):
+        lines = []
+        for _ in range(30):
+            for _ in range(rng.randint(1, 8)):
+                tag = rng.choice(list(chunks))
+                chunk = chunks[tag] if rng.random() < 0.9 else "O"
+                lines.append(f"w{rng.randint(0, 20)} {tag} {chunk}")
+            lines.append("")
+        (root / "conll2000" / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
+    (root / "nettalk").mkdir()
+    words = []
+    for _ in range(40):
+        word = "".join(rng.choice("abcd") for _ in range(rng.randint(2, 7)))
+        stress = "".join(rng.choice("01") for _ in word)
+        words.append(f"{word}\t{word.upper()}\t{stress}\t0")
+    (root / "nettalk" / "nettalk.data").write_text("\n".join(words), encoding="utf-8")
+    return root
+
+
+def run(script, *arguments, data):
+    return subprocess.run(
+        [sys.executable, str(BENCHMARKS / script), *map(str, arguments)],
+        env={**os.environ, "CRFKIT_DATA": str(data)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_rival(data, tmp_path):
+    done = run("rivals/crfsuite.py", "--quick", "--markdown", tmp_path / "tables.md", data=data)
+    assert done.returncode == 0, done.stderr
+    written = (tmp_path / "tables.md").read_text(encoding="utf-8")
+    for row in ("loading features: dicts", "one pass, 1 thread", "to within 0.1% of the optimum", "test F1"):
+        assert row in written
+    for penalty in ("c2 = 0.05", "c2 = 1", "c1 = 0.1, c2 = 0.1"):
+        assert f"Training, {penalty}" in written
+    assert "python benchmarks/rivals/crfsuite.py --quick" in written
+
+
+def test_scaling(data, tmp_path):
+    done = run("scaling.py", "--quick", "--plot", tmp_path / "plot.png", data=data)
+    assert done.returncode == 0, done.stderr
+    for title in ("Against labels", "Against features", "NETtalk"):
+        assert title in done.stdout
+    assert (tmp_path / "plot.png").exists() or "matplotlib is not installed" in done.stdout
+
+
+def test_second_order(data):
+    done = run("second_order.py", "--quick", "--c2", 0.1, 1, data=data)
+    assert done.returncode == 0, done.stderr
+    assert "Held-out parts of the training file" in done.stdout
+    assert "on the test file" in done.stdout
+
+
+def test_second_order_leaves_the_test_file_alone(data):
+    done = run("second_order.py", "--quick", "--orders", 2, "--no-test", data=data)
+    assert done.returncode == 0, done.stderr
+    assert "test file" not in done.stdout
+
+
+def test_missing_data(tmp_path):
+    done = run("rivals/crfsuite.py", "--quick", data=tmp_path)
+    assert done.returncode == 1
+    assert "CRFKIT_DATA" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_templates(module):
+    tasks = module("tasks")
+    assert len(tasks.TEMPLATES) == 19
+    items = tasks.apply_templates(["He", "runs"], ["P", "V"])
+    assert items == [
+        ["w[0]=He", "w[1]=runs", "w[0]|w[1]=He|runs", "p[0]=P", "p[1]=V", "p[0]|p[1]=P|V", "__BOS__"],
+        ["w[-1]=He", "w[0]=runs", "w[-1]|w[0]=He|runs", "p[-1]=P", "p[0]=V", "p[-1]|p[0]=P|V", "__EOS__"],
+    ]
+
+
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 0.05), (0.0, 1.0), (0.1, 0.1)])
+def test_both_minimise_the_same(module, monkeypatch, data, tmp_path, c1, c2):
+    """The objective in CRFsuite's log is crfkit's of the same weights, and they end at the same optimum."""
+    monkeypatch.setenv("CRFKIT_DATA", str(data))
+    tasks, ours, theirs = module("tasks"), module("crfkit_side"), module("crfsuite_side")
+    task = tasks.conll2000()
+    loaded = ours.load(task.X, task.y)
+    trainer = theirs.load(task.X, task.y)
+    model = tmp_path / "model"
+    curve = theirs.fit(trainer, model, c1=c1, c2=c2)
+    value = ours.objective_of(loaded, *theirs.weights(model), c1=c1, c2=c2, threads=1)
+    assert value == pytest.approx(curve.objective, rel=1e-5)
+    assert ours.fit(loaded, c1=c1, c2=c2, threads=1).objective == pytest.approx(curve.objective, rel=1e-3)
+    assert trainer.n_features == loaded.index().n_features
+
+
+def test_the_clock_leaves_out_what_is_done_in_between(module, monkeypatch, data, tmp_path):
+    monkeypatch.setenv("CRFKIT_DATA", str(data))
+    import time
+
+    tasks, theirs = module("tasks"), module("crfsuite_side")
+    task = tasks.conll2000()
+    trainer = theirs.load(task.X, task.y)
+    curve = theirs.fit(
+        trainer, tmp_path / "model", c1=0.0, c2=1.0, max_iterations=5, between=lambda: time.sleep(0.2)
+    )
+    assert len(curve.points) == 5
+    assert curve.seconds < 0.5
+    assert curve.points[-1].seconds <= curve.seconds
+    assert curve.points[-1].passes >= 6

@@ -71,8 +71,8 @@ class Cost:
     training_passes: float
 
 
-def measure(task: tasks.Task, effort: Effort, all_states: bool = False) -> Cost:
-    """One pass of each kind, and crfkit's training to its own end with all cores."""
+def measure(task: tasks.Task, effort: Effort, all_states: bool = False) -> tuple[Cost, CRF]:
+    """One pass of each kind, and crfkit's training to its own end with all cores; and what was trained."""
     loaded = crfkit_side.load(task.X, task.y)
     L = len(loaded.classes)
     index = build_index(
@@ -104,17 +104,18 @@ def measure(task: tasks.Task, effort: Effort, all_states: bool = False) -> Cost:
     )
     took = seconds_of(lambda: _quietly_fit(model, task))
     found = {n: statistics.median(values) for n, values in times.items()}
-    return Cost(
-        L,
-        task.n_tokens,
-        index.n_features,
-        found[1],
-        found[max(found)],
-        theirs,
-        second,
-        took,
-        model.history_[-1]["passes"],
+    cost = Cost(
+        labels=L,
+        tokens=task.n_tokens,
+        features=index.n_features,
+        one_thread=found[1],
+        all_threads=found[max(found)],
+        crfsuite=theirs,
+        second_order=second,
+        training=took,
+        training_passes=model.history_[-1]["passes"],
     )
+    return cost, model
 
 
 def _second_order_pass(loaded: Loaded, effort: Effort) -> float:
@@ -148,7 +149,7 @@ def vary(title: str, sizes: Sequence[Size], effort: Effort) -> tuple[str, list[C
     costs = []
     for size in sizes:
         task = tasks.generated(size.tokens, size.labels, size.attributes)
-        costs.append(measure(task, effort, size.all_states))
+        costs.append(measure(task, effort, size.all_states)[0])
         print(title, costs[-1], file=sys.stderr, flush=True)
     rows = [
         [
@@ -170,9 +171,7 @@ def vary(title: str, sizes: Sequence[Size], effort: Effort) -> tuple[str, list[C
 def nettalk(effort: Effort, words: int | None, their_iterations: int | None) -> str:
     """139 labels: passes, training, accuracy on held-out words."""
     task = tasks.nettalk().head(words)
-    cost = measure(task, replace(effort, passes=3, largest_second_order=0))
-    model = CRF(c2=C2, all_possible_transitions=True, max_iterations=effort.iterations)
-    our_time = seconds_of(lambda: _quietly_fit(model, task))
+    cost, model = measure(task, replace(effort, passes=3, largest_second_order=0))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         trainer = crfsuite_side.load(task.X, task.y)
@@ -196,9 +195,9 @@ def nettalk(effort: Effort, words: int | None, their_iterations: int | None) -> 
         ],
         [
             "training to its own end",
-            f"{seconds(our_time)} ({model.history_[-1]['passes']:.0f} passes)",
+            f"{seconds(cost.training)} ({cost.training_passes:.0f} passes)",
             f"{seconds(curve.seconds)}{cut}",
-            ratio(our_time, curve.seconds) if curve.converged else "–",
+            ratio(cost.training, curve.seconds) if curve.converged else "–",
         ],
         ["objective at the end", f"{model.objective_:.1f}", f"{curve.objective:.1f}", ""],
         ["letters right, held-out words", _percent(task.y_test, ours), _percent(task.y_test, theirs), ""],

@@ -58,12 +58,21 @@ def run(script, *arguments, data):
 
 
 def test_rival(data, tmp_path):
-    done = run("rivals/crfsuite.py", "--quick", "--markdown", tmp_path / "tables.md", data=data)
+    done = run(
+        "rivals/crfsuite.py",
+        "--quick",
+        "--penalties",
+        "1",
+        "l1",
+        "--markdown",
+        tmp_path / "tables.md",
+        data=data,
+    )
     assert done.returncode == 0, done.stderr
     written = (tmp_path / "tables.md").read_text(encoding="utf-8")
     for row in ("loading features: dicts", "one pass, 1 thread", "to within 0.1% of the optimum", "test F1"):
         assert row in written
-    for penalty in ("c2 = 0.05", "c2 = 1", "c1 = 0.1, c2 = 0.1"):
+    for penalty in ("c2 = 1", "c1 = 0.1, c2 = 0.1"):
         assert f"Training, {penalty}" in written
     assert "python benchmarks/rivals/crfsuite.py --quick" in written
 

@@ -27,20 +27,25 @@ void check_indptr(const Array<const int64_t>& p, int64_t last, const char* what)
   for (size_t i = 1; i < p.shape(0); ++i) require(p(i) >= p(i - 1), what);
 }
 
+void check_features(const Array<const int64_t>& state_indptr, const Array<const int32_t>& state_labels,
+                    int n_labels) {
+  check_indptr(state_indptr, static_cast<int64_t>(state_labels.shape(0)),
+               "state_indptr does not fit state_labels");
+  for (size_t i = 0; i < state_labels.shape(0); ++i)
+    require(state_labels(i) >= 0 && state_labels(i) < n_labels, "a feature's label is out of range");
+}
+
+// The features have been checked before.
 AttributeData attribute_data(const Array<const int64_t>& indptr, const Array<const int32_t>& indices,
                              const std::optional<Array<const double>>& values,
                              const Array<const int64_t>& state_indptr,
-                             const Array<const int32_t>& state_labels, int n_labels) {
+                             const Array<const int32_t>& state_labels) {
   check_indptr(indptr, static_cast<int64_t>(indices.shape(0)), "indptr does not fit indices");
-  check_indptr(state_indptr, static_cast<int64_t>(state_labels.shape(0)),
-               "state_indptr does not fit state_labels");
   AttributeData x{};
   x.n_positions = static_cast<int64_t>(indptr.shape(0)) - 1;
   x.n_attributes = static_cast<int64_t>(state_indptr.shape(0)) - 1;
   for (size_t i = 0; i < indices.shape(0); ++i)
     require(indices(i) >= 0 && indices(i) < x.n_attributes, "an attribute index is out of range");
-  for (size_t i = 0; i < state_labels.shape(0); ++i)
-    require(state_labels(i) >= 0 && state_labels(i) < n_labels, "a feature's label is out of range");
   if (values) require(values->shape(0) == indices.shape(0), "values does not fit indices");
   x.indptr = indptr.data();
   x.indices = indices.data();
@@ -49,6 +54,30 @@ AttributeData attribute_data(const Array<const int64_t>& indptr, const Array<con
   x.state_labels = state_labels.data();
   return x;
 }
+
+// Feature lists and weights, checked once, so that tagging a single sentence costs no more than the sentence.
+struct LinearScorer {
+  Array<const int64_t> state_indptr;  // [A + 1]
+  Array<const int32_t> state_labels;  // [F]
+  Array<const double> weights;        // [F]
+  int n_labels;
+
+  LinearScorer(Array<const int64_t> indptr, Array<const int32_t> labels, Array<const double> w, int L)
+      : state_indptr(indptr), state_labels(labels), weights(w), n_labels(L) {
+    check_features(state_indptr, state_labels, n_labels);
+    require(weights.shape(0) == state_labels.shape(0), "weights does not fit state_labels");
+  }
+
+  void scores(Array<const int64_t> indptr, Array<const int32_t> indices,
+              std::optional<Array<const double>> values, Array<double, 2> node, int n_threads) const {
+    const AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels);
+    require(static_cast<int64_t>(node.shape(0)) == x.n_positions &&
+                node.shape(1) == static_cast<size_t>(n_labels),
+            "node must be [positions, labels]");
+    nb::gil_scoped_release release;
+    linear_scores(x, weights.data(), n_labels, n_threads, node.data());
+  }
+};
 
 void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<const int64_t> indptr,
                     Array<const int32_t> indices, std::optional<Array<const double>> values,
@@ -59,7 +88,8 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     int n_labels, int n_threads) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
-  const AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels, n_labels);
+  check_features(state_indptr, state_labels, n_labels);
+  const AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels);
   check_indptr(offsets, x.n_positions, "offsets does not fit indptr");
   const auto positions = static_cast<size_t>(x.n_positions), L = static_cast<size_t>(n_labels);
   require(labels.shape(0) == positions, "labels does not fit indptr");
@@ -132,18 +162,6 @@ void from_features(const LinearObjective& self, Array<const double> features, Ar
           "theta or features has a wrong length");
   const double* tables[kMaxOrder] = {edges.data(), edges2 ? edges2->data() : nullptr};
   self.from_features(features.data(), tables, theta.data());
-}
-
-void scores(Array<const int64_t> indptr, Array<const int32_t> indices,
-            std::optional<Array<const double>> values, Array<const int64_t> state_indptr,
-            Array<const int32_t> state_labels, Array<const double> weights, Array<double, 2> node,
-            int n_threads) {
-  const AttributeData x =
-      attribute_data(indptr, indices, values, state_indptr, state_labels, static_cast<int>(node.shape(1)));
-  require(weights.shape(0) == state_labels.shape(0), "weights does not fit state_labels");
-  require(static_cast<int64_t>(node.shape(0)) == x.n_positions, "node does not fit indptr");
-  nb::gil_scoped_release release;
-  linear_scores(x, weights.data(), static_cast<int>(node.shape(1)), n_threads, node.data());
 }
 
 template <class T>
@@ -227,10 +245,12 @@ void bind_linear(nb::module_& m) {
   m.def("state_features", &state_features, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
         nb::arg("labels").noconvert(), nb::arg("allowed").noconvert().none(), nb::arg("n_attributes"),
         nb::arg("n_labels"), nb::arg("min_count"));
-  m.def("linear_scores", &scores, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-        nb::arg("values").noconvert().none(), nb::arg("state_indptr").noconvert(),
-        nb::arg("state_labels").noconvert(), nb::arg("weights").noconvert(), nb::arg("node").noconvert(),
-        nb::arg("n_threads"));
+  nb::class_<LinearScorer>(m, "LinearScorer")
+      .def(nb::init<Array<const int64_t>, Array<const int32_t>, Array<const double>, int>(),
+           nb::arg("state_indptr").noconvert(), nb::arg("state_labels").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("n_labels"))
+      .def("scores", &LinearScorer::scores, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert().none(), nb::arg("node").noconvert(), nb::arg("n_threads"));
 }
 
 }  // namespace crfkit

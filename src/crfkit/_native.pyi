@@ -110,16 +110,23 @@ def state_features(
     n_labels: int,
     min_count: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
-def linear_scores(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float64] | None,
-    state_indptr: npt.NDArray[np.int64],
-    state_labels: npt.NDArray[np.int32],
-    weights: npt.NDArray[np.float64],
-    node: npt.NDArray[np.float64],
-    n_threads: int,
-) -> None: ...
+
+class LinearScorer:
+    def __init__(
+        self,
+        state_indptr: npt.NDArray[np.int64],
+        state_labels: npt.NDArray[np.int32],
+        weights: npt.NDArray[np.float64],
+        n_labels: int,
+    ) -> None: ...
+    def scores(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float64] | None,
+        node: npt.NDArray[np.float64],
+        n_threads: int,
+    ) -> None: ...
 
 # optim
 class CurvatureHistory:

@@ -43,7 +43,7 @@ def make(seed: int, n_labels: int, lengths: list[int], order: int = 1, real: boo
         np.where(edges, rng.normal(size=edges.shape), 0),
         None if edges2 is None else np.where(edges2, rng.normal(size=edges2.shape), 0),
     )
-    return batch, LinearPotential(index, linear, 2), dense, weights, features
+    return batch, LinearPotential(index, linear), dense, weights, features
 
 
 CASES = given(

@@ -35,19 +35,28 @@ class LinearTagger(Tagger):
     ) -> None:
         super().__init__(classes, n_jobs)
         self.vocabulary = vocabulary
-        self.index = index
-        self.weights = weights
+        self.potential = LinearPotential(index, weights)
+
+    @property
+    def index(self) -> FeatureIndex:
+        """Its features."""
+        return self.potential.index
+
+    @property
+    def weights(self) -> LinearWeights:
+        """Their weights."""
+        return self.potential.weights
 
     def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
         """The scores of a batch; attributes never trained on are passed over."""
         sequences = encode(X, self.vocabulary, grow=False, lengths=lengths)
-        potential = LinearPotential(self.index, self.weights, self.n_jobs)
         if whole or sequences.n_positions <= _PIECE:
-            yield potential.scores(sequences)
+            yield self.potential.scores(sequences, n_jobs=self.n_jobs)
             return
         piece = (sequences.offsets[:-1] // _PIECE).astype(np.int64)  # [N] which one a sequence is in
         for number in np.unique(piece):
-            yield potential.scores(sequences.subset(np.flatnonzero(piece == number)))
+            chosen = sequences.subset(np.flatnonzero(piece == number))
+            yield self.potential.scores(chosen, n_jobs=self.n_jobs)
 
     def state_features(self) -> dict[tuple[str, Any], float]:
         """{(attribute, label): weight}, without the zeros."""

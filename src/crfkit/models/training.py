@@ -126,7 +126,7 @@ class DevSet:
 
     def accuracy(self, weights: LinearWeights) -> float:
         """Token accuracy of the weights."""
-        lattice = LinearPotential(self._index, weights, self._n_jobs).scores(self._sequences)
+        lattice = LinearPotential(self._index, weights).scores(self._sequences, n_jobs=self._n_jobs)
         found = viterbi(lattice, n_jobs=self._n_jobs).labels
         return float((found == self._labels.ids).mean())
 

@@ -23,7 +23,7 @@ Batch = TypeVar("Batch", contravariant=True)
 class Potential(Protocol[Batch]):
     """A source of node and edge scores."""
 
-    def scores(self, batch: Batch) -> Lattice:
+    def scores(self, batch: Batch, *, n_jobs: int | None = None) -> Lattice:
         """Node scores [ΣT, L] and edge scores of a batch of sequences."""
 
     def backward(self, batch: Batch, d_node: FloatArray, *d_edges: FloatArray) -> Any:

@@ -25,27 +25,23 @@ class LinearWeights:
     edge2: FloatArray | None = None  # [L, L, L]
 
 
-@dataclass(frozen=True)
 class LinearPotential:
     """Weights on the features of an index."""
 
-    index: FeatureIndex
-    weights: LinearWeights
-    n_jobs: int | None = None
+    def __init__(self, index: FeatureIndex, weights: LinearWeights) -> None:
+        self.index = index
+        self.weights = weights
+        self._scorer = _native.LinearScorer(
+            index.state_indptr, index.state_labels, weights.state, index.n_labels
+        )
 
-    def scores(self, batch: Sequences) -> Lattice:
+    def __reduce__(self) -> tuple[type[LinearPotential], tuple[FeatureIndex, LinearWeights]]:
+        return LinearPotential, (self.index, self.weights)
+
+    def scores(self, batch: Sequences, *, n_jobs: int | None = None) -> Lattice:
         """The lattice of a batch whose attribute ids are those of the index."""
         node = np.empty((batch.n_positions, self.index.n_labels))
-        _native.linear_scores(
-            batch.indptr,
-            batch.indices,
-            batch.values,
-            self.index.state_indptr,
-            self.index.state_labels,
-            self.weights.state,
-            node,
-            thread_count(self.n_jobs),
-        )
+        self._scorer.scores(batch.indptr, batch.indices, batch.values, node, thread_count(n_jobs))
         return Lattice(node, self.weights.edge, batch.offsets, edge2=self.weights.edge2)
 
     def backward(self, batch: Sequences, d_node: FloatArray, *d_edges: FloatArray) -> LinearWeights:

@@ -435,6 +435,40 @@ def test_values_too_large_for_single_precision_are_refused_with_the_place():
         problem.objective()
 
 
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("partial", ["full", "mixed"])
+def test_stochastic_steps_follow_the_gradient(order, partial):
+    """Against the same steps made of whole-gradient evaluations of single sequences."""
+    problem = make_problem(6, 5, [4, 1, 0, 6, 3], order=order, partial=partial, weighted=True, copies=3)
+    objective = problem.objective(c2=0.4)
+    native, P = objective._native, objective.n_parameters
+    n_edges = int(problem.edges.sum()) + (0 if order == 1 else int(problem.edges2.sum()))
+    state, edge = slice(0, P - n_edges), slice(P - n_edges, P)
+    theta = np.random.default_rng(0).normal(size=P)
+    examples, step0, rate = np.array([3, 0, 4, 2, 1], np.int32), 0.05, 2 * 0.4 / 5
+    objective.begin(theta)
+    loss = objective.steps(examples, step0, 7.0)
+    loss += objective.steps(examples[::-1].copy(), step0, 12.0)
+    found = objective.end()
+
+    expected_loss, t = 0.0, 7
+    for batch in (examples, examples[::-1]):  # transitions move at the end of a batch
+        pull, sizes = np.zeros(n_edges), []
+        for i in batch:
+            size = step0 / (1 + step0 * rate * t)
+            t += 1
+            theta[state] *= 1 - size * rate
+            gradient = np.empty(P)
+            expected_loss += native.evaluate(theta, gradient, np.array([i], np.int32))
+            theta[state] -= size * gradient[state]
+            pull += gradient[edge]
+            sizes.append(size)
+        mean = np.mean(sizes)
+        theta[edge] = theta[edge] * (1 - mean * rate) ** len(batch) - mean * pull
+    np.testing.assert_allclose(found, theta, atol=1e-4)
+    assert loss == pytest.approx(expected_loss, rel=1e-4)
+
+
 SCRIPT = """
 import pickle, sys
 import importlib.util

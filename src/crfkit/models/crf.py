@@ -320,12 +320,23 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         """The k most probable label sequences with their probabilities, best first, for each sequence."""
         return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
 
-    def score(self, X: Any, y: Any, *, lengths: Any = None) -> float:
-        """Share of positions labelled as in y (token accuracy)."""
+    def score(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
+    ) -> float:
+        """Share of positions labelled as in y (token accuracy), each counted as often as its sequence."""
         from crfkit.metrics import token_accuracy
 
         y = _label_lists(y)
-        return float(token_accuracy(y, self.predict(X, lengths=_lengths(X, y, lengths))))
+        found = self.predict(X, lengths=_lengths(X, y, lengths))
+        weights = _sequence_weights(sample_weight, len(found))
+        if weights is None:
+            return float(token_accuracy(y, found))
+        kept = [i for i, labels in enumerate(found) if labels or len(y[i])]
+        scores = np.array([token_accuracy(y[i : i + 1], found[i : i + 1]) for i in kept])
+        positions = weights[kept] * np.array([len(found[i]) for i in kept])
+        if not positions.any():
+            raise InputError("no tokens to score: all sequences with a weight are empty")
+        return float(scores @ positions / positions.sum())
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:

@@ -149,15 +149,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="400 sentences, few iterations")
     parser.add_argument("--orders", type=int, nargs="+", default=[1, 2], choices=[1, 2])
-    parser.add_argument("--c1", type=float, nargs="+", default=[0.0, 0.1])
-    parser.add_argument("--c2", type=float, nargs="+", default=[0.1, 0.3])
+    parser.add_argument("--c1", type=float, nargs="+", default=[0.0, 0.2, 0.4])
+    parser.add_argument("--c2", type=float, nargs="+", default=[0.05, 0.2])
     parser.add_argument("--min-freq", type=int, nargs="+", default=[0])
     kinds = ["all", "observed"]
     parser.add_argument(
         "--transitions", nargs="+", choices=kinds, default=["all"], help="which have a weight"
     )
     parser.add_argument("--folds", type=int, default=5, help="the training file is cut into so many parts")
-    parser.add_argument("--use", type=int, default=3, help="so many of them are held out in turn")
+    parser.add_argument("--use", type=int, default=2, help="so many of them are held out in turn")
     parser.add_argument("--no-test", action="store_true", help="cross-validation only")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file as well")
     options = parser.parse_args()

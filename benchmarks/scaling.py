@@ -256,7 +256,7 @@ def main() -> None:
     grids = {
         "labels": [Size(labels=n) for n in (2, 5, 10, 22, 50, 100, 140)],
         "features": [
-            Size(tokens=100_000, attributes=n, all_states=True) for n in (1_000, 10_000, 100_000, 10_000_000)
+            Size(tokens=150_000, attributes=n, all_states=True) for n in (1_000, 10_000, 100_000, 10_000_000)
         ],
         "tokens": [Size(tokens=n) for n in (10_000, 30_000, 100_000, 300_000)],
     }

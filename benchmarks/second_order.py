@@ -1,6 +1,6 @@
 """A second-order CRF on CoNLL-2000 with the 19 templates: label trigrams beside bigrams.
 
-    python benchmarks/second_order.py                # choose c2 on the training file, then one report
+    python benchmarks/second_order.py                # choose c1 and c2 on the training file, then one report
     python benchmarks/second_order.py --quick        # 400 sentences: does it run?
 
 All choices are made on the training file: folds of it are held out in turn and the settings with the best
@@ -25,7 +25,7 @@ from crfkit import CRF
 from crfkit.exceptions import ConvergenceWarning
 from crfkit.metrics import segment_f1
 
-HEADER = ("order", "c2", "min_freq", "transitions")
+HEADER = ("order", "c1", "c2", "min_freq", "transitions")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Setting:
     """What is chosen by cross-validation."""
 
     order: int
+    c1: float
     c2: float
     min_freq: int
     all_transitions: bool
@@ -40,6 +41,7 @@ class Setting:
     def model(self, max_iterations: int | None) -> CRF:
         """An unfitted model."""
         return CRF(
+            c1=self.c1,
             c2=self.c2,
             order=self.order,
             min_freq=self.min_freq,
@@ -51,7 +53,7 @@ class Setting:
     def cells(self) -> list[str]:
         """For tables."""
         transitions = "all" if self.all_transitions else "observed"
-        return [str(self.order), f"{self.c2:g}", str(self.min_freq), transitions]
+        return [str(self.order), f"{self.c1:g}", f"{self.c2:g}", str(self.min_freq), transitions]
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,10 @@ def check(setting: Setting, task: tasks.Task, n_folds: int, used: int, max_itera
 def grid(order: int, options: argparse.Namespace) -> list[Setting]:
     """The settings to choose from."""
     return [
-        Setting(order, c2, min_freq, transitions == "all")
+        Setting(order, c1, c2, min_freq, transitions == "all")
         for min_freq in options.min_freq
         for transitions in options.transitions
+        for c1 in options.c1
         for c2 in options.c2
     ]
 
@@ -146,14 +149,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="400 sentences, few iterations")
     parser.add_argument("--orders", type=int, nargs="+", default=[1, 2], choices=[1, 2])
-    parser.add_argument("--c2", type=float, nargs="+", default=[0.1, 0.3, 1.0])
+    parser.add_argument("--c1", type=float, nargs="+", default=[0.0, 0.2, 0.4])
+    parser.add_argument("--c2", type=float, nargs="+", default=[0.05, 0.2])
     parser.add_argument("--min-freq", type=int, nargs="+", default=[0])
     kinds = ["all", "observed"]
     parser.add_argument(
         "--transitions", nargs="+", choices=kinds, default=["all"], help="which have a weight"
     )
     parser.add_argument("--folds", type=int, default=5, help="the training file is cut into so many parts")
-    parser.add_argument("--use", type=int, default=3, help="so many of them are held out in turn")
+    parser.add_argument("--use", type=int, default=2, help="so many of them are held out in turn")
     parser.add_argument("--no-test", action="store_true", help="cross-validation only")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file as well")
     options = parser.parse_args()

@@ -106,21 +106,12 @@ def _letters(word: str) -> list[list[str]]:
     return items
 
 
-def nettalk(n_labels: int | None = None) -> Task:
-    """Letters to phoneme and stress (139 labels); every tenth word is for testing.
-
-    With ``n_labels``, rare labels are merged into one so that so many remain.
-    """
+def nettalk() -> Task:
+    """Letters to phoneme and stress, 163 labels in all; every tenth word is for testing."""
     text = (data_directory("nettalk") / "nettalk.data").read_text(encoding="utf-8")
     rows = [line.split("\t") for line in text.splitlines() if line.count("\t") == 3]
     X = [_letters(word) for word, *_ in rows]
     y = [[p + s for p, s in zip(phonemes, stress, strict=True)] for _, phonemes, stress, _ in rows]
-    if n_labels is not None:
-        counts: dict[str, int] = {}
-        for label in (label for labels in y for label in labels):
-            counts[label] = counts.get(label, 0) + 1
-        kept = set(sorted(counts, key=lambda label: (-counts[label], label))[: n_labels - 1])
-        y = [[label if label in kept else "other" for label in labels] for labels in y]
     test = np.arange(len(X)) % 10 == 9
     learn = [i for i in range(len(X)) if not test[i]]
     held = [i for i in range(len(X)) if test[i]]

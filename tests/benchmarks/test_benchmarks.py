@@ -86,14 +86,14 @@ def test_scaling(data, tmp_path):
 
 
 def test_second_order(data):
-    done = run("second_order.py", "--quick", "--c2", 0.1, 1, data=data)
+    done = run("second_order.py", "--quick", "--c1", 0, "--c2", 0.1, 1, data=data)
     assert done.returncode == 0, done.stderr
     assert "Held-out parts of the training file" in done.stdout
     assert "on the test file" in done.stdout
 
 
 def test_second_order_leaves_the_test_file_alone(data):
-    done = run("second_order.py", "--quick", "--orders", 2, "--no-test", data=data)
+    done = run("second_order.py", "--quick", "--orders", 2, "--c2", 1, "--no-test", data=data)
     assert done.returncode == 0, done.stderr
     assert "test file" not in done.stdout
 

@@ -436,13 +436,6 @@ SGD = [
     ("address_data", {"c2": 1.0}),
     ("address_data", {"c2": 0.1, "class_weight": "balanced"}),
     ("casino_data", {"c2": 100.0}),
-    pytest.param(
-        "casino_data",
-        {"c2": 1.0},
-        marks=pytest.mark.xfail(
-            reason="one noisy epoch uphill is taken for convergence, 18 % above the optimum"
-        ),
-    ),
 ]
 
 

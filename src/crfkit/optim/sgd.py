@@ -16,7 +16,7 @@ from .problem import Callback, Evaluation, Result, Step, Vector, norm
 
 _SAMPLE = 1000  # examples the step is calibrated on
 _FIRST_STEP = 0.1
-_PERIOD = 5  # epochs over which progress is judged
+_PERIOD = 10  # epochs over which progress is judged
 
 
 class Stochastic(Protocol):
@@ -61,7 +61,8 @@ def minimize_sgd(
 ) -> Result:
     """Minimise from x, an iteration being an epoch.
 
-    Stops when the objective fell by less than ``tol`` (relative) over the last five epochs.
+    Stops when the best objective fell by less than ``tol`` (relative) over the last ten epochs, and returns the
+    best point. Variables of very different scale (real-valued features, say) make it noisy: scale them first.
     """
     began = time.perf_counter()
     random = np.random.default_rng(seed)
@@ -86,8 +87,8 @@ def minimize_sgd(
             ):
                 message = "stopped by the callback"
                 break
-            if len(values) > _PERIOD and values[-1 - _PERIOD] - here.value <= tol * abs(here.value):
-                message = f"the objective changed by less than tol over {_PERIOD} epochs"
+            if len(values) > _PERIOD and min(values[:-_PERIOD]) - best_value <= tol * abs(best_value):
+                message = f"the best objective fell by less than tol over {_PERIOD} epochs"
                 converged = True
                 break
     except KeyboardInterrupt:

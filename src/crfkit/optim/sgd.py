@@ -61,8 +61,8 @@ def minimize_sgd(
 ) -> Result:
     """Minimise from x, an iteration being an epoch.
 
-    Stops when the best objective fell by less than ``tol`` (relative) over the last ten epochs, and returns the
-    best point. Variables of very different scale (real-valued features, say) make it noisy: scale them first.
+    Stops when the best objective fell by less than ``tol`` (relative) over the last ten epochs, and returns
+    the best point. Variables of very different scale (real-valued features, say) make it noisy: scale them.
     """
     began = time.perf_counter()
     random = np.random.default_rng(seed)

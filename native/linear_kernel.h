@@ -188,7 +188,7 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
 
   for (int64_t t = 0; t < T; ++t) {
     float* d = block.node + t * Lp;
-    if (block.dense_diag) {
+    if (block.label_diag) {  // not dense_diag: that is null, too, where no attribute has a dense row
       for (int l = 0; l < Lp; ++l) {
         block.row[l] = static_cast<float>(weight) * d[l] * (1 - d[l]);
         block.label_diag[l] += static_cast<double>(block.row[l]);

@@ -407,6 +407,16 @@ def test_twins_share_one_parameter():
         check(changed)
 
 
+@pytest.mark.parametrize("rows", ["dense", "lists"])
+def test_diagonal_where_all_rows_are_of_one_kind(rows):
+    problem = make_problem(2, 4, [5, 3], n_attributes=4)
+    labels = np.arange(4) if rows == "dense" else np.array([1])
+    problem = replace(problem, features=np.isin(np.arange(4), labels)[None, :].repeat(4, axis=0))
+    problem = replace(problem, state=np.where(problem.features, 0.5, 0.0))
+    check(problem)
+    assert (problem.objective()(np.zeros(problem.objective().n_parameters), diagonal=True).diagonal > 0).any()
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_penalty_pulls_to_the_centre(order):
     problem = make_problem(8, 3, [5, 7], order=order, copies=2)

@@ -75,6 +75,9 @@ class CurvatureHistory {
     set_row_and_column(row, products(y_, scaled_.data()));
   }
 
+  // Drops all pairs; the base stays.
+  void forget() { order_.clear(); }
+
   // out = H g.
   void multiply(const double* g, double* out) {
     for (int64_t k = 0; k < n_; ++k) work_[static_cast<size_t>(k)] = static_cast<float>(g[k]);

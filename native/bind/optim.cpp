@@ -11,6 +11,7 @@ void bind_optim(nb::module_& m) {
   nb::class_<CurvatureHistory>(m, "CurvatureHistory")
       .def(nb::init<int, int64_t, int>(), nb::arg("memory"), nb::arg("n_variables"), nb::arg("n_threads"))
       .def("__len__", &CurvatureHistory::size)
+      .def("forget", &CurvatureHistory::forget)
       .def(
           "set_base",
           [check](CurvatureHistory& self, Array<const double> base) {

@@ -131,7 +131,6 @@ def test_class_weight_of_one_changes_nothing(casino_data):
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
-        ({"Z": 1}, "names the label 'Z', which is not in y"),
         ({"A": 0}, "positive and finite"),
         ({"A": float("inf")}, "positive and finite"),
         ({"A": "much"}, "class_weight must be numbers"),
@@ -141,6 +140,20 @@ def test_class_weight_of_one_changes_nothing(casino_data):
 def test_bad_class_weights(class_weight, message):
     with pytest.raises(InputError, match=message):
         CRF(class_weight=class_weight).fit([[["a"]], [["b"]]], [["A"], ["B"]])
+
+
+def test_class_weight_of_an_absent_label_warns():
+    """Not an error: a fold of a cross-validation may lack a rare label."""
+    with pytest.warns(UserWarning, match="class_weight names the label 'Z', which is not in y"):
+        CRF(class_weight={"Z": 2}).fit([[["a"]], [["b"]]], [["A"], ["B"]])
+
+
+def test_unlabelled_dev_positions_do_not_count():
+    X, y = [[["a"], ["b"]]], [["A", "B"]]
+    model = CRF(c2=0.01).fit(X, y, X_dev=X, y_dev=[["A", None]])
+    assert model.history_[-1]["dev_accuracy"] == 1
+    with pytest.raises(InputError, match="the dev set has no labels"):
+        CRF().fit(X, y, X_dev=X, y_dev=[[None, None]])
 
 
 # ---- which features

@@ -27,6 +27,10 @@ class SequenceScorer:
         """Predict the labels of X and score them against y."""
         return self.sign * self.metric(y, estimator.predict(X), **self.options)
 
+    def _accept_sample_weight(self) -> bool:
+        """Asked by scikit-learn where several scorers are given: sequence metrics take no weights."""
+        return False
+
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"make_sequence_scorer({self.metric.__name__}{options})"

@@ -65,7 +65,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     n_jobs
         Threads; None or -1 for all cores.
     random_state
-        Seed of the stochastic algorithm. Same data, seed and thread count: the same model to the last bit.
+        Seed of the stochastic steps; None means 0 with "auto", and another one each time with "sgd". Same
+        data, seed and thread count: the same model to the last bit.
     verbose
         True: a progress bar (with tqdm) or a line an iteration; 2: always lines.
     warm_start
@@ -477,7 +478,7 @@ def _class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> Flo
         return balanced
     unknown = [label for label in class_weight if label not in classes]
     if unknown:
-        raise InputError(f"class_weight names the label {unknown[0]!r}, which is not in y")
+        warnings.warn(f"class_weight names the label {unknown[0]!r}, which is not in y", stacklevel=4)
     weights = _numbers("class_weight", [class_weight.get(label, 1.0) for label in classes])
     if not ((weights > 0) & (weights < np.inf)).all():
         raise InputError(f"class_weight must be positive and finite, got {class_weight!r}")

@@ -120,15 +120,18 @@ class DevSet:
         if sequences.n_positions == 0:
             raise InputError("the dev set has no positions")
         self._sequences, self._index, self._n_jobs = sequences, index, n_jobs
-        self._labels = encode_labels(
-            y, classes, sequences.offsets, unknown="ignore"
-        )  # unseen labels: always wrong
+        y = list(y)
+        # Labels that training never saw have the id -1, which no prediction has: always wrong.
+        self._ids = encode_labels(y, classes, sequences.offsets, unknown="ignore").ids  # [ΣT]
+        self._given = np.array([label is not None for labels in y for label in labels])  # [ΣT]
+        if not self._given.any():
+            raise InputError("the dev set has no labels")
 
     def accuracy(self, weights: LinearWeights) -> float:
-        """Token accuracy of the weights."""
+        """Share of the labelled positions that the weights get right."""
         lattice = LinearPotential(self._index, weights).scores(self._sequences, n_jobs=self._n_jobs)
         found = viterbi(lattice, n_jobs=self._n_jobs).labels
-        return float((found == self._labels.ids).mean())
+        return float((found == self._ids)[self._given].mean())
 
 
 class _Watch:

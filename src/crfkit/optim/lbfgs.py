@@ -70,6 +70,9 @@ def minimize_lbfgs(
             )
             passes += found.trials
             if not found.improved:
+                if len(history):  # the remembered curvature may mislead: once more without it
+                    history.forget()
+                    continue
                 message, converged = "no step improves the objective beyond rounding", True
                 break
             history.add(found.x - x, found.evaluation.gradient - here.gradient)
@@ -134,8 +137,8 @@ def _search(
         else:
             return _Found(at, new, evaluation, step, trial, new < value + noise / 2 or low > 0)
         step = 2 * step if high == np.inf else (low + high) / 2
-        if high - low <= 1e-12 * high:
-            break
+        if high - low <= 1e-12 * high or -step * descent <= noise / 100:
+            break  # what is left to gain is below rounding
     return _Found(at, new, evaluation, step, trial, new < value)
 
 

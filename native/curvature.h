@@ -73,6 +73,9 @@ class CurvatureHistory {
     for (int i = 0; i < size(); ++i) at(sy_, i, row) = with_s[static_cast<size_t>(i)];
     multiply_by_base();
     set_row_and_column(row, products(y_, scaled_.data()));
+    // In single precision a pair that is nearly orthogonal may have lost its curvature: then all is
+    // forgotten.
+    if (!(at(sy_, row, row) > 0 && at(yby_, row, row) > 0)) forget();
   }
 
   // Drops all pairs; the base stays.

@@ -7,8 +7,8 @@
 #include "linear_kernel.h"
 #include "log_chain.h"
 #include "scaled_chain.h"
-#include "vector_kernel.h"
 #include "shared_edges.h"
+#include "vector_kernel.h"
 
 #define CRFKIT_PASTE_(a, b) a##b
 #define CRFKIT_PASTE(a, b) CRFKIT_PASTE_(a, b)

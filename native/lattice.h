@@ -100,6 +100,19 @@ struct LogTables {
 // How many doubles LogTables' arrays take together.
 static inline int64_t log_tables_size(const ChainDims& d) { return d.states * d.labels + expand_size(d); }
 
+// LogTables in `memory`, log_tables_size doubles.
+static inline LogTables cut_log_tables(const ChainDims& d, double* memory, bool shared) {
+  LogTables tables = {};
+  tables.shared = shared;
+  tables.full = memory;
+  memory += d.states * d.labels;
+  for (int t = 1; t < d.order; ++t) {
+    tables.expand[t] = memory;
+    memory += power(d.labels, t) * d.padded;
+  }
+  return tables;
+}
+
 // What log_posterior gives for a sequence. Every pointer but log_z may be null: that result is not wanted.
 struct LogOut {
   double* log_z;

@@ -19,6 +19,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "splitmix.h"
+
 namespace crfkit {
 
 // Attributes as they come: compressed sparse rows over positions, and the labels each attribute may score.
@@ -54,13 +56,6 @@ struct LinearLayout {
 
 namespace layout_detail {
 
-inline uint64_t mix(uint64_t z) {  // splitmix64's finaliser: one pass of it makes neighbours independent
-  z += 0x9e3779b97f4a7c15ull;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
 struct Fingerprint {
   uint64_t a = 0, b = 0;
   auto operator<=>(const Fingerprint&) const = default;
@@ -72,16 +67,16 @@ inline std::vector<Fingerprint> fingerprints(const AttributeData& x, std::vector
   std::vector<Fingerprint> prints(static_cast<size_t>(x.n_attributes));
   frequency.assign(static_cast<size_t>(x.n_attributes), 0);
   for (int64_t t = 0; t < x.n_positions; ++t) {
-    const uint64_t here_a = mix(static_cast<uint64_t>(t));
-    const uint64_t here_b = mix(here_a);
+    const uint64_t here_a = splitmix(static_cast<uint64_t>(t));
+    const uint64_t here_b = splitmix(here_a);
     for (int64_t i = x.indptr[t]; i < x.indptr[t + 1]; ++i) {
       Fingerprint& p = prints[static_cast<size_t>(x.indices[i])];
       ++frequency[static_cast<size_t>(x.indices[i])];
       if (x.values) {
         uint64_t bits;
         std::memcpy(&bits, &x.values[i], sizeof bits);
-        p.a += mix(here_a ^ bits);
-        p.b += mix(here_b + bits);
+        p.a += splitmix(here_a ^ bits);
+        p.b += splitmix(here_b + bits);
       } else {
         p.a += here_a;
         p.b += here_b;
@@ -91,9 +86,9 @@ inline std::vector<Fingerprint> fingerprints(const AttributeData& x, std::vector
   for (int64_t a = 0; a < x.n_attributes; ++a) {
     Fingerprint& p = prints[static_cast<size_t>(a)];
     for (int64_t f = x.state_indptr[a]; f < x.state_indptr[a + 1]; ++f) {
-      const uint64_t h = mix(~static_cast<uint64_t>(x.state_labels[f]));
+      const uint64_t h = splitmix(~static_cast<uint64_t>(x.state_labels[f]));
       p.a += h;
-      p.b += mix(h);
+      p.b += splitmix(h);
     }
   }
   return prints;

@@ -218,13 +218,7 @@ class LinearObjective {
     kernels().prepare_edges_float(d_, edges, nullptr, nullptr, float_memory_.data(), &shared_);
     kernels().prepare_edges(d_, edges, nullptr, nullptr, double_memory_.data(), &exact_);
     log_memory_.resize(static_cast<size_t>(log_tables_size(d_)));
-    tables_.shared = true;
-    tables_.full = log_memory_.data();
-    double* next = log_memory_.data() + d_.states * d_.labels;
-    for (int t = 1; t < d_.order; ++t) {
-      tables_.expand[t] = next;
-      next += power(d_.labels, t) * d_.padded;
-    }
+    tables_ = cut_log_tables(d_, log_memory_.data(), true);
     kernels().fill_shared_tables(d_, edges, tables_);
   }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -35,7 +36,11 @@ void parallel_for(int n_blocks, int n_threads, Fn&& fn) {
   };
   std::vector<std::thread> threads;
   threads.reserve(static_cast<size_t>(n_threads) - 1);
-  for (int w = 1; w < n_threads; ++w) threads.emplace_back(work, w);
+  try {
+    for (int w = 1; w < n_threads; ++w) threads.emplace_back(work, w);
+  } catch (const std::system_error&) {
+    // The system has no more threads to give: those that started do all the blocks, with the same result.
+  }
   work(0);
   for (auto& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);

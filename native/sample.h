@@ -11,20 +11,13 @@
 #include <vector>
 
 #include "kernels.h"
+#include "splitmix.h"
 
 namespace crfkit {
 
-// The output function of splitmix64 (Steele, Lea & Flood 2014): a bijection that scatters its input.
-static inline uint64_t scatter(uint64_t z) {
-  z += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 // In [0, 1), number `counter` of the stream `key`.
 static inline double uniform(uint64_t key, uint64_t counter) {
-  return static_cast<double>(scatter(key + scatter(counter)) >> 11) * 0x1p-53;
+  return static_cast<double>(splitmix(key + splitmix(counter)) >> 11) * 0x1p-53;
 }
 
 // Index i with probability exp(log_weights[i]) / Σ; u in [0, 1). At least one weight must not be -inf.

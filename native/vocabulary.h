@@ -181,8 +181,14 @@ class Vocabulary {
       if (slot_count() == kMostSlots) throw std::length_error("a vocabulary holds at most 1.5e9 strings");
       rebuild(slot_count() * 2);
     }
-    owned_arena_.insert(owned_arena_.end(), s.begin(), s.end());
-    owned_offsets_.push_back(static_cast<int64_t>(owned_arena_.size()));
+    owned_offsets_.push_back(static_cast<int64_t>(owned_arena_.size() + s.size()));
+    try {
+      owned_arena_.insert(owned_arena_.end(), s.begin(), s.end());
+    } catch (...) {
+      owned_offsets_.pop_back();
+      refresh();
+      throw;
+    }
     place(hash, n_++);
     refresh();
     return static_cast<int32_t>(n_ - 1);

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -48,7 +49,7 @@ class LatticeBatch {
       const double* tables[kMaxOrder] = {};
       for (size_t k = 0; k < edges_.size(); ++k) tables[k] = edges_[k].data();
       log_memory_.resize(static_cast<size_t>(log_tables_size(dims_)));
-      log_tables_ = cut_tables(log_memory_.data(), true);
+      log_tables_ = cut_log_tables(dims_, log_memory_.data(), true);
       kernels().fill_shared_tables(dims_, tables, log_tables_);
     }
   }
@@ -87,23 +88,11 @@ class LatticeBatch {
     return x;
   }
 
-  LogTables cut_tables(double* memory, bool shared) const {
-    LogTables tables = {};
-    tables.shared = shared;
-    tables.full = memory;
-    memory += dims_.states * dims_.labels;
-    for (int t = 1; t < dims_.order; ++t) {
-      tables.expand[t] = memory;
-      memory += power(dims_.labels, t) * dims_.padded;
-    }
-    return tables;
-  }
-
   // The tables a worker uses: the shared ones, or its own buffer.
   LogTables tables(std::vector<double>& own) const {
     if (shared_) return log_tables_;
     own.resize(static_cast<size_t>(log_tables_size(dims_)));
-    return cut_tables(own.data(), false);
+    return cut_log_tables(dims_, own.data(), false);
   }
 
   // Cuts the batch into at most max_blocks runs of sequences of about equal numbers of positions; the cuts
@@ -153,8 +142,9 @@ struct Worker {
 template <class Fn>
 void for_sequences(const LatticeBatch& batch, const std::vector<int64_t>& cuts, int n_threads, Fn&& fn) {
   nb::gil_scoped_release release;
-  std::vector<Worker> workers(static_cast<size_t>(n_threads > 1 ? n_threads : 1));
-  parallel_for(static_cast<int>(cuts.size()) - 1, n_threads, [&](int block, int worker) {
+  const int blocks = static_cast<int>(cuts.size()) - 1;
+  std::vector<Worker> workers(static_cast<size_t>(std::max(1, std::min(n_threads, blocks))));
+  parallel_for(blocks, n_threads, [&](int block, int worker) {
     for (int64_t i = cuts[static_cast<size_t>(block)]; i < cuts[static_cast<size_t>(block) + 1]; ++i)
       if (batch.offset(i + 1) > batch.offset(i)) fn(i, workers[static_cast<size_t>(worker)], block);
   });

@@ -89,6 +89,19 @@ def test_three_dimensions_and_equal_lengths_give_lists_of_lists():
     assert crf.score(X, y) > 0.9
 
 
+def test_object_arrays_of_equal_lengths_are_sequences_not_a_table():
+    X = np.array([[{"a": 1.0}, {"b": 1.0}], [{"b": 1.0}, {"a": 1.0}]], dtype=object)
+    y = [["A", "B"], ["B", "A"]]
+    model = CRF(c2=0.1).fit(X, y)
+    assert model.predict(X) == y
+    assert model.score(X, y) == 1
+
+
+def test_labels_from_generators():
+    X, y = [[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]
+    assert CRF().fit(X, (iter(labels) for labels in y)).predict(X) == y
+
+
 def test_strings_sets_and_nested_values():
     X = [
         [["a", "b"], ("a",), {"c"}],

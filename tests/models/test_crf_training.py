@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from crfkit import CRF
+from crfkit.datasets import casino
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.objectives.likelihood import LinearLikelihood
 
@@ -154,6 +155,12 @@ def test_unlabelled_dev_positions_do_not_count():
     assert model.history_[-1]["dev_accuracy"] == 1
     with pytest.raises(InputError, match="the dev set has no labels"):
         CRF().fit(X, y, X_dev=X, y_dev=[[None, None]])
+
+
+def test_a_set_in_the_dev_set_is_right_with_any_of_its_labels():
+    X, y = [[["a"], ["b"], ["c"]]], [["A", "B", "C"]]
+    model = CRF(c2=0.01).fit(X, y, X_dev=X, y_dev=[[{"A", "C"}, {"A", "C"}, "new"]])
+    assert model.history_[-1]["dev_accuracy"] == pytest.approx(1 / 3)
 
 
 # ---- which features
@@ -342,6 +349,33 @@ def test_ctrl_c_with_a_dev_set_leaves_its_best(casino_data, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="interrupt"):
         crf = fit_interrupted(CRF(algorithm="lbfgs"), monkeypatch, *data, X_dev=X[20:], y_dev=y[20:])
     assert crf.score(X[20:], y[20:]) == pytest.approx(max(r["dev_accuracy"] for r in crf.history_))
+
+
+def test_ctrl_c_in_the_stochastic_start_keeps_what_it_has(monkeypatch):
+    rolls, dice = casino(600, 10, random_state=0)
+    X = [[[f"roll={roll}"] for roll in sequence] for sequence in rolls]
+    steps, calls = LinearLikelihood.steps, []
+
+    def interrupted(objective, examples, step, t):
+        calls.append(len(examples))
+        if calls.count(600) == 3:  # in the third epoch
+            raise KeyboardInterrupt
+        return steps(objective, examples, step, t)
+
+    monkeypatch.setattr(LinearLikelihood, "steps", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupt"):
+        crf = CRF().fit(X, dice)
+    assert crf.score(X, dice) > 0.6
+    assert crf.transition_features_
+
+
+def test_features_of_any_size_reach_the_optimum():
+    """The stochastic start is no good for such values, and must not stand in the way."""
+    rolls, dice = casino(600, 10, random_state=0)
+    for size in (1e3, 1e6):
+        X = [[{"roll": str(roll), "year": size + roll} for roll in sequence] for sequence in rolls]
+        auto, exact = (CRF(algorithm=name, tol=1e-7).fit(X, dice) for name in ("auto", "lbfgs"))
+        assert auto.objective_ == pytest.approx(exact.objective_, rel=1e-2)
 
 
 SIGNAL = """

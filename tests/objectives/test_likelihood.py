@@ -425,12 +425,11 @@ def test_penalty_pulls_to_the_centre(order):
     zero = np.zeros(plain.n_parameters)
     assert centred(zero).value == pytest.approx(problem.loss(), rel=1e-5)
     x = np.random.default_rng(1).normal(size=len(zero))
-    moved = plain(x + centred.centre)
+    w0 = plain.parameters(centre)
+    moved = plain(x + w0)
     here = centred(x)
-    assert here.value - 0.7 * x @ x == pytest.approx(
-        moved.value - 0.7 * float((x + centred.centre) @ (x + centred.centre)), rel=1e-5
-    )
-    np.testing.assert_allclose(here.gradient, moved.gradient - 1.4 * centred.centre, atol=1e-4)
+    assert here.value - 0.7 * x @ x == pytest.approx(moved.value - 0.7 * float((x + w0) @ (x + w0)), rel=1e-5)
+    np.testing.assert_allclose(here.gradient, moved.gradient - 1.4 * w0, atol=1e-4)
     # a feature of an attribute that does not occur keeps its weight
     kept = centred.weights(x)
     features = np.zeros(problem.features.shape)

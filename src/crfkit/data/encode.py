@@ -45,7 +45,7 @@ def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -
                 "pass lengths=[…], or a list with one 2-D array a sequence"
             )
         return read_matrices(iter(X), vocabulary, grow)
-    if _is_frame(X):
+    if is_frame(X):
         raise InputError(
             "a single data frame does not say where sequences end: pass lengths=[…], or a list of frames"
         )
@@ -55,7 +55,7 @@ def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -
     first, sequences = _peek(X)
     if is_matrix(first):
         return read_matrices(sequences, vocabulary, grow)
-    if _is_frame(first):
+    if is_frame(first):
         return _encode_objects(
             (_frame_items(frame, i) for i, frame in enumerate(sequences)), vocabulary, grow
         )
@@ -73,7 +73,7 @@ def _encode_cut(X: Any, vocabulary: Vocabulary, grow: bool, lengths: npt.NDArray
     if is_matrix(X) and X.ndim == 2:
         _check_rows(X.shape[0], total)
         return read_matrices(iter([X]), vocabulary, grow, bounds)
-    if _is_frame(X):
+    if is_frame(X):
         items = _frame_items(X, None)
         _check_rows(len(items), total)
         cut = (items[a:b] for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
@@ -109,7 +109,7 @@ def _peek(X: Iterable[Any]) -> tuple[Any, Iterator[Any]]:
     return None, iterator
 
 
-def _is_frame(X: Any) -> bool:
+def is_frame(X: Any) -> bool:
     """A pandas or polars data frame, told by what it can do; neither is imported."""
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "__getitem__")
 
@@ -117,7 +117,7 @@ def _is_frame(X: Any) -> bool:
 def _frame_items(frame: Any, sequence: int | None) -> list[dict[str, Any]]:
     """The rows of a data frame as dicts: a text column c makes "c:text", a number column "c"."""
     where = "X" if sequence is None else f"sequence {sequence}"
-    if not _is_frame(frame):
+    if not is_frame(frame):
         raise InputError(
             f"{where}: expected a data frame like the first sequence, got {type(frame).__name__}"
         )

@@ -29,7 +29,7 @@ class Labels:
 
 def label_set(y: Iterable[Any]) -> list[Any]:
     """All labels in y, in sets too, sorted: bools, then ints, then strings, each by value."""
-    sequences = _sequences(y)
+    sequences = label_lists(y)
     types = _types(sequences)
     _check_types(types, sequences)
     if any(issubclass(kind, _PARTIAL) for kind in types):
@@ -54,7 +54,7 @@ def encode_labels(
     """
     if unknown not in ("error", "ignore"):
         raise InputError(f"unknown must be 'error' or 'ignore', got {unknown!r}")
-    sequences = _sequences(y)
+    sequences = label_lists(y)
     _check_lengths(sequences, offsets)
     _check_types(_types(sequences), sequences)
     index = {label: i for i, label in enumerate(classes)}
@@ -79,8 +79,8 @@ def decode_labels(
     return [labels[start:stop] for start, stop in pairwise(bounds)]
 
 
-def _sequences(y: Iterable[Any]) -> list[Sequence[Any]]:
-    """y as a list of lists (or tuples) of Python objects."""
+def label_lists(y: Iterable[Any]) -> list[Sequence[Any]]:
+    """y as a list of lists (or tuples) of Python objects, which can be gone through more than once."""
     if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
         raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
     sequences: list[Sequence[Any]] = list(y)

@@ -114,9 +114,11 @@ def _transitions(offsets: IntArray, labels: Labels, n_labels: int, span: int, mi
     known = (runs >= 0).all(axis=0)
     counts = np.bincount(np.ravel_multi_index(tuple(runs[:, known]), shape), minlength=n_labels**span)
     if labels.allowed is not None:
-        for t in last[~known]:
-            rows = [labels.allowed[t - span + 1 + k] for k in range(span)]
+        kinds, kind = np.unique(labels.allowed, axis=0, return_inverse=True)  # [K, L], [ΣT]
+        open_runs = np.stack([kind.ravel()[last[~known] - span + 1 + k] for k in range(span)])  # [span, M]
+        distinct, n_runs = np.unique(open_runs, axis=1, return_counts=True)
+        for run, n_times in zip(distinct.T, n_runs, strict=True):
+            rows = [kinds[k] for k in run]
             if not any(row.all() and n_labels > 1 for row in rows):
-                block = np.ix_(*(np.flatnonzero(row) for row in rows))
-                counts.reshape(shape)[block] += 1
+                counts.reshape(shape)[np.ix_(*(np.flatnonzero(row) for row in rows))] += n_times
     return (counts >= max(1, min_freq)).reshape(shape)

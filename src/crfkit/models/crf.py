@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -16,8 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from crfkit.data.encode import encode
-from crfkit.data.labels import Labels, encode_labels, label_set
-from crfkit.data.sequences import Sequences
+from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
 from crfkit.features.index import build_index
@@ -28,6 +27,7 @@ from crfkit.models import parameters as rule
 from crfkit.models.continuation import transfer, with_features_of
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS, DevSet, train
+from crfkit.models.training_data import class_weights, cut_as, require_data, sequence_weights
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
 
@@ -51,9 +51,12 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     max_iterations
         At most this many iterations; None leaves it to the algorithm.
     tol
-        Stop when the objective changes by less than this share of itself over ten iterations.
+        Stop when the objective changes by less than this share of itself over ten iterations (with "sgd",
+        whose epochs are noisy: a hundred times this share), or the gradient's norm is below this share of the
+        weights' norm.
     min_freq
-        Features seen less often than this in training are left out.
+        Features seen at fewer positions than this in training are left out. (CRFsuite adds up the values of
+        an attribute instead, so that negative ones vanish there.)
     all_possible_states, all_possible_transitions
         Also give a weight to attribute-label pairs, or transitions, that do not occur in training.
     class_weight
@@ -185,6 +188,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         Minimises ``-Σ weight · log p(y | x) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁`` over the new data, w₀ being the
         weights so far (0 for new features): what the new data says nothing about stays as it was.
         """
+        if self.algorithm == "sgd":
+            raise InputError("partial_fit cannot use algorithm='sgd': take 'auto' or 'lbfgs'")
         previous = getattr(self, "tagger_", None)
         return self._train(X, y, sample_weight, X_dev, y_dev, lengths, start=None, centre=previous)
 
@@ -204,11 +209,11 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         threads = thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
-        y = _label_lists(y)
+        y = label_lists(y)
         classes = label_set(y if centre is None else [*y, centre.classes])
         vocabulary = Vocabulary() if centre is None else Vocabulary.from_arrays(centre.vocabulary.to_arrays())
-        sequences = encode(X, vocabulary, grow=True, lengths=_lengths(X, y, lengths))
-        _require_data(sequences, classes)
+        sequences = encode(X, vocabulary, grow=True, lengths=cut_as(X, y, lengths))
+        require_data(sequences, classes)
         labels = encode_labels(y, classes, sequences.offsets)
 
         index = build_index(
@@ -232,8 +237,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             index,
             c2=float(self.c2),
             n_threads=threads,
-            weights=_sequence_weights(sample_weight, sequences.n_sequences),
-            class_weights=_class_weights(self.class_weight, labels, classes),
+            weights=sequence_weights(sample_weight, sequences.n_sequences),
+            class_weights=class_weights(self.class_weight, labels, classes),
             centre=kept,
         )
         first = np.zeros(objective.n_parameters)
@@ -242,8 +247,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         dev = None
         if X_dev is not None:
             try:
-                y_dev = _label_lists(y_dev)
-                held_out = encode(X_dev, vocabulary, grow=False, lengths=_lengths(X_dev, y_dev, None))
+                y_dev = label_lists(y_dev)
+                held_out = encode(X_dev, vocabulary, grow=False, lengths=cut_as(X_dev, y_dev, None))
                 dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
@@ -263,7 +268,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if not outcome.converged:
             warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
         tagger = LinearTagger(classes, vocabulary, index, objective.weights(outcome.x), self.n_jobs)
-        self.tagger_ = tagger.compact() if self.c1 > 0 else tagger
+        self.tagger_ = tagger.compact() if self.c1 > 0 or self.min_freq > 1 else tagger
         self.classes_ = classes
         self.objective_ = outcome.value
         self.history_ = outcome.history
@@ -327,9 +332,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         """Share of positions labelled as in y (token accuracy), each counted as often as its sequence."""
         from crfkit.metrics import token_accuracy
 
-        y = _label_lists(y)
-        found = self.predict(X, lengths=_lengths(X, y, lengths))
-        weights = _sequence_weights(sample_weight, len(found))
+        y = label_lists(y)
+        found = self.predict(X, lengths=cut_as(X, y, lengths))
+        weights = sequence_weights(sample_weight, len(found))
         if weights is None:
             return float(token_accuracy(y, found))
         kept = [i for i, labels in enumerate(found) if labels or len(y[i])]
@@ -412,74 +417,3 @@ def _weights_of_pairs(pairs: list[Any]) -> dict[Any, float]:
         ):
             raise ModelFileError(f"cannot read the model: its class weights are malformed at {pair!r:.60}")
     return dict(pairs)
-
-
-def _label_lists(y: Any) -> list[Any]:
-    """y as a list: it is gone through more than once."""
-    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
-        raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
-    return list(y)
-
-
-def _lengths(X: Any, y: list[Any], lengths: Any) -> Any:
-    """Where X is one table with the rows of all sequences, it is cut as y is."""
-    if lengths is not None or not hasattr(X, "shape") or getattr(X, "ndim", 0) != 2:
-        return lengths
-    for i, labels in enumerate(y):
-        if not hasattr(labels, "__len__"):
-            raise InputError(
-                f"y must be a list of sequences of labels, but sequence {i} is "
-                f"{type(labels).__name__} {labels!r:.60}; for one sequence write [[…]]"
-            )
-    return [len(labels) for labels in y]
-
-
-def _numbers(name: str, values: Any) -> FloatArray:
-    try:
-        return np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers: {error}") from error
-
-
-def _require_data(sequences: Sequences, classes: list[Any]) -> None:
-    if sequences.n_sequences == 0:
-        raise InputError("there is nothing to train on: X has no sequences")
-    if sequences.n_positions == 0:
-        raise InputError("there is nothing to train on: every sequence of X is empty")
-    if not classes:
-        raise InputError("there is nothing to learn: every label in y is None")
-
-
-def _sequence_weights(sample_weight: npt.ArrayLike | None, n_sequences: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights = _numbers("sample_weight", sample_weight)
-    if weights.shape != (n_sequences,):
-        raise InputError(
-            f"sample_weight must be one number a sequence, [{n_sequences}]; got shape {weights.shape}"
-        )
-    bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
-    if len(bad):
-        raise InputError(
-            f"sample_weight must be finite and not negative; got {weights[bad[0]]} for sequence {bad[0]}"
-        )
-    if not weights.any():
-        raise InputError("sample_weight is 0 for every sequence: there is nothing to train on")
-    return weights
-
-
-def _class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> FloatArray | None:
-    """[L] of them; None where they are all 1."""
-    if class_weight is None:
-        return None
-    if class_weight == "balanced":
-        counts = np.bincount(labels.ids[labels.ids >= 0], minlength=len(classes))
-        balanced: FloatArray = counts.sum() / (len(classes) * np.maximum(counts, 1.0))
-        return balanced
-    unknown = [label for label in class_weight if label not in classes]
-    if unknown:
-        warnings.warn(f"class_weight names the label {unknown[0]!r}, which is not in y", stacklevel=4)
-    weights = _numbers("class_weight", [class_weight.get(label, 1.0) for label in classes])
-    if not ((weights > 0) & (weights < np.inf)).all():
-        raise InputError(f"class_weight must be positive and finite, got {class_weight!r}")
-    return weights

@@ -80,10 +80,10 @@ class LinearTagger(Tagger):
     def compact(self) -> LinearTagger:
         """The same tagger without state features of weight 0 and without attributes that have none left."""
         kept = self.weights.state != 0
-        if kept.all():
-            return self
         attributes = self.index.state_keys() // self.index.n_labels
         used = np.unique(attributes[kept])
+        if kept.all() and len(used) == len(self.vocabulary):
+            return self
         names = self.vocabulary.strings()
         if self.vocabulary.names_columns():
             used = np.arange(len(names))  # the width of an array is checked against the vocabulary
@@ -133,7 +133,7 @@ class LinearTagger(Tagger):
         vocabulary = Vocabulary.from_arrays(
             {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
         )
-        n_features = len(arrays.get("state.labels", ()))
+        n_features = arrays["state.labels"].size if "state.labels" in arrays else 0
         index = FeatureIndex(
             L,
             take("state.indptr", np.int64, (len(vocabulary) + 1,)),
@@ -174,7 +174,7 @@ class _Taker:
 def _check_index(index: FeatureIndex, name: str) -> None:
     ends = index.state_indptr
     labels = index.state_labels
-    sound = ends[0] == 0 and ends[-1] == len(labels) and bool((np.diff(ends) >= 0).all())
+    sound = ends[0] == 0 and ends[-1] == len(labels) and bool((ends[1:] >= ends[:-1]).all())
     if not sound or (len(labels) and not (labels.min() >= 0 and labels.max() < index.n_labels)):
         raise ModelFileError(f"cannot read the model {name}: its feature index does not fit together")
 

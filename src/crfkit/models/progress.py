@@ -9,7 +9,7 @@ from typing import Any
 class Progress:
     """Shows records of training. ``verbose``: False nothing, True a bar or lines, 2 always lines."""
 
-    def __init__(self, verbose: bool | int, total: int) -> None:
+    def __init__(self, verbose: bool | int, total: int | None) -> None:
         self._bar: Any = None
         self._lines = bool(verbose)
         if verbose and int(verbose) < 2:
@@ -19,6 +19,14 @@ class Progress:
                 return
             self._lines = False
             self._bar = tqdm(total=total, unit="it", file=sys.stderr, dynamic_ncols=True, desc="CRF")
+
+    def say(self, words: str) -> None:
+        """What goes on before the first iteration."""
+        if self._bar is not None:
+            self._bar.set_postfix_str(words)
+        elif self._lines:
+            sys.stderr.write(f"{words}\n")
+            sys.stderr.flush()
 
     def show(self, record: dict[str, Any]) -> None:
         """One iteration."""

@@ -18,7 +18,7 @@ from crfkit.inference import viterbi
 from crfkit.models.progress import Progress
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Callback, Result, Step
+from crfkit.optim.problem import Callback, Result, Step, dot
 from crfkit.optim.sgd import minimize_sgd, stochastic_start
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
@@ -36,6 +36,7 @@ class Task:
     tol: float
     seed: int | None
     callback: Callback
+    say: Callable[[str], None]  # a word on what goes on, for those who watch
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,11 @@ def _auto(task: Task) -> Result:
     if not large or task.start.any() or task.objective.continues:
         return _lbfgs(task)
     began = time.perf_counter()
-    try:
-        start = stochastic_start(task.objective, task.start, epochs=_EPOCHS, seed=task.seed or 0)
-    except KeyboardInterrupt:
-        return Result(task.start, task.objective(task.start).value, 0, False, "it was interrupted")
+    task.say(f"{_EPOCHS} stochastic epochs to start with")
+    start, interrupted = stochastic_start(task.objective, task.start, epochs=_EPOCHS, seed=task.seed or 0)
+    if interrupted:
+        penalty = 0.0 if task.l1 is None else dot(task.l1, np.abs(start))
+        return Result(start, task.objective(start).value + penalty, 0, False, "it was interrupted")
     spent = time.perf_counter() - began
 
     def shifted(step: Step) -> bool:
@@ -121,9 +123,12 @@ class DevSet:
             raise InputError("the dev set has no positions")
         self._sequences, self._index, self._n_jobs = sequences, index, n_jobs
         y = list(y)
-        # Labels that training never saw have the id -1, which no prediction has: always wrong.
-        self._ids = encode_labels(y, classes, sequences.offsets, unknown="ignore").ids  # [ΣT]
-        self._given = np.array([label is not None for labels in y for label in labels])  # [ΣT]
+        labels = encode_labels(y, classes, sequences.offsets, unknown="ignore")
+        self._right = labels.ids[:, None] == np.arange(len(classes))  # [ΣT, L]
+        if labels.allowed is not None:  # one of several: any of them; never seen in training: none
+            several = (labels.ids < 0) & ~labels.allowed.all(axis=1)
+            self._right[several] = labels.allowed[several]
+        self._given = np.array([label is not None for found in y for label in found])  # [ΣT]
         if not self._given.any():
             raise InputError("the dev set has no labels")
 
@@ -131,7 +136,8 @@ class DevSet:
         """Share of the labelled positions that the weights get right."""
         lattice = LinearPotential(self._index, weights).scores(self._sequences, n_jobs=self._n_jobs)
         found = viterbi(lattice, n_jobs=self._n_jobs).labels
-        return float((found == self._ids)[self._given].mean())
+        right = self._right[np.arange(len(found)), found]
+        return float(right[self._given].mean())
 
 
 class _Watch:
@@ -186,9 +192,9 @@ def train(
     if c1 > 0 and not method.l1:
         raise InputError(f"algorithm={algorithm!r} cannot train with c1 > 0: use 'auto' or 'lbfgs'")
     limit = max_iterations or method.max_iterations
-    progress = Progress(verbose, limit)
+    progress = Progress(verbose, max_iterations)
     watch = _Watch(objective, dev, patience, progress)
-    result = method.run(Task(objective, start, objective.l1(c1), limit, tol, seed, watch))
+    result = method.run(Task(objective, start, objective.l1(c1), limit, tol, seed, watch, progress.say))
     x, value, converged, message = result.x, result.value, result.converged, result.message
     if watch.best is not None:
         accuracy, x, value = watch.best

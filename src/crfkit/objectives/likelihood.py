@@ -24,6 +24,7 @@ from crfkit.potentials.linear import LinearWeights
 FloatArray = npt.NDArray[np.float64]
 
 _POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
+_MOST_LABELS = 1 << 15
 _LARGEST_VALUE = 1e15  # of an attribute: scores are summed in single precision
 
 
@@ -43,6 +44,8 @@ class LinearLikelihood:
         centre: LinearWeights | None = None,  # w₀
     ) -> None:
         _check_values(sequences)
+        if index.n_labels > _MOST_LABELS:
+            raise InputError(f"at most {_MOST_LABELS} labels are possible, got {index.n_labels}")
         self._index = index
         self._c2 = c2
         self._n_sequences = sequences.n_sequences
@@ -70,11 +73,6 @@ class LinearLikelihood:
     def n_parameters(self) -> int:
         """P."""
         return self._native.n_parameters
-
-    @property
-    def centre(self) -> FloatArray:
-        """w₀ as parameters [P]."""
-        return np.zeros(self.n_parameters) if self._centre is None else self._centre
 
     def l1(self, c1: float) -> FloatArray | None:
         """The weight of each parameter in c1 · ‖w‖₁ [P]; None where c1 is 0."""
@@ -106,9 +104,7 @@ class LinearLikelihood:
         return self._n_sequences
 
     def begin(self, x: FloatArray) -> None:
-        """Stochastic steps start at parameters w₀ + x."""
-        if self._centre is not None:
-            raise InputError("stochastic training cannot continue an earlier model: use algorithm='lbfgs'")
+        """Stochastic steps start at x. (They know no w₀.)"""
         self._native.begin_steps(x)
 
     def steps(self, examples: npt.NDArray[np.int32], step: float, t: float) -> float:

@@ -62,7 +62,11 @@ def minimize_lbfgs(
                 direction[slope == 0] = 0  # what the penalty holds at zero stays there
             descent = dot(slope, direction)
             if not descent < 0:
-                message, converged = "the gradient vanished", True
+                if len(history):  # the remembered curvature misleads: once more without it
+                    history.forget()
+                    continue
+                converged = norm(slope) == 0
+                message = "the gradient vanished" if converged else "the objective is not finite here"
                 break
             first = 1.0 if len(history) else 1 / max(1.0, norm(direction))
             found = _search(
@@ -70,7 +74,7 @@ def minimize_lbfgs(
             )
             passes += found.trials
             if not found.improved:
-                if len(history):  # the remembered curvature may mislead: once more without it
+                if len(history):
                     history.forget()
                     continue
                 message, converged = "no step improves the objective beyond rounding", True
@@ -129,7 +133,7 @@ def _search(
             at[at * orthant <= 0] = 0
         evaluation = function(at, diagonal=diagonal)
         new = evaluation.value + _penalty(at, l1)
-        predicted = dot(slope, at - x)
+        predicted = step * descent if l1 is None else dot(slope, at - x)
         if not predicted < 0 or not new <= value + _SUFFICIENT * predicted + noise:
             high = step  # too long (or, with L1, turned uphill by the orthant)
         elif l1 is None and dot(evaluation.gradient, direction) < _CURVATURE * descent:

@@ -16,6 +16,7 @@ from .problem import Callback, Evaluation, Result, Step, Vector, norm
 
 _SAMPLE = 1000  # examples the step is calibrated on
 _FIRST_STEP = 0.1
+_MOST_TRIALS = 60  # steps tried
 _PERIOD = 10  # epochs over which progress is judged
 
 
@@ -39,15 +40,27 @@ class Stochastic(Protocol):
         """Where the steps have led."""
 
 
-def stochastic_start(function: Stochastic, x: Vector, *, epochs: int, seed: int | None = None) -> Vector:
-    """A point near the optimum after a few epochs from x, for a batch method to go on from."""
+def stochastic_start(
+    function: Stochastic, x: Vector, *, epochs: int, seed: int | None = None
+) -> tuple[Vector, bool]:
+    """A point near the optimum after a few epochs from x, for a batch method to go on from.
+
+    x itself where the epochs do not improve on it; and whether they were interrupted by the user.
+    """
     random = np.random.default_rng(seed)
     n = function.n_examples
-    step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
+    interrupted = False
     function.begin(x)
-    for epoch in range(epochs):
-        function.steps(random.permutation(n).astype(np.int32), step, float(epoch * n))
-    return function.end()
+    try:
+        step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
+        function.begin(x)
+        for epoch in range(epochs):
+            function.steps(random.permutation(n).astype(np.int32), step, float(epoch * n))
+    except KeyboardInterrupt:
+        interrupted = True
+    found = function.end()
+    better = bool(np.isfinite(found).all()) and function(found).value < function(x).value
+    return (found if better else x), interrupted
 
 
 def minimize_sgd(
@@ -67,11 +80,11 @@ def minimize_sgd(
     began = time.perf_counter()
     random = np.random.default_rng(seed)
     n = function.n_examples
-    step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
     values: list[float] = []
     best, best_value = x, np.inf
     message, converged = f"it reached max_iterations={max_iterations}", False
     try:
+        step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
         for epoch in range(1, max_iterations + 1):
             function.begin(x)
             function.steps(random.permutation(n).astype(np.int32), step, (epoch - 1.0) * n)
@@ -108,10 +121,14 @@ def _calibrate(function: Stochastic, x: Vector, sample: npt.NDArray[np.int32]) -
         return found if np.isfinite(found) else np.inf
 
     step, value = _FIRST_STEP, loss(_FIRST_STEP)
-    for factor in (2.0, 0.5):
-        for _ in range(20):
-            other = loss(step * factor)
-            if other >= value and value < np.inf:
-                break
-            step, value = step * factor, other
+    factor = 2.0 if value < np.inf else 0.5
+    other = loss(step * factor)
+    if other >= value and factor > 1:
+        factor = 0.5
+        other = loss(step * factor)
+    for _ in range(_MOST_TRIALS):
+        if other >= value and value < np.inf:
+            break
+        step, value = step * factor, other
+        other = loss(step * factor)
     return step

@@ -1,0 +1,76 @@
+"""What ``fit`` is given, checked: labels, lengths, weights of sequences and of classes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.encode import is_frame
+from crfkit.data.labels import Labels
+from crfkit.data.matrices import is_matrix
+from crfkit.data.sequences import Sequences
+from crfkit.exceptions import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def cut_as(X: Any, y: list[Any], lengths: Any) -> Any:
+    """Where X is one table with the rows of all sequences, it is cut as y is."""
+    one_table = (is_matrix(X) and X.ndim == 2) or is_frame(X)
+    return [len(labels) for labels in y] if lengths is None and one_table else lengths
+
+
+def _numbers(name: str, values: Any) -> FloatArray:
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
+
+
+def require_data(sequences: Sequences, classes: list[Any]) -> None:
+    """Raise where there is nothing to train on or nothing to learn."""
+    if sequences.n_sequences == 0:
+        raise InputError("there is nothing to train on: X has no sequences")
+    if sequences.n_positions == 0:
+        raise InputError("there is nothing to train on: every sequence of X is empty")
+    if not classes:
+        raise InputError("there is nothing to learn: every label in y is None")
+
+
+def sequence_weights(sample_weight: npt.ArrayLike | None, n_sequences: int) -> FloatArray | None:
+    """[N] of them; None where they are all 1."""
+    if sample_weight is None:
+        return None
+    weights = _numbers("sample_weight", sample_weight)
+    if weights.shape != (n_sequences,):
+        raise InputError(
+            f"sample_weight must be one number a sequence, [{n_sequences}]; got shape {weights.shape}"
+        )
+    bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(bad):
+        raise InputError(
+            f"sample_weight must be finite and not negative; got {weights[bad[0]]} for sequence {bad[0]}"
+        )
+    if not weights.any():
+        raise InputError("sample_weight is 0 for every sequence: there is nothing to train on")
+    return weights
+
+
+def class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> FloatArray | None:
+    """[L] of them; None where they are all 1."""
+    if class_weight is None:
+        return None
+    if class_weight == "balanced":
+        counts = np.bincount(labels.ids[labels.ids >= 0], minlength=len(classes))
+        balanced: FloatArray = counts.sum() / (len(classes) * np.maximum(counts, 1.0))
+        return balanced
+    unknown = [label for label in class_weight if label not in classes]
+    if unknown:
+        warnings.warn(f"class_weight names the label {unknown[0]!r}, which is not in y", stacklevel=4)
+    weights = _numbers("class_weight", [class_weight.get(label, 1.0) for label in classes])
+    if not ((weights > 0) & (weights < np.inf)).all():
+        raise InputError(f"class_weight must be positive and finite, got {class_weight!r}")
+    return weights

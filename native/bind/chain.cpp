@@ -102,7 +102,7 @@ void bind_posterior(nb::module_& m) {
           }
           const int64_t T = batch.offset(i + 1) - batch.offset(i);
           std::vector<double> node(static_cast<size_t>(T * L));
-          const LogTables into = batch.cut_tables(sums.data(), true);
+          const LogTables into = cut_log_tables(batch.dims(), sums.data(), true);
           LogOut out = {};
           out.log_z = log_z.data() + i;
           out.node = node.data();
@@ -132,7 +132,7 @@ void bind_posterior(nb::module_& m) {
             for (int64_t l = 0; l < L; ++l) tables[static_cast<size_t>(k)].data()[h % span * L + l] += row[l];
           }
         };
-        const LogTables summed = batch.cut_tables(total.data(), true);
+        const LogTables summed = cut_log_tables(batch.dims(), total.data(), true);
         for (int t = 1; t < d.order; ++t)
           for (int64_t h = 0; h < power(L, t); ++h) spread(summed.expand[t] + h * d.padded, t, h);
         for (int64_t c = 0; c < d.contexts; ++c)
@@ -184,7 +184,7 @@ void bind_paths(nb::module_& m) {
         require_size(labels, static_cast<int64_t>(labels.shape(0)) * batch.n_positions());
         require_size(dead, batch.n_sequences());
         for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
-          const uint64_t key = scatter(seed ^ scatter(static_cast<uint64_t>(i)));
+          const uint64_t key = splitmix(seed ^ splitmix(static_cast<uint64_t>(i)));
           dead.data()[i] = sample_paths(batch.dims(), batch.view(i), batch.tables(worker.tables), key,
                                         static_cast<int64_t>(labels.shape(0)), worker.memory,
                                         labels.data() + batch.offset(i), batch.n_positions());

@@ -352,13 +352,13 @@ def test_ctrl_c_with_a_dev_set_leaves_its_best(casino_data, monkeypatch):
 
 
 def test_ctrl_c_in_the_stochastic_start_keeps_what_it_has(monkeypatch):
-    rolls, dice = casino(600, 10, random_state=0)
+    rolls, dice = casino(1200, 10, random_state=0)
     X = [[[f"roll={roll}"] for roll in sequence] for sequence in rolls]
     steps, calls = LinearLikelihood.steps, []
 
     def interrupted(objective, examples, step, t):
         calls.append(len(examples))
-        if calls.count(600) == 3:  # in the third epoch
+        if calls.count(1200) == 3:  # in the third epoch; the step is calibrated on fewer
             raise KeyboardInterrupt
         return steps(objective, examples, step, t)
 

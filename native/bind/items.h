@@ -143,8 +143,10 @@ class ItemReader {
   void read(PyObject* item) {
     clear();
     if (is_text(item)) {
-      throw InputProblem("an item must be a list of attribute strings or a dict, got " + describe(item) +
-                         "; put the attributes of each position in a list of their own: [['a', 'b'], ['c']]");
+      throw InputProblem(
+          "an item must be a list of attribute strings or a dict, got " + describe(item) +
+          ". X is a list of sequences, a sequence a list of positions: for one sequence write [x], and put "
+          "the attributes of each position in a list of their own: [['a', 'b'], ['c']]");
     }
     if (is_mapping(item)) {
       read_mapping(item, 0);

@@ -272,3 +272,18 @@ def test_numbers_of_numpy_will_do():
         min_freq=np.int8(1),
     ).fit(GOOD, LABELS)
     assert crf.tagger_.index.order == 2
+
+
+def test_a_model_that_sees_nothing_warns():
+    with pytest.warns(UserWarning, match="no attribute occurs min_freq=100 times"):
+        CRF(min_freq=100).fit([[["a"], ["b"]]], [["A", "B"]])
+
+
+def test_constraints_and_known_labels_of_another_kind():
+    model = CRF().fit([[["a"], ["b"]]], [["A", "B"]])
+    with pytest.raises(InputError, match="constraints must be a crfkit.inference.Constraints, got list"):
+        model.predict([[["a"]]], constraints=[("A", "B")])
+    with pytest.raises(
+        InputError, match="known must be a list of sequences of labels, but sequence 0 is str"
+    ):
+        model.predict([[["a"]]], known=["A"])

@@ -79,18 +79,18 @@ def decode_labels(
     return [labels[start:stop] for start, stop in pairwise(bounds)]
 
 
-def label_lists(y: Iterable[Any]) -> list[Sequence[Any]]:
+def label_lists(y: Iterable[Any], name: str = "y") -> list[Sequence[Any]]:
     """y as a list of lists (or tuples) of Python objects, which can be gone through more than once."""
     if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
-        raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
+        raise InputError(f"{name} must be a list of sequences of labels, got {type(y).__name__}")
     sequences: list[Sequence[Any]] = list(y)
     for i, sequence in enumerate(sequences):
         if isinstance(sequence, (list, tuple)):
             continue
         if isinstance(sequence, (str, bytes, Mapping, set, frozenset)) or not isinstance(sequence, Iterable):
             raise InputError(
-                f"y must be a list of sequences of labels, but sequence {i} is "
-                f"{type(sequence).__name__} {sequence!r:.60}; for one sequence write [[…]]"
+                f"{name} must be a list of sequences of labels, but sequence {i} is "
+                f"{type(sequence).__name__} {sequence!r:.60}; one sequence alone is [[…]]"
             )
         # NumPy arrays, pandas Series: Python objects from here on.
         sequences[i] = sequence.tolist() if hasattr(sequence, "tolist") else list(sequence)

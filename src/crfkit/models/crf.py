@@ -80,7 +80,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     classes_ : list
         The labels, sorted.
     objective_ : float
-        Final value of the training objective.
+        Training objective of the weights that were kept (with a dev set: those best on it).
     history_ : list of dict
         One record an iteration: objective, gradient_norm, step, passes, seconds, dev_accuracy.
     n_iter_ : int
@@ -225,6 +225,12 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             all_possible_states=self.all_possible_states,
             all_possible_transitions=self.all_possible_transitions,
         )
+        if len(index.state_labels) == 0 and sequences.indices.size:
+            warnings.warn(
+                f"no attribute occurs min_freq={self.min_freq:g} times with a label; the model sees nothing "
+                "of X: lower min_freq",
+                stacklevel=3,
+            )
         kept: LinearWeights | None = None
         if centre is not None:
             if centre.index.order != self.order:

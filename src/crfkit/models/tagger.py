@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.data.labels import decode_labels, encode_labels
+from crfkit.data.labels import decode_labels, encode_labels, label_lists
+from crfkit.exceptions import InputError
 from crfkit.inference import (
     Constraints,
     Lattice,
@@ -112,9 +113,13 @@ class Tagger(ABC):
         self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
     ) -> Iterator[Lattice]:
         """The lattices of X with constraints and known labels written into them."""
+        if constraints is not None and not isinstance(constraints, Constraints):
+            raise InputError(
+                f"constraints must be a crfkit.inference.Constraints, got {type(constraints).__name__}"
+            )
         for lattice in self.lattices(X, lengths, whole=constraints is not None or known is not None):
             if known is not None:
-                labels = encode_labels(known, self.classes, lattice.offsets)
+                labels = encode_labels(label_lists(known, "known"), self.classes, lattice.offsets)
                 allowed = labels.allowed
                 if allowed is None:
                     allowed = labels.ids[:, None] == np.arange(len(self.classes))

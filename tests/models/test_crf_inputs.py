@@ -281,7 +281,7 @@ def test_a_model_that_sees_nothing_warns():
 
 def test_constraints_and_known_labels_of_another_kind():
     model = CRF().fit([[["a"], ["b"]]], [["A", "B"]])
-    with pytest.raises(InputError, match="constraints must be a crfkit.inference.Constraints, got list"):
+    with pytest.raises(InputError, match=r"constraints must be a crfkit\.inference\.Constraints, got list"):
         model.predict([[["a"]]], constraints=[("A", "B")])
     with pytest.raises(
         InputError, match="known must be a list of sequences of labels, but sequence 0 is str"

@@ -28,6 +28,8 @@ class FeatureIndex:
     state_labels: npt.NDArray[np.int32]  # [F]
     edges: Mask  # [L, L] label bigrams with a weight
     edges2: Mask | None = None  # [L, L, L] label trigrams with a weight; None in a first-order model
+    pair_indptr: IntArray | None = None  # [A+1] features of an attribute with label bigrams; None: none
+    pair_ids: npt.NDArray[np.int32] | None = None  # [G] previous label * L + label, ascending in an attribute
 
     @property
     def order(self) -> int:

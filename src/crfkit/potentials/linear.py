@@ -23,6 +23,7 @@ class LinearWeights:
     state: FloatArray  # [F]
     edge: FloatArray  # [L, L]
     edge2: FloatArray | None = None  # [L, L, L]
+    pair: FloatArray | None = None  # [G]
 
 
 class LinearPotential:

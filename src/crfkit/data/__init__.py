@@ -1,8 +1,18 @@
 """Sequences of sparse attributes, their labels, and the vocabularies behind them."""
 
+from .columns import Columns
 from .encode import encode
 from .labels import Labels, decode_labels, encode_labels, label_set
 from .sequences import Sequences
 from .vocabulary import Vocabulary
 
-__all__ = ["Labels", "Sequences", "Vocabulary", "decode_labels", "encode", "encode_labels", "label_set"]
+__all__ = [
+    "Columns",
+    "Labels",
+    "Sequences",
+    "Vocabulary",
+    "decode_labels",
+    "encode",
+    "encode_labels",
+    "label_set",
+]

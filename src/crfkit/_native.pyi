@@ -70,6 +70,8 @@ class LinearObjective:
         log_cost: npt.NDArray[np.float32] | None,
         free_edges: npt.NDArray[np.uint8],
         free_edges2: npt.NDArray[np.uint8] | None,
+        pair_indptr: npt.NDArray[np.int64] | None,
+        pair_ids: npt.NDArray[np.int32] | None,
         n_labels: int,
         n_threads: int,
     ) -> None: ...
@@ -92,12 +94,14 @@ class LinearObjective:
         features: npt.NDArray[np.float64],
         edges: npt.NDArray[np.float64],
         edges2: npt.NDArray[np.float64] | None,
+        pairs: npt.NDArray[np.float64] | None,
     ) -> None: ...
     def from_features(
         self,
         features: npt.NDArray[np.float64],
         edges: npt.NDArray[np.float64],
         edges2: npt.NDArray[np.float64] | None,
+        pairs: npt.NDArray[np.float64] | None,
         theta: npt.NDArray[np.float64],
     ) -> None: ...
 

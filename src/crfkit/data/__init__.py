@@ -3,11 +3,12 @@
 from .columns import Columns
 from .encode import encode
 from .labels import Labels, decode_labels, encode_labels, label_set
-from .sequences import Sequences
+from .sequences import Encoded, Sequences
 from .vocabulary import Vocabulary
 
 __all__ = [
     "Columns",
+    "Encoded",
     "Labels",
     "Sequences",
     "Vocabulary",

@@ -2,6 +2,7 @@
 
 from .columns import Columns
 from .encode import encode
+from .examples import Examples
 from .labels import Labels, decode_labels, encode_labels, label_set
 from .sequences import Encoded, Sequences
 from .vocabulary import Vocabulary
@@ -9,6 +10,7 @@ from .vocabulary import Vocabulary
 __all__ = [
     "Columns",
     "Encoded",
+    "Examples",
     "Labels",
     "Sequences",
     "Vocabulary",

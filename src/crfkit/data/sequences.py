@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..exceptions import InputError
+from .vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,14 @@ class Sequences:
             values=None if self.values is None else self.values[entries],
             n_attributes=self.n_attributes,
         )
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Sequences and the vocabulary whose ids they hold: X for those who have encoded it already."""
+
+    sequences: Sequences
+    vocabulary: Vocabulary
 
 
 def gather(

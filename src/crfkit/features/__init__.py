@@ -1,5 +1,6 @@
 """From tokens to the attributes a CRF learns from."""
 
+from crfkit.features.builder import Features, bias, column, first, function, last, position, token
 from crfkit.features.tokens import token_features
 
-__all__ = ["token_features"]
+__all__ = ["Features", "bias", "column", "first", "function", "last", "position", "token", "token_features"]

@@ -9,4 +9,5 @@ NB_MODULE(_native, m) {
   crfkit::bind_linear(m);
   crfkit::bind_optim(m);
   crfkit::bind_ingest(m);
+  crfkit::bind_foreign(m);
 }

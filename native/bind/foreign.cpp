@@ -1,5 +1,5 @@
 // Model files of other tools: the parts that are long lists of strings and numbers.
-#include "bind.h"
+#include "bound_vocabulary.h"
 #include "cqdb.h"
 #include "double_array.h"
 #include "model_text.h"
@@ -12,6 +12,7 @@ using Offsets = Array<const int64_t>;
 
 template <class T>
 nb::object to_numpy(std::vector<T>&& values) {
+  values.reserve(1);  // an address even where there is nothing
   auto* kept = new std::vector<T>(std::move(values));
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
@@ -77,23 +78,22 @@ nb::tuple double_array_keys(const Bytes& units) {
                         to_numpy(std::move(found.keys.offsets)));
 }
 
-// The hash table of a vocabulary with these strings; the strings are UTF-8 and all different.
-nb::object vocabulary_slots(const Bytes& arena, const Offsets& offsets) {
+// A vocabulary of these strings, which must be UTF-8 and all different.
+BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets) {
   check_names(arena, offsets);
-  std::vector<uint32_t> slots = unlocked([&] {
-    Vocabulary vocabulary;
+  auto vocabulary = std::make_unique<BoundVocabulary>();
+  unlocked([&] {
     for (size_t id = 0; id + 1 < offsets.size(); ++id) {
       const int64_t begin = offsets.data()[id], end = offsets.data()[id + 1];
       const std::string_view name(reinterpret_cast<const char*>(arena.data()) + begin,
                                   static_cast<size_t>(end - begin));
       if (!is_utf8(name)) throw Damage("name " + std::to_string(id) + " is not UTF-8");
-      if (vocabulary.find_or_add(name, hash_string(name)) != static_cast<int32_t>(id)) {
+      if (vocabulary->core->find_or_add(name, hash_string(name)) != static_cast<int32_t>(id)) {
         throw Damage("name " + std::to_string(id) + " comes twice: " + std::string(name));
       }
     }
-    return std::vector<uint32_t>(vocabulary.slots(), vocabulary.slots() + vocabulary.slot_count());
   });
-  return to_numpy(std::move(slots));
+  return vocabulary.release();
 }
 
 }  // namespace
@@ -113,8 +113,8 @@ void bind_foreign(nb::module_& m) {
         "(numbers int64 [n], arena, offsets, end) of lines \"number name\" up to an empty one.");
   m.def("double_array_keys", &double_array_keys, nb::arg("units").noconvert(),
         "(values int64 [n], arena, offsets) of all keys in a Darts double array, uint8 [8 units].");
-  m.def("vocabulary_slots", &vocabulary_slots, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
-        "The hash table uint32 [2^b] that makes a vocabulary of these strings.");
+  m.def("vocabulary_of", &vocabulary_of, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
+        "A vocabulary of these strings.");
 }
 
 }  // namespace crfkit

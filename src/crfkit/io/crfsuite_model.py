@@ -1,10 +1,10 @@
 """CRFsuite's model files (``.crfsuite``), read and written.
 
-A file is a header of 48 bytes; the chunk ``FEAT`` with the features (type, source, label, weight); a dictionary
-of the labels and one of the attributes (CQDB, see ``native/cqdb.h``); and the chunks ``LFRF`` and ``AFRF``, which
-list the features of each label and each attribute. These lists repeat what the features themselves say, so
-they are written but not read. Numbers are little-endian, nearly all of them 32 bits, so that a file is never
-larger than 4 GiB.
+A file is a header of 48 bytes; the chunk ``FEAT`` with the features (type, source, label, weight); a
+dictionary of the labels and one of the attributes (CQDB, see ``native/cqdb.h``); and the chunks ``LFRF`` and
+``AFRF``, which list the features of each label and each attribute. These lists repeat what the features
+themselves say, so they are written but not read. Numbers are little-endian, nearly all of them 32 bits, so
+that a file is never larger than 4 GiB.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KIND = b"FOMC"
 _VERSION = 100
 _LIMIT = 1 << 32  # bytes
 
-# magic, size, kind, version, features, labels, attributes, then offsets of features, labels, attributes, LFRF, AFRF
+# magic, size, kind, version; number of features, labels, attributes; offsets of the same, of LFRF and AFRF
 _HEADER = struct.Struct("<4sI4s9I")
 _CHUNK = struct.Struct("<4sII")  # name, size, number of entries
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
@@ -61,7 +61,7 @@ def read_crfsuite_model(source: Source, *, encoding: str = "utf-8") -> ForeignMo
 def _parse(data: ByteArray, encoding: str) -> ForeignModel:
     if len(data) < _HEADER.size or bytes(data[:4]) != MAGIC:
         raise Damage("it is not a CRFsuite model, or cut off within its header")
-    header = _HEADER.unpack_from(data)
+    header = _HEADER.unpack_from(data.data)
     _, size, kind, version, _, L, A, features_at, labels_at, attributes_at, _, _ = header
     if kind != _KIND or version != _VERSION:
         raise Damage(f"it has type {kind!r} and version {version}, expected {_KIND!r} and {_VERSION}")
@@ -99,15 +99,13 @@ def _parse(data: ByteArray, encoding: str) -> ForeignModel:
 def _features(data: ByteArray, at: int) -> npt.NDArray[np.void]:
     if at + _CHUNK.size > len(data):
         raise Damage("its features lie outside it")
-    name, _, n = _CHUNK.unpack_from(data, at)
+    name, _, n = _CHUNK.unpack_from(data.data, at)
     if name != b"FEAT" or at + _CHUNK.size + _FEATURE.itemsize * n > len(data):
         raise Damage("its features are missing or cut off")
     return np.frombuffer(data, _FEATURE, n, at + _CHUNK.size)
 
 
-def _ascending(
-    keys: IntArray, weights: npt.NDArray[np.float64]
-) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _ascending(keys: IntArray, weights: npt.NDArray[np.float64]) -> tuple[IntArray, npt.NDArray[np.float64]]:
     if len(keys) < 2 or (keys[1:] > keys[:-1]).all():
         return keys, weights
     order = np.argsort(keys, kind="stable")
@@ -138,10 +136,12 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
             "(and with no B… line but a bare B in the template), or keep the model in crfkit's own format"
         )
     L = len(model.classes)
-    labels = _name_arrays(Vocabulary(model.classes), np.ones(L, np.bool_), "label")
+    label_names = Vocabulary(model.classes)
+    if len(label_names) != L:
+        raise InputError("two labels have the same name as text: rename one")
+    labels = _name_arrays(label_names, np.ones(L, np.bool_), "label")
     kept = model.state_weights != 0
-    counts = np.add.reduceat(np.append(kept, False), model.state_indptr[:-1], dtype=np.int64)  # [A]
-    counts[np.diff(model.state_indptr) == 0] = 0
+    counts = np.diff(np.concatenate(([0], np.cumsum(kept)))[model.state_indptr])  # [A] features left
     used = counts > 0
     attributes = _name_arrays(model.attributes, used, "attribute")
     counts = counts[used]
@@ -158,8 +158,8 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
     total = sum(sizes)
     if total >= _LIMIT:
         raise InputError(
-            f"the model would take {total} bytes as a CRFsuite file, which cannot be larger than 4 GiB: train "
-            "with fewer attributes (min_freq, or c1 for L1), or keep it in crfkit's own format"
+            f"the model would take {total} bytes as a CRFsuite file, which cannot be larger than 4 GiB: "
+            "train with fewer attributes (min_freq, or c1 for L1), or keep it in crfkit's own format"
         )
     at = np.concatenate(([0], np.cumsum(sizes))).tolist()
 
@@ -172,9 +172,7 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
     if not np.isfinite(features["weight"]).all():
         raise InputError("the model has weights that are not finite")
     from_label = np.bincount(edges // L, minlength=L)
-    header = _HEADER.pack(
-        MAGIC, total, _KIND, _VERSION, F, L, A, at[1], at[2], at[3], at[5], at[6]
-    )
+    header = _HEADER.pack(MAGIC, total, _KIND, _VERSION, F, L, A, at[1], at[2], at[3], at[5], at[6])
     return [
         header,
         _CHUNK.pack(b"FEAT", sizes[1], F),
@@ -188,7 +186,9 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
     ]
 
 
-def _name_arrays(vocabulary: Vocabulary, used: npt.NDArray[np.bool_], what: str) -> tuple[ByteArray, IntArray]:
+def _name_arrays(
+    vocabulary: Vocabulary, used: npt.NDArray[np.bool_], what: str
+) -> tuple[ByteArray, IntArray]:
     """The names in use as arena [bytes] and offsets [n+1]."""
     arrays = vocabulary.to_arrays()
     arena, offsets = arrays["arena"].view(np.uint8), arrays["offsets"].view(np.int64)

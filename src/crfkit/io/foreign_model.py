@@ -1,7 +1,7 @@
 """A model of another tool as it comes out of its file, and what the readers of such files have in common.
 
-Nothing in a file is trusted: counts and offsets are checked against its size before anything is allocated, and
-whatever is wrong becomes a ``ModelFileError`` with the file's name and the reason.
+Nothing in a file is trusted: counts and offsets are checked against its size before anything is allocated,
+and whatever is wrong becomes a ``ModelFileError`` with the file's name and the reason.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def vocabulary_of(arena: ByteArray, offsets: IntArray, encoding: str) -> Vocabul
             hint = "; pass encoding='…' if the model was made from text in another encoding"
             raise Damage(f"{error}{hint if 'UTF-8' in str(error) else ''}") from error
     content, ends = arena.tobytes(), offsets.tolist()
-    pieces = (content[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True))
+    pieces = (content[a:b] for a, b in pairwise(ends))
     names = [piece.decode(encoding) for piece in pieces]
     vocabulary = Vocabulary(names)
     if len(vocabulary) != len(names):
@@ -178,11 +179,6 @@ def model_of_blocks(
     paired = block >= len(with_state)  # [n]
     owner = np.concatenate((with_state, with_pairs))[block]
 
-    def table(chosen: npt.NDArray[np.bool_], width: int) -> tuple[IntArray, npt.NDArray[np.int32], FloatArray]:
-        keys = owner[chosen] * width + column[chosen]
-        by_key = np.argsort(keys, kind="stable")
-        return *rows_of(keys[by_key], width, A), weights[chosen][by_key]
-
     edges, mask = np.zeros(L * L), np.zeros((L, L), np.bool_)
     plain = [line for line in template_lines if line[0] == line_letter(dialect) and "%" not in line]
     if plain:
@@ -194,16 +190,28 @@ def model_of_blocks(
             if plain.count(plain[0]) == 1:  # any further such line is an attribute like others
                 kept = ~own
                 owner, column, weights, paired = owner[kept], column[kept], weights[kept], paired[kept]
+    state = _sorted_rows(owner[~paired], column[~paired], weights[~paired], L, A)
+    pairs = _sorted_rows(owner[paired], column[paired], weights[paired], L * L, A) if paired.any() else None
     return ForeignModel(
         classes,
         attributes,
-        *table(~paired, L),
+        *state,
         mask,
         edges.reshape(L, L),
-        *(table(paired, L * L) if paired.any() else (None, None, None)),
+        pairs[0] if pairs else None,
+        pairs[1] if pairs else None,
+        pairs[2] if pairs else None,
         "\n".join(template_lines) + "\n" if template_lines else None,
         dialect if template_lines else None,
     )
+
+
+def _sorted_rows(
+    rows: IntArray, columns: IntArray, weights: FloatArray, width: int, n_rows: int
+) -> tuple[IntArray, npt.NDArray[np.int32], FloatArray]:
+    keys = rows * width + columns
+    order = np.argsort(keys, kind="stable")
+    return *rows_of(keys[order], width, n_rows), weights[order]
 
 
 def line_letter(dialect: str) -> str:

@@ -1,8 +1,19 @@
 """Sequences of sparse attributes, their labels, and the vocabularies behind them."""
 
+from .columns import Columns
 from .encode import encode
 from .labels import Labels, decode_labels, encode_labels, label_set
-from .sequences import Sequences
+from .sequences import Encoded, Sequences
 from .vocabulary import Vocabulary
 
-__all__ = ["Labels", "Sequences", "Vocabulary", "decode_labels", "encode", "encode_labels", "label_set"]
+__all__ = [
+    "Columns",
+    "Encoded",
+    "Labels",
+    "Sequences",
+    "Vocabulary",
+    "decode_labels",
+    "encode",
+    "encode_labels",
+    "label_set",
+]

@@ -95,6 +95,16 @@ def test_predictions(fitted, small):
             assert probability == pytest.approx(tagger.marginal(label, t), abs=1e-12)
 
 
+def test_item_sequences(fitted, small):
+    X, y, X_test, _ = small
+    items = [pycrfsuite.ItemSequence(xseq) for xseq in X]
+    crf = CRF(c1=0.05, c2=0.1).fit(items, y)
+    assert crf.state_features_ == fitted.state_features_
+    tests = [pycrfsuite.ItemSequence([["bias", "bias"], *xseq]) for xseq in X_test]
+    assert list(crf.predict(tests)) == [fitted.tagger_.tag(xseq) for xseq in tests]
+    assert crf.predict_single(tests[0]) == fitted.predict_single([["bias", "bias"], *X_test[0]])
+
+
 def test_sequences_of_equal_length_are_no_matrix():
     X, y = [[["a"], ["b"]], [["b"], ["a"]]], [["x", "y"], ["y", "x"]]
     crf = CRF(c2=0.01).fit(X, y)

@@ -27,6 +27,21 @@ def test_the_file_opens_in_the_original(diary, tmp_path):
     assert "небо:серое" in ours.info().attributes
 
 
+def test_sparse_models_hold_no_zeros(small, tmp_path):
+    trainer = Trainer(params={"c1": 2.0, "c2": 0.0, "feature.possible_transitions": True}, verbose=False)
+    for xseq, yseq in zip(small[0], small[1], strict=True):
+        trainer.append(xseq, yseq)
+    trainer.train(tmp_path / "model")
+    theirs, ours = original.Tagger(), Tagger()
+    theirs.open(str(tmp_path / "model"))
+    ours.open(tmp_path / "model")
+    n = trainer.logparser.last_iteration["active_features"]
+    for info in (theirs.info(), ours.info()):
+        assert len(info.transitions) + len(info.state_features) == n
+        assert {name for name, _ in info.state_features} == set(info.attributes)
+    assert f"Number of active features: {n} " in "".join(trainer.logparser.log)
+
+
 def test_items_in_every_form_train_the_same_model(small, tmp_path):
     forms = [lambda x: x, ItemSequence, original.ItemSequence, lambda x: ItemSequence(x).items(), iter]
     models = []

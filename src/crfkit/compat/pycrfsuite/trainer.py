@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from crfkit.compat.pycrfsuite.instances import Instances
 from crfkit.compat.pycrfsuite.parameters import ALGORITHMS, algorithm_name, find_parameter
 from crfkit.compat.pycrfsuite.training import Trained, train
@@ -125,7 +127,7 @@ class BaseTrainer:
 
         began = time.perf_counter()
         tagger = trained.tagger
-        active = len(tagger.state_features()) + len(tagger.transition_features())
+        active = np.count_nonzero(tagger.weights.state) + np.count_nonzero(tagger.weights.edge)
         n_labels = len(tagger.classes)
         self.message("Storing the model\n")
         self.message(f"Number of active features: {active} ({trained.n_features})\n")
@@ -151,8 +153,6 @@ class Trainer(BaseTrainer):
     The hooks (``on_start``, ``on_featgen_progress``, …) are called where ``verbose``, and print; override
     them to do something else.
     """
-
-    __doc__ = f"{__doc__}\n{BaseTrainer.__doc__}"
 
     logparser: TrainLogParser | None = None
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from crfkit.compat.pycrfsuite import ParsedDump, Tagger, Trainer, TrainLogParser
+from crfkit.compat.pycrfsuite import ItemSequence, ParsedDump, Tagger, Trainer, TrainLogParser
 from crfkit.compat.sklearn_crfsuite.metrics import flat_accuracy_score
 from crfkit.compat.sklearn_crfsuite.model_file import ModelFile, temporary_path
 from crfkit.compat.sklearn_crfsuite.trainer import LinePerIterationTrainer
@@ -203,19 +203,19 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> ObjectArray:
         """The labels of each sequence: a 1-D array of lists, also where all sequences are equally long."""
-        return _lists(self._model().predict(X))
+        return _lists(self._model().predict(_items(X)))
 
     def predict_single(self, xseq: Any) -> list[str]:
         """The labels of one sequence."""
-        return self._model().predict([xseq])[0]
+        return self._model().predict(_items([xseq]))[0]
 
     def predict_marginals(self, X: Any) -> ObjectArray:
         """For each sequence a list with a dict {label: probability} an item."""
-        return _lists(self._model().predict_marginals(X))
+        return _lists(self._model().predict_marginals(_items(X)))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """A dict {label: probability} for each item of one sequence."""
-        return self._model().predict_marginals([xseq])[0]
+        return self._model().predict_marginals(_items([xseq]))[0]
 
     def score(self, X: Any, y: Any) -> float:
         """The share of items with the right label."""
@@ -287,6 +287,11 @@ def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> None:
         raise InputError(f"X{suffix} has {len(xs)} sequences but y{suffix} has {len(ys)}")
     for xseq, yseq in zip(xs, ys, strict=True):
         trainer.append(xseq, yseq, group)
+
+
+def _items(X: Any) -> list[Any]:
+    """X with every ItemSequence as its items."""
+    return [xseq.summed() if isinstance(xseq, ItemSequence) else xseq for xseq in X]
 
 
 def _lists(sequences: list[Any]) -> ObjectArray:

@@ -163,7 +163,7 @@ class Vocabulary:
     def arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.uint32]]: ...
 
 def encode_objects(
-    X: object, vocabulary: Vocabulary, grow: bool
+    X: object, vocabulary: Vocabulary, grow: bool, keep_zeros: bool = False
 ) -> tuple[
     npt.NDArray[np.int64],  # offsets [N+1]
     npt.NDArray[np.int64],  # indptr [ΣT+1]
@@ -266,6 +266,7 @@ def write_items(
     weights: npt.NDArray[np.float64] | None,
     numbered_from: int,
 ) -> bytes: ...
+
 
 # foreign
 def cqdb_names(

@@ -78,6 +78,11 @@ def add_label_column(group: Group, default: str = "the last") -> None:
     )
 
 
+def add_template(group: Group, words: str) -> None:
+    """``--template``."""
+    group.add_argument("-t", "--template", metavar="FILE", help=f"template of CRF++ or Wapiti; {words}")
+
+
 def add_jobs(group: Group) -> None:
     """``--jobs``."""
     group.add_argument("-j", "--jobs", type=whole(1), metavar="N", help="threads (default: one a core)")

@@ -1,8 +1,24 @@
-"""Sequences of sparse attributes, their labels, and the vocabularies behind them."""
+"""Sequences of sparse attributes, their labels and label schemes, and the vocabularies behind them."""
 
 from .encode import encode
+from .label_codes import LabelCodes
 from .labels import Labels, decode_labels, encode_labels, label_set
+from .relabel import convert_labels, detect_scheme, illegal_places, possible_schemes, repair_labels
 from .sequences import Sequences
 from .vocabulary import Vocabulary
 
-__all__ = ["Labels", "Sequences", "Vocabulary", "decode_labels", "encode", "encode_labels", "label_set"]
+__all__ = [
+    "LabelCodes",
+    "Labels",
+    "Sequences",
+    "Vocabulary",
+    "convert_labels",
+    "decode_labels",
+    "detect_scheme",
+    "encode",
+    "encode_labels",
+    "illegal_places",
+    "label_set",
+    "possible_schemes",
+    "repair_labels",
+]

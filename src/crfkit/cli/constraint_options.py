@@ -19,11 +19,9 @@ def add_constraints(group: Group) -> None:
     """``--legal``, ``--seen-transitions`` and ``--forbid``."""
     group.add_argument(
         "--legal",
-        nargs="?",
-        const="auto",
         metavar="SCHEME",
-        help="legal labels only: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU; without a name, the scheme that the "
-        "model's labels are in",
+        help="legal labels only, by IOB1, IOB2, IOE1, IOE2, IOBES or BILOU; auto: the scheme that the model's "
+        "labels are in",
     )
     group.add_argument(
         "--seen-transitions", action="store_true", help="only transitions that the model has a weight for"

@@ -30,7 +30,7 @@ examples:
   crfkit tag chunks.crfkit test.txt > tagged.txt
   crfkit tag chunks.crfkit test.txt --eval -o tagged.txt    scores on the screen
   tokenize < book.txt | crfkit tag chunks.crfkit | less     as the words come in
-  crfkit tag names.crfsuite test.txt --legal --marginals    of another tool
+  crfkit tag names.crfsuite test.txt --legal IOB2 --marginals
   crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'"""
 
 _POSITIONS = 1 << 15  # of a batch, at most
@@ -225,7 +225,7 @@ class _Tally:
         """The scores, on standard error."""
         import numpy as np
 
-        from crfkit.cli.scores import conlleval_text
+        from crfkit.cli.scores import conlleval_report
         from crfkit.data.label_codes import LabelCodes
 
         if not self._true:
@@ -234,4 +234,4 @@ class _Tally:
         names = list(self._place)
         true = LabelCodes(names, np.concatenate(self._true), offsets)
         found = LabelCodes(names, np.concatenate(self._found), offsets)
-        print(conlleval_text(true, found), file=sys.stderr, end="")
+        print(conlleval_report(true, found), file=sys.stderr)

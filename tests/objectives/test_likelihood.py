@@ -246,7 +246,9 @@ def check_diagonal(problem: Problem, objective: LinearLikelihood, diagonal: np.n
         replace(problem, pair=None, pair_features=None).objective().l1(1.0)
     )
     n_state = len(diagonal) - n_edges - n_pairs
-    assert (diagonal[n_state : n_state + n_edges] <= spread.sum(axis=0).max(initial=0) + 1e-4 * (1 + len(p))).all()
+    assert (
+        diagonal[n_state : n_state + n_edges] <= spread.sum(axis=0).max(initial=0) + 1e-4 * (1 + len(p))
+    ).all()
     expected = problem.attributes.T**2 @ spread  # [A, L]
     if n_state == problem.features[problem.attributes.any(axis=0)].sum():  # no two features share a parameter
         found = objective.weights(diagonal).state

@@ -1,7 +1,7 @@
 """Attributes that score pairs of neighbouring labels: which ones they are.
 
-An attribute of position t scores its label y[t]; an edge attribute scores the pair (y[t-1], y[t]), as the ``B``
-templates of CRF++ and Wapiti do. They are told by how their names begin.
+An attribute of position t scores its label y[t]; an edge attribute scores the pair (y[t-1], y[t]), as the
+``B`` templates of CRF++ and Wapiti do. They are told by how their names begin.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def edge_prefixes(edge_attributes: Any) -> dict[str, str]:
     if not isinstance(edge_attributes, Mapping):
         if not isinstance(edge_attributes, (tuple, list)):
             raise InputError(
-                "edge_attributes must be a prefix of attribute names, a tuple of prefixes, or a dict of prefix "
-                f"to 'edge' or 'both'; got {edge_attributes!r}"
+                "edge_attributes must be a prefix of attribute names, a tuple of prefixes, or a dict of "
+                f"prefix to 'edge' or 'both'; got {edge_attributes!r}"
             )
         edge_attributes = dict.fromkeys(edge_attributes, "edge")
     for prefix, kind in edge_attributes.items():
         if not isinstance(prefix, str) or not prefix or kind not in _KINDS:
             raise InputError(
-                "edge_attributes must map prefixes of attribute names to 'edge' (label pairs alone) or 'both' "
-                f"(labels as well); got {prefix!r}: {kind!r}"
+                "edge_attributes must map prefixes of attribute names to 'edge' (label pairs alone) or "
+                f"'both' (labels as well); got {prefix!r}: {kind!r}"
             )
     return dict(edge_attributes)
 

@@ -84,7 +84,7 @@ class LinearTagger(Tagger):
         return table
 
     def edge_features(self) -> dict[tuple[str, Any, Any], float]:
-        """{(attribute, label, next label): weight} of attributes that score label pairs, without the zeros."""
+        """{(attribute, label, next label): weight} where attributes score label pairs, without the zeros."""
         if self.weights.pair is None:
             return {}
         names, L = self.vocabulary.strings(), self.index.n_labels

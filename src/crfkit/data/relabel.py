@@ -116,20 +116,17 @@ def detect_scheme(y: LabelSequences) -> str:
     raise InputError(f"the labels are legal in no scheme; the nearest: {min(broken)[1]}")
 
 
-def detect_label_scheme(labels: list[str]) -> str:
-    """The scheme of a set of labels, without the sequences they stand in.
+def label_schemes(labels: list[str]) -> list[str]:
+    """The schemes that a set of labels fits, without the sequences they stand in; the likeliest first.
 
-    It is the first of IOB2, IOB1, IOE2, IOE1, IOBES, BILOU in which each of the labels can be used: IOB2 and
-    IOB1 cannot be told apart, unless there is an ``I-X`` without a ``B-X``, and neither can IOE2 and IOE1.
+    Each label must have a use: ``I-LOC`` has none in IOB2 without ``B-LOC``. IOB2 and IOB1 often fit both,
+    and so do IOE2 and IOE1.
     """
-    for scheme in SCHEMES.values():
-        if foreign_label(labels, scheme.tags) is None and legal_steps(labels, scheme).usable.all():
-            return scheme.name
-    shown = ", ".join(map(repr, labels[:10])) + (", …" if len(labels) > 10 else "")
-    raise InputError(
-        f"the labels ({shown}) fit none of the schemes {', '.join(SCHEMES)}: each label must have a use, as "
-        "'I-LOC' has none in IOB2 without 'B-LOC'; name the scheme to learn which labels do not fit it"
-    )
+    return [
+        scheme.name
+        for scheme in SCHEMES.values()
+        if foreign_label(labels, scheme.tags) is None and legal_steps(labels, scheme).usable.all()
+    ]
 
 
 def illegal_places(y: LabelSequences, scheme: str) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,29 +25,37 @@ class Pairs:
     places: tuple[str, str] = ("y_true[{i}][{t}]", "y_pred[{i}][{t}]")  # what messages call positions
 
     @classmethod
-    def of(cls, y_true: LabelSequences, y_pred: LabelSequences) -> Pairs:
+    def of(
+        cls, y_true: LabelSequences, y_pred: LabelSequences, called: tuple[str, str] = ("y_true", "y_pred")
+    ) -> Pairs:
         """Check and code both; they must have the same shape and hold nothing but labels."""
-        true, pred = LabelCodes.of(y_true, "y_true"), LabelCodes.of(y_pred, "y_pred")
+        true, pred = LabelCodes.of(y_true, called[0]).slim(), LabelCodes.of(y_pred, called[1]).slim()
         if len(true) != len(pred):
             raise InputError(
-                f"y_true has {len(true)} sequences but y_pred has {len(pred)}; "
+                f"{called[0]} has {len(true)} sequences but {called[1]} has {len(pred)}; "
                 "pass predictions for the same sequences"
             )
         lengths, other = np.diff(true.offsets), np.diff(pred.offsets)  # [N]
         if not np.array_equal(lengths, other):
             i = int(np.argmax(lengths != other))
             raise InputError(
-                f"sequence {i}: y_true has {lengths[i]} labels but y_pred has {other[i]}; "
+                f"sequence {i}: {called[0]} has {lengths[i]} labels but {called[1]} has {other[i]}; "
                 "both must have one label per position"
             )
-        place = {name: k for k, name in enumerate(dict.fromkeys([*true.names, *pred.names]))}
+        names = list(dict.fromkeys([*true.names, *pred.names]))
+        places = (f"{called[0]}[{{i}}][{{t}}]", f"{called[1]}[{{i}}][{{t}}]")
+        return cls(
+            names,
+            _places(true.names, names)[true.ids],
+            _places(pred.names, names)[pred.ids],
+            true.offsets,
+            places,
+        )
 
-        def recode(codes: LabelCodes) -> IntArray:
-            table = np.array([place[name] for name in codes.names], dtype=np.int64)  # [K of that side]
-            ids: IntArray = table[codes.ids]
-            return ids
-
-        return cls(list(place), recode(true), recode(pred), true.offsets)
+    def over(self, names: list[Hashable]) -> Pairs:
+        """The same over other names, which hold all of these."""
+        table = _places(self.names, names)  # [K]
+        return replace(self, names=names, true=table[self.true], pred=table[self.pred])
 
     def with_tokens(self) -> Pairs:
         """The pairs as they are; an ``InputError`` where there is no token at all."""
@@ -79,22 +87,22 @@ class Pairs:
     def renamed(self, rename: Callable[[Hashable], Hashable]) -> Pairs:
         """The pairs with other names for the labels; those of one new name become one label."""
         new = [rename(name) for name in self.names]
-        place = {name: k for k, name in enumerate(dict.fromkeys(new))}
-        table = np.array([place[name] for name in new], dtype=np.int64)  # [K]
-        return replace(self, names=list(place), true=table[self.true], pred=table[self.pred])
+        return replace(self, names=new).over(list(dict.fromkeys(new)))
 
-    def by_token(self) -> Pairs:
-        """The same tokens, each a sequence of its own."""
-        return replace(self, offsets=np.arange(self.n_tokens + 1))
-
-    def first_place(self, name: int) -> str:
-        """Where the label with this place in names is first seen, as messages call it."""
+    def first_place(self, name: int) -> str | None:
+        """Where the label with this place in names is first seen, as messages call it; None: nowhere."""
         for place, ids in zip(self.places, (self.true, self.pred), strict=True):
             seen = np.flatnonzero(ids == name)
             if len(seen):
                 i, t = LabelCodes(self.names, ids, self.offsets).place(seen[0])
                 return place.format(i=i, t=t)
-        return "a label that is not used"
+        return None
+
+
+def _places(names: Sequence[Hashable], among: Sequence[Hashable]) -> IntArray:
+    """Where each of the names is among others [K]."""
+    place = {name: k for k, name in enumerate(among)}
+    return np.array([place[name] for name in names], dtype=np.int64)
 
 
 def sorted_labels(labels: Iterable[Hashable]) -> list[Hashable]:

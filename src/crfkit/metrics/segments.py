@@ -136,9 +136,12 @@ def _split(pairs: Pairs, reading: Reading) -> tuple[IntArray, IntArray, list[str
     for k, label in enumerate(pairs.names):
         tag, _, kind = label.partition("-") if isinstance(label, str) else ("", "", "")
         if len(tag) != 1 or tag not in reading.tags:
+            place = pairs.first_place(k)
+            if place is None:
+                continue
             wanted = ", ".join(t for t in reading.tags if t not in "O.")
             raise InputError(
-                f"{pairs.first_place(k)} is {label!r}, but segments need labels 'O' or tag-type, such as "
+                f"{place} is {label!r}, but segments need labels 'O' or tag-type, such as "
                 f"'B-LOC', with a tag out of {wanted}; name another scheme with scheme=, or use token_report "
                 "for plain labels"
             )
@@ -170,7 +173,9 @@ def strict_spans(pairs: Pairs, scheme: str) -> tuple[Spans, Spans, list[str]]:
         found = scheme_called(detect_scheme(LabelCodes(pairs.names, pairs.true, pairs.offsets)))
     else:
         found = scheme_called(scheme)
-    kinds: dict[str, int] = {}
+    # From all names, so that labellings over the same names have the same types.
+    kinds = {str(name).partition("-")[2]: 0 for name in pairs.names}
+    kinds = {kind: k for k, kind in enumerate(kinds)}
     spans = []
     for place, ids in zip(pairs.places, (pairs.true, pairs.pred), strict=True):
         tagged = tag_labels(LabelCodes(pairs.names, ids, pairs.offsets), found, place)
@@ -179,7 +184,7 @@ def strict_spans(pairs: Pairs, scheme: str) -> tuple[Spans, Spans, list[str]]:
         whole = inside & whole_runs(begins, tagged.met() | ~inside)
         starts = np.flatnonzero(begins & whole)
         ends = np.flatnonzero(whole & ~following(tagged.joined())) + 1
-        table = np.array([kinds.setdefault(kind, len(kinds)) for kind in tagged.parsed.type_names])
+        table = np.array([kinds.get(kind, -1) for kind in tagged.parsed.type_names])
         spans.append(Spans(starts, ends, table[tagged.types[starts]]))
     return spans[0], spans[1], list(kinds)
 

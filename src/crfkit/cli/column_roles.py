@@ -35,7 +35,7 @@ class Roles:
 
 
 def column_place(columns: Columns, named: str, option: str) -> int:
-    """The place of the column that an option names: a number, negative from the end, or a name of a header."""
+    """The place of the column that an option names: a number, negative from the end, or a header's name."""
     names = getattr(columns, "names", None)
     if names is not None and named in names:
         place: int = names.index(named)
@@ -43,7 +43,9 @@ def column_place(columns: Columns, named: str, option: str) -> int:
     try:
         place = int(named)
     except ValueError:
-        known = f"the columns are {', '.join(names)}" if names else "columns are numbered 0, 1, … or -1, -2, …"
+        known = (
+            f"the columns are {', '.join(names)}" if names else "columns are numbered 0, 1, … or -1, -2, …"
+        )
         raise InputError(f"{columns.source}: {option} {named}: there is no such column; {known}") from None
     n = columns.n_columns
     if not -n <= place < n:
@@ -51,15 +53,15 @@ def column_place(columns: Columns, named: str, option: str) -> int:
     return place % n
 
 
-def training_roles(columns: Columns, label_column: str | None) -> Roles:
-    """Roles in training data: the label is in the last column unless an option says otherwise."""
+def label_place(columns: Columns, label_column: str | None) -> int:
+    """The column of the labels in training data: the last unless an option says otherwise."""
     n = columns.n_columns
     if n == 1:
         raise InputError(
             f"{columns.source}: rows have one column; training needs cells and a label in each row "
             "(tokens without labels cannot be trained on)"
         )
-    return Roles(n - 1 if label_column is None else column_place(columns, label_column, "--label-column"))
+    return n - 1 if label_column is None else column_place(columns, label_column, "--label-column")
 
 
 def tagging_roles(

@@ -6,10 +6,12 @@ import argparse
 import contextlib
 import sys
 import zlib
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.formats import HEAD, format_by_content, format_by_name
+from crfkit.cli.loading import model_kind
 from crfkit.cli.messages import UsageError, note
+from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,16 +24,22 @@ if TYPE_CHECKING:
 class DataFile:
     """One input file and its format; ``auto`` formats are found out here."""
 
-    def __init__(self, path: str, format: str, options: argparse.Namespace, likely: str | None = None) -> None:
+    def __init__(
+        self, path: str, format: str, options: argparse.Namespace, likely: str | None = None
+    ) -> None:
         """``likely``: what to take where neither the option nor the file's name says."""
         self.name = "<stdin>" if path == "-" else path
         # A large buffer: its beginning is looked at, and then read again by those who parse it.
-        self.file: Any = sys.stdin.buffer if path == "-" else open(path, "rb", buffering=HEAD)
+        self.file: Any = (
+            sys.stdin.buffer if path == "-" else open(path, "rb", buffering=HEAD)  # noqa: SIM115 (closed below)
+        )
         self._own = path != "-"
         self._separator = {"tab": "\t", "\\t": "\t"}.get(options.separator, options.separator)
         self._sequence_column = options.sequence_column
-        self.told = format != "auto"
-        self.format = format if self.told else (format_by_name(path) or likely or format_by_content(self._head()))
+        kind = model_kind(self.head())
+        if kind is not None:
+            raise InputError(f"{self.name}: expected data, and this is a model ({kind})")
+        self.format, self._why = _format_of(self, path, format, likely)
         if self.format != "csv" and self._separator not in (None, "\t"):
             raise UsageError("--separator is 'tab' for columns, and any character for csv alone")
         if self.format != "csv" and self._sequence_column is not None:
@@ -67,8 +75,7 @@ class DataFile:
 
     def say(self, words: str) -> None:
         """Tell which format was taken, and what of it."""
-        found = "" if self.told else f" (told by its {'name' if format_by_name(self.name) else 'content'})"
-        note(f"{self.name}: {self.format}{found}{words}")
+        note(f"{self.name}: {self.format}{self._why}{words}")
 
     def table(self) -> Columns:
         """All rows."""
@@ -81,9 +88,16 @@ class DataFile:
         return read_columns(self.file, separator=self._separator)
 
     def tables(self, positions: int, prompt: bool) -> Iterator[Columns]:
-        """The rows in pieces; a csv file in one."""
+        """The rows in pieces."""
         if self.format == "csv":
-            return iter([self.table()])
+            from crfkit.io.csv_data import stream_csv
+
+            return stream_csv(
+                self.file,
+                sequence_column=self._sequence_column,
+                delimiter=self._separator,
+                positions=1 if prompt else positions,
+            )
         from crfkit.io.columns import stream_columns
 
         return stream_columns(self.file, separator=self._separator, positions=positions, prompt=prompt)
@@ -119,7 +133,8 @@ class DataFile:
             prompt=prompt,
         )
 
-    def _head(self) -> bytes:
+    def head(self) -> bytes:
+        """The first bytes, unpacked; they can be read again."""
         head: bytes = self.file.peek(HEAD)[:HEAD]
         if head[:2] == b"\x1f\x8b":
             with contextlib.suppress(zlib.error):  # the parser will say what is wrong with it
@@ -127,14 +142,11 @@ class DataFile:
         return head
 
 
-def output_path(arguments: argparse.Namespace) -> str:
-    """Where results go: standard output unless ``--output`` says otherwise."""
-    path: str | None = arguments.output
-    return "-" if path is None else path
-
-
-def open_result(path: str) -> contextlib.AbstractContextManager[IO[bytes]]:
-    """The file for results, all of it or nothing; ``-`` is standard output."""
-    from crfkit.io.opening import open_output
-
-    return open_output(path)
+def _format_of(file: DataFile, path: str, format: str, likely: str | None) -> tuple[str, str]:
+    """The format of a file, and in words what told it."""
+    if format != "auto":
+        return format, ""
+    named = format_by_name(path)
+    if named is not None:
+        return named, " (told by its name)"
+    return (likely, "") if likely is not None else (format_by_content(file.head()), " (told by its content)")

@@ -125,7 +125,7 @@ def no_path_at(lattice: Lattice, batch: Batch, error: NoPathError) -> NoPathErro
             viterbi(alone)
         except NoPathError:
             return NoPathError(
-                f"{batch.source}:{batch.table.lines[start]}: nothing is left of the labellings of the sequence "
-                "that begins here; forbid less, or free some of its known labels"
+                f"{batch.source}:{batch.table.lines[start]}: nothing is left of the labellings of the "
+                "sequence that begins here; forbid less, or free some of its known labels"
             )
     return error

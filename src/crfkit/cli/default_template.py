@@ -1,9 +1,9 @@
 """The template that ``crfkit train`` makes when none is given: a window of two rows on either side.
 
 For the first column, which holds the words: each of the five, and the pairs with the middle one. For the
-others, which have fewer values (parts of speech, classes of words): each of the five, all pairs and all threes
-of neighbours. With two columns that is the set of 19 templates that Sha and Pereira (2003) made known for
-chunking. And ``B``: transitions between labels.
+others, which have fewer values (parts of speech, classes of words): each of the five, all pairs and all
+threes of neighbours. With two columns that is the set of 19 templates that Sha and Pereira (2003) made known
+for chunking. And ``B``: transitions between labels.
 """
 
 from __future__ import annotations

@@ -11,6 +11,9 @@ from crfkit.cli.messages import UsageError
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crfkit.data.columns import Columns
     from crfkit.data.label_codes import LabelCodes
     from crfkit.metrics import ConfusionMatrix
 
@@ -36,10 +39,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="tagged data (default: standard input)")
     given = parser.add_argument_group("the labels")
     given.add_argument("--gold", metavar="FILE", help="a file with the true labels, in its last column")
-    given.add_argument("--predicted", metavar="FILE", help="a file with the predicted ones, in its last column")
-    given.add_argument("--gold-column", type=int, metavar="K", help="column of the true labels, 0, 1, … or -1, -2, …")
+    given.add_argument(
+        "--predicted", metavar="FILE", help="a file with the predicted ones, in its last column"
+    )
+    given.add_argument(
+        "--gold-column", type=int, metavar="K", help="column of the true labels, 0, 1, … or -1, -2, …"
+    )
     given.add_argument("--predicted-column", type=int, metavar="K", help="column of the predicted labels")
-    given.add_argument("--tabs", action="store_true", help="columns are between single tabs; cells may hold blanks")
+    given.add_argument(
+        "--tabs", action="store_true", help="columns are between single tabs; cells may hold blanks"
+    )
     how = parser.add_argument_group("scoring")
     how.add_argument(
         "--scheme",
@@ -50,14 +59,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="what breaks the rules of the scheme is no segment"
     )
     how.add_argument("--raw", action="store_true", help="plain labels: each token by itself (conlleval -r)")
-    how.add_argument("--outside", default="O", metavar="LABEL", help="label of what is in no segment (conlleval -o)")
+    how.add_argument(
+        "--outside", default="O", metavar="LABEL", help="label of what is in no segment (conlleval -o)"
+    )
     more = parser.add_argument_group("what else to show")
-    more.add_argument("--per-label", action="store_true", help="precision, recall and F1 of every label, by token")
+    more.add_argument(
+        "--per-label", action="store_true", help="precision, recall and F1 of every label, by token"
+    )
     more.add_argument("--confusion", action="store_true", help="which label was taken for which")
     more.add_argument(
         "--compare",
         metavar="OTHER",
-        help="another tagged file of the same data: McNemar's test, and the bootstrap interval of the difference",
+        help="another tagged file of the same data: McNemar's test and the bootstrap interval of the gap",
     )
     more.add_argument(
         "--bootstrap",
@@ -84,10 +97,15 @@ def run(arguments: argparse.Namespace) -> int:
         scheme=arguments.scheme,
         strict=arguments.strict,
         raw=arguments.raw,
-        outside=arguments.outside,
     )
     per_label = metrics.token_report(true, found) if arguments.per_label else None
     confusion = metrics.confusion_matrix(true, found) if arguments.confusion else None
+    sureness = None
+    if arguments.bootstrap is not None or arguments.compare is not None:
+        from crfkit.cli.comparison import Sureness
+
+        other = None if arguments.compare is None else _other_labels(arguments, true)
+        sureness = Sureness(true, found, other, arguments)
     if arguments.json:
         import json
 
@@ -96,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
             result["per_label"] = per_label.to_dict()["scores"]
         if confusion is not None:
             result["confusion"] = {"labels": confusion.labels, "counts": confusion.counts.tolist()}
+        if sureness is not None:
+            result |= sureness.to_json()
         json.dump(result, sys.stdout, ensure_ascii=False, indent=2)
         print()
         return 0
@@ -104,6 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"\n{per_label}")
     if confusion is not None:
         print("\n" + "\n".join(_confusion_lines(confusion)))
+    if sureness is not None:
+        print("\n" + "\n".join(sureness.lines()))
     return 0
 
 
@@ -114,14 +136,13 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--gold and --predicted stand in place of {arguments.file}")
     if arguments.raw and (arguments.strict or arguments.scheme):
         raise UsageError("--raw reads no segments: leave out --strict and --scheme")
-    if arguments.strict and arguments.outside != "O":
-        raise UsageError("--outside goes with conlleval's way of reading, not with --strict")
     if [arguments.gold, arguments.predicted, arguments.compare].count("-") > 1:
         raise UsageError("only one input can come from standard input")
 
 
 def _labels(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
     """True and predicted labels, out of one file or two."""
+    outside = arguments.outside
     if arguments.gold is None:
         columns = _read(arguments.file or "-", arguments.tabs)
         if columns.n_columns < 2:
@@ -129,20 +150,35 @@ def _labels(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
                 f"{columns.source}: expected at least two columns, the true and the predicted label; got "
                 f"{columns.n_columns}"
             )
-        return (
-            _codes(columns, _or(arguments.gold_column, -2)),
-            _codes(columns, _or(arguments.predicted_column, -1)),
-        )
+        true = _codes(columns, _or(arguments.gold_column, -2), outside)
+        return true, _codes(columns, _or(arguments.predicted_column, -1), outside)
     gold, predicted = _read(arguments.gold, arguments.tabs), _read(arguments.predicted, arguments.tabs)
     _check_same_shape(gold, predicted)
-    return _codes(gold, _or(arguments.gold_column, -1)), _codes(predicted, _or(arguments.predicted_column, -1))
+    true = _codes(gold, _or(arguments.gold_column, -1), outside)
+    return true, _codes(predicted, _or(arguments.predicted_column, -1), outside)
+
+
+def _other_labels(arguments: argparse.Namespace, true: LabelCodes) -> LabelCodes:
+    """The labels to compare with; they must be of the same sequences, with the same true labels if any."""
+    other = _read(arguments.compare, arguments.tabs)
+    if other.lengths.tolist() != [len(labels) for labels in true]:
+        raise InputError(f"{other.source}: it must hold the same sequences as the labels it is compared with")
+    if arguments.gold is None:
+        again = _codes(other, _or(arguments.gold_column, -2), arguments.outside)
+        wrong = next((i for i, (a, b) in enumerate(zip(true, again, strict=True)) if a != b), None)
+        if wrong is not None:
+            raise InputError(
+                f"{other.source}:{other.lines[other.offsets[wrong]]}: the true labels of the sequence that "
+                "begins here are others than in the labels it is compared with"
+            )
+    return _codes(other, _or(arguments.predicted_column, -1), arguments.outside)
 
 
 def _or(column: int | None, default: int) -> int:
     return default if column is None else column
 
 
-def _read(path: str, tabs: bool) -> Any:
+def _read(path: str, tabs: bool) -> Columns:
     from crfkit.io.columns import read_columns
 
     columns = read_columns(path, separator="tab" if tabs else None)
@@ -151,14 +187,19 @@ def _read(path: str, tabs: bool) -> Any:
     return columns
 
 
-def _codes(columns: Any, k: int) -> LabelCodes:
+def _codes(columns: Columns, k: int, outside: str) -> LabelCodes:
+    """The labels in a column, the one that means outside being called O."""
+    import numpy as np
+
     from crfkit.data.label_codes import LabelCodes
 
     names, ids = columns.codes(k)
-    return LabelCodes(names, ids, columns.offsets)
+    place: dict[str, int] = {}
+    new = np.array([place.setdefault("O" if name == outside else name, len(place)) for name in names])
+    return LabelCodes(list(place), new[ids], columns.offsets)
 
 
-def _check_same_shape(first: Any, second: Any) -> None:
+def _check_same_shape(first: Columns, second: Columns) -> None:
     """Raise where two files do not hold the same sequences, with the line from which on they differ."""
     for a, b in zip(range(len(first)), range(len(second)), strict=False):
         if first.lengths[a] != second.lengths[b]:
@@ -169,12 +210,12 @@ def _check_same_shape(first: Any, second: Any) -> None:
             )
     if len(first) != len(second):
         raise InputError(
-            f"{second.source} has {len(second):,} sequences, {first.source} has {len(first):,}; both must hold "
-            "the same ones"
+            f"{second.source} has {len(second):,} sequences, {first.source} has {len(first):,}; both must "
+            "hold the same ones"
         )
 
 
-def _confusion_lines(confusion: ConfusionMatrix) -> Any:
+def _confusion_lines(confusion: ConfusionMatrix) -> Iterable[str]:
     from crfkit.cli.tables import matrix
 
     names = [str(label) for label in confusion.labels]

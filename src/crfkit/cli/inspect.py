@@ -44,7 +44,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--label", metavar="L", help="of this label only (10 of each unless --top says more)")
     what.add_argument("--transitions", action="store_true", help="the table of transition weights")
     what.add_argument(
-        "--attribute", metavar="NAME", help="the weights of one attribute, or of those that begin with 'NAME*'"
+        "--attribute",
+        metavar="NAME",
+        help="the weights of one attribute, or of those that begin with 'NAME*'",
     )
     what.add_argument("--template", action="store_true", help="the template, as it was given in training")
     what.add_argument(
@@ -65,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     facts = Facts(tagger)
     if arguments.dump:
-        for attribute, before, label, weight in facts.all_features():
-            print(attribute, before, label, repr(weight), sep="\t")
+        for *names, weight in facts.all_features():
+            print(*names, repr(weight), sep="\t")
         return 0
     label = None if arguments.label is None else _label_place(facts, arguments.label)
     top = arguments.top or (None if label is None else 10)
@@ -197,7 +199,13 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
 
 def _tells(name: str, value: Any) -> bool:
     """Whether a parameter of training is worth a place in the overview."""
-    return value not in (None, False) and name not in ("verbose", "n_jobs", "warm_start", "patience", "template")
+    return value not in (None, False) and name not in (
+        "verbose",
+        "n_jobs",
+        "warm_start",
+        "patience",
+        "template",
+    )
 
 
 def _show_overview(facts: Facts) -> list[str]:

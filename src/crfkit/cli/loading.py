@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crfkit.models.linear_tagger import LinearTagger
 
+# What each kind of model file begins with.
+_BEGINNINGS = {
+    "crfkit": re.compile(rb"\x89CRFKIT\n"),
+    "crfsuite": re.compile(rb"lCRF"),
+    "wapiti": re.compile(rb"#mdl#"),
+    "crf++": re.compile(
+        rb"version: \d+\s+cost-factor: |\x64\0\0\0"
+    ),  # text, or binary: a version number, 100
+}
+
+
+def model_kind(head: bytes) -> str | None:
+    """The kind of model that a file with these first bytes is; None: it is none."""
+    return next((kind for kind, beginning in _BEGINNINGS.items() if beginning.match(head)), None)
+
+
+def model_format(path: str) -> str | None:
+    """The kind of model that a file is, told by its first bytes; None: it is none."""
+    with open(path, "rb") as file:
+        return model_kind(file.read(64))
+
 
 def load_model(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
-    """The model at ``path`` ("-": standard input) and its header, which is empty for models of other tools."""
+    """The model at ``path`` ("-": standard input) and its header; of models of other tools it is empty."""
     from crfkit.io.model_file import MAGIC
     from crfkit.models.linear_tagger import LinearTagger
 

@@ -105,7 +105,7 @@ class Facts:
         return sorted(found, key=lambda item: -item[1])
 
     def all_features(self) -> Iterator[tuple[str, str, str, float]]:
-        """Attribute, previous label, label and weight of every weight but 0, "#" for what a feature has not."""
+        """Attribute, previous label, label and weight of every weight but 0; "#" where there is none."""
         names = self.tagger.vocabulary.strings()
         L = len(self.labels)
         weights = self.tagger.weights.state

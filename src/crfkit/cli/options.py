@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Protocol
+from typing import TypeAlias
 
 DATA_FORMATS = ("columns", "crfsuite", "mallet", "csv")
 
 
-class Group(Protocol):
-    """A parser, or a group of its options."""
-
-    def add_argument(self, *args: object, **kwargs: object) -> argparse.Action:
-        """As argparse has it."""
-        ...
+Group: TypeAlias = "argparse._ActionsContainer"  # a parser, or a group of its options
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -55,6 +50,11 @@ def add_format(group: Group) -> None:
         help="columns: one token a line, as CoNLL, CRF++ and Wapiti have it; crfsuite and mallet: "
         "ready-made attributes; csv: a table with a header. auto goes by name and content",
     )
+    add_table_options(group)
+
+
+def add_table_options(group: Group) -> None:
+    """How the rows of columns and csv are cut: ``--separator`` and ``--sequence-column``."""
     group.add_argument(
         "--separator",
         metavar="CHAR",

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.constraint_options import add_constraints, constraints_of
-from crfkit.cli.data_file import DataFile, open_result, output_path
+from crfkit.cli.data_file import DataFile
 from crfkit.cli.loading import load_model
-from crfkit.cli.messages import UsageError, note
+from crfkit.cli.messages import UsageError
+from crfkit.cli.outputs import open_result
 from crfkit.exceptions import InputError, NoPathError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_constraints(how)
     options.add_jobs(how)
     shape = parser.add_argument_group("what to write")
-    shape.add_argument("-o", "--output", metavar="FILE", help="instead of standard output")
+    shape.add_argument("-o", "--output", default="-", metavar="FILE", help="- is standard output")
     shape.add_argument("--label-only", action="store_true", help="the predicted labels without the input")
     shape.add_argument(
         "--marginals",
@@ -103,8 +104,12 @@ def run(arguments: argparse.Namespace) -> int:
     likely = "columns" if tagger.template is not None else None
     with (
         DataFile(arguments.input, arguments.format, arguments, likely) as data,
-        open_result(output_path(arguments)) as file,
+        open_result(arguments.output) as file,
     ):
+        if data.format == "csv" and (arguments.nbest or arguments.score):
+            raise UsageError(
+                "--nbest and --score write lines that csv has no place for: convert it to columns"
+            )
         writer = Writer(file, labels, arguments)
         prompt = arguments.flush or data.waits
         for batch in _batches(data, tagger, header.get("data"), arguments, prompt):

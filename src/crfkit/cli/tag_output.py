@@ -4,6 +4,9 @@
     The     DT      B-NP    B-NP    0.998215        --marginals
     The     DT      B-NP    B-NP    B-NP:0.998215   O:0.001785      … --marginals all
 
+Tables with a header are written as such: csv, with the columns ``predicted`` and ``probability``, or
+``probability of …`` for each label, and an empty line between sequences.
+
 With ``--score`` a line ``# probability`` comes before each sequence, with ``--nbest`` a line ``# rank
 probability`` before each of its labellings, the best having rank 0: both as CRF++'s crf_test has them.
 """
@@ -11,6 +14,7 @@ probability`` before each of its labellings, the best having rank 0: both as CRF
 from __future__ import annotations
 
 import argparse
+import io
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import IO, Any
@@ -19,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.cli.decoding import Batch, Decoded
+from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
 
 
@@ -34,12 +39,16 @@ class Writer:
         # One format for the probabilities of a position; % in a label must stay itself.
         escaped = [label.replace("%", "%%") for label in labels]
         self._all = self._separator.join(f"{label}:%.6f" for label in escaped)
+        self._begun = False
 
     def write(self, batch: Batch, decoded: Decoded) -> None:
         """One labelling of each sequence."""
         predicted = decode_labels(decoded.labels, batch.offsets, self._labels)
         probabilities = self._probabilities(batch.offsets, decoded)
         shown = self._given(batch)
+        if batch.table is not None and hasattr(batch.table, "names"):
+            self._write_csv(batch.table, [*shown, predicted], decoded)
+            return
         heads: Iterable[str] = [""] * len(predicted)
         if decoded.probability is not None:
             heads = [f"# {p:.6f}\n" for p in decoded.probability.tolist()]
@@ -62,6 +71,31 @@ class Writer:
                 text.append(f"# {rank} {probability:.6f}\n" + "\n".join(map(join, rows)))
         self._put(text)
 
+    def _write_csv(self, table: Columns, columns: list[list[list[str]]], decoded: Decoded) -> None:
+        import csv
+
+        extra: list[str] = []
+        if decoded.marginals is not None and self._marginals == "all":
+            extra = [f"probability of {label}" for label in self._labels]
+            texts = [["%.6f" % p for p in row] for row in decoded.marginals.tolist()]  # noqa: UP031
+        elif decoded.marginals is not None:
+            extra = ["probability"]
+            texts = [[p] for found in self._probabilities(table.offsets, decoded)[0] for p in found]
+        else:
+            texts = [[] for _ in decoded.labels]
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        if not self._begun:
+            writer.writerow([*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra])
+        bounds = table.offsets.tolist()
+        for i, sentence in enumerate(zip(*columns, strict=True)):
+            if i or self._begun:
+                text.write("\n")
+            rows = zip(zip(*sentence, strict=True), texts[bounds[i] : bounds[i + 1]], strict=True)
+            writer.writerows((*row, *more) for row, more in rows)
+        self._begun = True
+        self._file.write(text.getvalue().encode())
+
     def flush(self) -> None:
         """What is written can be read at the other end."""
         self._file.flush()
@@ -71,7 +105,7 @@ class Writer:
             self._file.write(("\n\n".join(sequences) + "\n\n").encode())
 
     def _given(self, batch: Batch) -> list[list[list[str]]]:
-        """The columns before the predicted label: those of the input, or of attribute files the true label."""
+        """The columns before the predicted label: those of the input; of attribute files the true label."""
         if self._label_only:
             return []
         if batch.table is not None:

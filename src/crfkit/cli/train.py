@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note
+from crfkit.cli.outputs import check_writable
 from crfkit.cli.train_data import Data, read_data
 from crfkit.exceptions import InputError
 
@@ -55,7 +56,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_label_column(given)
     given.add_argument("--dev", metavar="FILE", help="held-out data; training keeps what is best on it")
     learning = parser.add_argument_group("learning")
-    learning.add_argument("--c1", type=float, default=0.0, metavar="X", help="L1 penalty; makes models sparse")
+    learning.add_argument(
+        "--c1", type=float, default=0.0, metavar="X", help="L1 penalty; makes models sparse"
+    )
     learning.add_argument("--c2", type=float, default=1.0, metavar="X", help="L2 penalty")
     learning.add_argument(
         "--order", type=int, choices=(1, 2), default=1, help="labels that a label depends on"
@@ -70,7 +73,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--max-iterations", type=options.whole(1), metavar="N", help="(default: as the algorithm needs)"
     )
     learning.add_argument(
-        "--tol", type=float, default=1e-5, metavar="X", help="stop when the objective changes by less, relatively"
+        "--tol",
+        type=float,
+        default=1e-5,
+        metavar="X",
+        help="stop when the objective changes by less, relatively",
     )
     learning.add_argument(
         "--patience", type=options.whole(1), default=10, metavar="N", help="iterations without gain on --dev"
@@ -82,8 +89,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     features.add_argument(
         "--min-freq", type=float, default=0, metavar="N", help="leave out what is seen less often"
     )
-    features.add_argument("--all-possible-states", action="store_true", help="also attributes and labels never seen together")
-    features.add_argument("--all-possible-transitions", action="store_true", help="also labels never seen in a row")
+    features.add_argument(
+        "--all-possible-states", action="store_true", help="also attributes and labels never seen together"
+    )
+    features.add_argument(
+        "--all-possible-transitions", action="store_true", help="also labels never seen in a row"
+    )
     talk = parser.add_argument_group("messages").add_mutually_exclusive_group()
     options.add_quiet(talk)
     talk.add_argument("-v", "--verbose", action="store_true", help="a line for each iteration")
@@ -92,9 +103,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, report."""
     _check(arguments)
-    _check_place(arguments.model)
-    began = time.perf_counter()
+    check_writable(arguments.model)
     crf, template = _estimator(arguments)
+    began = time.perf_counter()
     if not arguments.quiet and arguments.template is not None and template is not None:
         note(f"{arguments.template}: {template.dialect} template")
     data, template = read_data(arguments.data, arguments, template, crf)
@@ -122,17 +133,6 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
         raise UsageError("the model goes into a file; -m - is not possible")
-
-
-def _check_place(path: str) -> None:
-    """Before the training, not after it: can the model be written?"""
-    directory = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path):
-        raise InputError(f"{path}: is a directory; name a file for the model")
-    if not os.path.isdir(directory):
-        raise InputError(f"{path}: there is no directory {directory}")
-    if not os.access(directory, os.W_OK):
-        raise InputError(f"{path}: the directory {directory} cannot be written to")
 
 
 def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
@@ -215,7 +215,10 @@ def _report(crf: CRF, data: Data, path: str, seconds: tuple[float, float, float]
     size = os.path.getsize(path) / 1e6
     lines = [
         ("data", f"{len(data.y):,} sequences, {data.n_tokens:,} tokens"),
-        ("model", f"{len(crf.classes_):,} labels, {index.n_attributes:,} attributes, {index.n_features:,} features"),
+        (
+            "model",
+            f"{len(crf.classes_):,} labels, {index.n_attributes:,} attributes, {index.n_features:,} features",
+        ),
         ("objective", f"{crf.objective_:,.4f} after {crf.n_iter_:,} iterations ({how})"),
         ("seconds", "reading {:.2f}, training {:.2f}, saving {:.2f}".format(*seconds)),
         ("written", f"{path}, {size:,.1f} MB"),

@@ -52,14 +52,14 @@ def read_data(
 def _read_table(
     file: DataFile, arguments: argparse.Namespace, template: Template | None, crf: CRF
 ) -> tuple[Data, Template | None]:
-    from crfkit.cli.column_roles import training_roles
+    from crfkit.cli.column_roles import Roles, label_place
 
     columns = file.table()
     if columns.n_positions == 0:
         raise InputError(f"{file.name}: there is nothing in it")
-    roles = training_roles(columns, arguments.label_column)
+    label = label_place(columns, arguments.label_column)
     if not arguments.quiet:
-        file.say(f", {columns.n_columns} a row, labels in column {roles.label}")
+        file.say(f", {columns.n_columns} a row, labels in column {label}")
     if template is None:
         if hasattr(crf, "tagger_"):
             raise InputError(
@@ -67,8 +67,8 @@ def _read_table(
                 "(--format crfsuite or mallet), not columns"
             )
         template = _made_template(columns.n_columns - 1, arguments.quiet)
-    record = {"columns": columns.n_columns, "label_column": roles.label}
-    return Data(roles.for_template(columns), columns.column(roles.label), None, record), template
+    record = {"columns": columns.n_columns, "label_column": label}
+    return Data(Roles(label).for_template(columns), columns.column(label), None, record), template
 
 
 def _made_template(n_columns: int, quiet: bool) -> Template:

@@ -7,7 +7,7 @@ that do not stand in the last column.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crfkit.exceptions import InputError
 
@@ -67,7 +67,7 @@ def label_place(columns: Columns, label_column: str | None) -> int:
 def tagging_roles(
     columns: Columns,
     needed: int,
-    record: dict[str, Any] | None,
+    record: dict[str, int] | None,
     label_column: str | None,
     known_column: str | None,
 ) -> Roles:

@@ -7,13 +7,15 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from crfkit.cli.loading import load_model
+from crfkit.cli.loading import data_record, load_model
 from crfkit.cli.messages import UsageError
 from crfkit.cli.options import whole
 from crfkit.cli.tables import matrix, pad, screen_width, shorten, width_of
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from crfkit.cli.model_facts import Facts, Feature
 
 USAGE = "MODEL [options]"
@@ -71,41 +73,59 @@ def run(arguments: argparse.Namespace) -> int:
             print(*names, repr(weight), sep="\t")
         return 0
     label = None if arguments.label is None else _label_place(facts, arguments.label)
-    top = arguments.top or (None if label is None else 10)
-    overview = not (top or arguments.transitions or arguments.attribute is not None or arguments.template)
+    top = arguments.top or 10
+    shown = {
+        "top": arguments.attribute is None and (arguments.top is not None or label is not None),
+        "transitions": arguments.transitions,
+        "attribute": arguments.attribute is not None,
+        "template": arguments.template,
+    }
+    shown["overview"] = not any(shown.values())
+    attributes = _attributes(facts, arguments.attribute, label, top) if shown["attribute"] else {}
+    places = range(len(facts.labels)) if label is None else [label]
     if arguments.json:
-        import json
-
-        result: dict[str, Any] = {**_summary(arguments.model, facts, header)} if overview else {}
-        if top:
-            result["features"] = _top_json(facts, label, top)
-        if arguments.transitions or overview:
-            result["transitions"] = [
-                {"labels": list(labels), "weight": weight} for labels, weight in facts.transitions()
-            ]
-        if arguments.attribute is not None:
-            found = _attributes(facts, arguments.attribute, top or 10)
-            result["attributes"] = {name: [f.to_json() for f in features] for name, features in found.items()}
-        if arguments.template or overview:
-            result["template"] = None if tagger.template is None else tagger.template.text
-        json.dump(result, sys.stdout, ensure_ascii=False, indent=2)
-        print()
+        _print_json(arguments.model, facts, header, shown, places, top, attributes)
         return 0
     sections = []
-    if overview:
+    if shown["overview"]:
         sections += [_show_summary(arguments.model, facts, header), _show_overview(facts)]
-    if arguments.template:
+    if shown["template"]:
         sections.append(_template_lines(facts))
-    if top:
-        places = range(len(facts.labels)) if label is None else [label]
+    if shown["top"]:
         sections += [_show_top(facts, place, top) for place in places]
-    if arguments.transitions:
+    if shown["transitions"]:
         sections.append(_show_transitions(facts))
-    if arguments.attribute is not None:
-        found = _attributes(facts, arguments.attribute, arguments.top or 10)
-        sections += [_show_attribute(name, features) for name, features in found.items()]
+    sections += [_show_attribute(name, features) for name, features in attributes.items()]
     print("\n\n".join("\n".join(lines) for lines in sections if lines))
     return 0
+
+
+def _print_json(
+    path: str,
+    facts: Facts,
+    header: dict[str, Any],
+    shown: dict[str, bool],
+    places: Iterable[int],
+    top: int,
+    attributes: dict[str, list[Feature]],
+) -> None:
+    """The same sections as the text has, with all digits."""
+    import json
+
+    result = _summary(path, facts, header) if shown["overview"] else {}
+    if shown["top"]:
+        result["features"] = {facts.labels[place]: _top_json(facts, place, top) for place in places}
+    if shown["transitions"] or shown["overview"]:
+        result["transitions"] = [
+            {"labels": list(labels), "weight": weight} for labels, weight in facts.transitions()
+        ]
+    if shown["attribute"]:
+        result["attributes"] = {name: [f.to_json() for f in found] for name, found in attributes.items()}
+    if shown["template"] or shown["overview"]:
+        template = facts.tagger.template
+        result["template"] = None if template is None else template.text
+    json.dump(result, sys.stdout, ensure_ascii=False, indent=2)
+    print()
 
 
 def _label_place(facts: Facts, label: str) -> int:
@@ -114,18 +134,22 @@ def _label_place(facts: Facts, label: str) -> int:
     return facts.labels.index(label)
 
 
-def _attributes(facts: Facts, name: str, n: int) -> dict[str, list[Feature]]:
-    """The features of the attribute, or with ``name*`` of the n strongest that begin so."""
+def _attributes(facts: Facts, name: str, label: int | None, n: int) -> dict[str, list[Feature]]:
+    """The features of the attribute, or with ``name*`` of the n strongest that begin so; of one label or all."""
     vocabulary = facts.tagger.vocabulary
+
+    def features(a: int) -> list[Feature]:
+        return [f for f in facts.of_attribute(a) if label is None or f.label == facts.labels[label]]
+
     if name in vocabulary:
-        return {name: facts.of_attribute(int(vocabulary.lookup([name])[0]))}
+        return {name: features(int(vocabulary.lookup([name])[0]))}
     names = vocabulary.strings()
     prefix = name.removesuffix("*")
     places = [a for a, known in enumerate(names) if known.startswith(prefix)]
     if name.endswith("*") and places:
         loudness = facts.loudness()
         places.sort(key=lambda a: -loudness[a])
-        return {names[a]: facts.of_attribute(a) for a in places[:n]}
+        return {names[a]: features(a) for a in places[:n]}
     how = "begin with that"
     if not places:
         folded = prefix.casefold()
@@ -147,21 +171,13 @@ def _some(names: list[str], places: Any) -> str:
 
 def _summary(path: str, facts: Facts, header: dict[str, Any]) -> dict[str, Any]:
     """The overview as JSON values."""
-    history = header.get("history") or []
-    training = {
-        "parameters": header.get("params"),
-        "objective": header.get("objective"),
-        "converged": header.get("converged"),
-        "iterations": len(history),
-        "seconds": history[-1].get("seconds") if history else None,
-    }
     return {
         "model": path,
         "order": facts.tagger.index.order,
         "labels": facts.labels,
         "counts": facts.counts(),
-        "training": training if header.get("params") is not None else None,
-        "data": header.get("data"),
+        "training": _training(header),
+        "data": data_record(header),
     }
 
 
@@ -186,15 +202,30 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
     if template is not None:
         n_lines = sum(bool(line.strip()) for line in template.text.splitlines())
         lines.append(f"  {'template':15}{n_lines:>11}  lines ({template.dialect}); --template shows them")
-    parameters = header.get("params")
-    if parameters is not None:
-        history = header.get("history") or []
-        end = "converged" if header.get("converged") else "not converged"
-        spent = f", {history[-1]['seconds']:.1f} s" if history and "seconds" in history[-1] else ""
-        given = " ".join(f"{name}={value}" for name, value in parameters.items() if _tells(name, value))
-        lines.append(f"  {'training':15}{len(history):>11,}  iterations{spent}, {end}")
-        lines.append(f"  {'objective':15}{header['objective']:>11,.2f}  {given}")
+    training = _training(header)
+    if training is not None:
+        end = "converged" if training["converged"] else "not converged"
+        given = " ".join(f"{k}={v}" for k, v in training["parameters"].items() if _tells(k, v))
+        spent = "" if training["seconds"] is None else f", {training['seconds']:.1f} s"
+        lines.append(f"  {'training':15}{training['iterations']:>11,}  iterations{spent}, {end}")
+        lines.append(f"  {'objective':15}{training['objective']:>11,.2f}  {given}")
     return lines
+
+
+def _training(header: dict[str, Any]) -> dict[str, Any] | None:
+    """What the model file says of its training; None where it says nothing of the kind."""
+    parameters, history = header.get("params"), header.get("history")
+    objective = header.get("objective")
+    if not isinstance(parameters, dict) or not isinstance(history, list) or not isinstance(objective, float):
+        return None
+    last = history[-1].get("seconds") if history and isinstance(history[-1], dict) else None
+    return {
+        "parameters": parameters,
+        "objective": objective,
+        "converged": bool(header.get("converged")),
+        "iterations": len(history),
+        "seconds": last if isinstance(last, float) else None,
+    }
 
 
 def _tells(name: str, value: Any) -> bool:
@@ -240,16 +271,9 @@ def _show_top(facts: Facts, label: int, n: int) -> list[str]:
     return lines if len(lines) > 1 else [f"{facts.labels[label]}: no weights but 0"]
 
 
-def _top_json(facts: Facts, label: int | None, n: int) -> dict[str, Any]:
-    places = range(len(facts.labels)) if label is None else [label]
-    result = {}
-    for place in places:
-        supporting, opposing = facts.strongest(place, n)
-        result[facts.labels[place]] = {
-            "positive": [feature.to_json() for feature in supporting],
-            "negative": [feature.to_json() for feature in opposing],
-        }
-    return result
+def _top_json(facts: Facts, label: int, n: int) -> dict[str, Any]:
+    supporting, opposing = facts.strongest(label, n)
+    return {"positive": [f.to_json() for f in supporting], "negative": [f.to_json() for f in opposing]}
 
 
 def _show_transitions(facts: Facts) -> list[str]:

@@ -6,6 +6,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from crfkit.exceptions import ModelFileError
+
 if TYPE_CHECKING:
     from crfkit.models.linear_tagger import LinearTagger
 
@@ -29,6 +31,21 @@ def model_format(path: str) -> str | None:
     """The kind of model that a file is, told by its first bytes; None: it is none."""
     with open(path, "rb") as file:
         return model_kind(file.read(64))
+
+
+def data_record(header: dict[str, Any]) -> dict[str, int] | None:
+    """What a model remembers of the table it was trained on: ``columns`` and ``label_column``; or None."""
+    record = header.get("data")
+    if record is None:
+        return None
+    columns, label = (
+        (record.get("columns"), record.get("label_column")) if isinstance(record, dict) else (0, 0)
+    )
+    if type(columns) is not int or type(label) is not int or not 0 <= label < columns:
+        raise ModelFileError(
+            f"cannot read the model: its record of training data is malformed: {record!r:.80}"
+        )
+    return {"columns": columns, "label_column": label}
 
 
 def load_model(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TypeAlias
 
+from crfkit.cli.tables import terminal_columns
+
 DATA_FORMATS = ("columns", "crfsuite", "mallet", "csv")
 
 
@@ -15,7 +17,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Texts as they are written; options with room for their names, and with their defaults."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26)
+        super().__init__(prog, max_help_position=26, width=min(terminal_columns(), 100) - 2)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help
@@ -90,4 +92,4 @@ def add_jobs(group: Group) -> None:
 
 def add_quiet(group: Group) -> None:
     """``--quiet``."""
-    group.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    group.add_argument("-q", "--quiet", action="store_true", help="only errors and warnings on stderr")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -35,9 +35,23 @@ def shorten(text: str, width: int) -> str:
     return kept + "…"
 
 
+def terminal_columns() -> int:
+    """Columns of the terminal, as COLUMNS or the system says; 80 where neither does.
+
+    (shutil has a function for it, and loads three compression libraries.)
+    """
+    named = os.environ.get("COLUMNS", "")
+    if named.isdigit() and int(named) > 0:
+        return int(named)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80
+    except (AttributeError, OSError, ValueError):  # no terminal, or closed
+        return 80
+
+
 def screen_width() -> int | None:
     """Columns of the terminal that the results go to; None where they go into a file or a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return terminal_columns() if sys.stdout.isatty() else None
 
 
 def matrix(

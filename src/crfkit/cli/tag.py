@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli import options
 from crfkit.cli.constraint_options import add_constraints, constraints_of
 from crfkit.cli.data_file import DataFile
-from crfkit.cli.loading import load_model
-from crfkit.cli.messages import UsageError
+from crfkit.cli.loading import data_record, load_model
+from crfkit.cli.messages import UsageError, note
 from crfkit.cli.outputs import open_result
 from crfkit.exceptions import InputError, NoPathError
 
@@ -101,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     labels = [str(label) for label in tagger.classes]
     tally = _Tally(labels) if arguments.eval else None
+    if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
+        note("reading from the terminal: an empty line ends a sequence, Ctrl-D the input")
     likely = "columns" if tagger.template is not None else None
     with (
         DataFile(arguments.input, arguments.format, arguments, likely) as data,
@@ -112,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         writer = Writer(file, labels, arguments)
         prompt = arguments.flush or data.waits
-        for batch in _batches(data, tagger, header.get("data"), arguments, prompt):
+        for batch in _batches(data, tagger, data_record(header), arguments, prompt):
             lattice = lattice_of(tagger, batch, constraints)
             try:
                 if arguments.nbest:
@@ -155,7 +157,7 @@ def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
 def _batches(
     data: DataFile,
     tagger: LinearTagger,
-    record: dict[str, Any] | None,
+    record: dict[str, int] | None,
     arguments: argparse.Namespace,
     prompt: bool,
 ) -> Iterator[Batch]:

@@ -61,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     learning.add_argument("--c2", type=float, default=1.0, metavar="X", help="L2 penalty")
     learning.add_argument(
-        "--order", type=int, choices=(1, 2), default=1, help="labels that a label depends on"
+        "--order", type=int, choices=(1, 2), help="labels that a label depends on (default: 1)"
     )
     learning.add_argument(
         "--algorithm",
@@ -143,7 +143,7 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
     crf = CRF(
         c1=arguments.c1,
         c2=arguments.c2,
-        order=arguments.order,
+        order=arguments.order or 1,
         algorithm=arguments.algorithm,
         max_iterations=arguments.max_iterations,
         tol=arguments.tol,
@@ -166,7 +166,10 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
     if earlier is not None:
         from crfkit.cli.loading import load_model
 
-        crf.tagger_, _ = load_model(earlier, arguments.jobs)
+        crf.tagger_, header = load_model(earlier, arguments.jobs)
+        crf.set_params(edge_attributes=(header.get("params") or {}).get("edge_attributes"))
+        if arguments.order is None:
+            crf.set_params(order=crf.tagger_.index.order)
         if template is None:
             template = crf.tagger_.template
         elif template != crf.tagger_.template:

@@ -39,7 +39,7 @@ def format_by_content(head: bytes) -> str:
     rows = [line for line in lines if line.strip()]
     if not rows:
         return "columns"
-    tabs = sum(b"\t" in row for row in rows) >= _MOST * len(rows)
+    tabs = sum(b"\t" in row for row in rows) > len(rows) / 2
     cells = [row.split() for row in rows]
     between = [row.split(b"\t")[1:] if tabs else row.split()[:-1] for row in rows]
     n_cells = sum(map(len, between))

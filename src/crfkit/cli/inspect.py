@@ -30,7 +30,7 @@ examples:
   crfkit inspect chunks.crfkit --top 20 --label B-NP   for and against B-NP
   crfkit inspect chunks.crfkit --transitions           label after label
   crfkit inspect chunks.crfkit --attribute U02:the     one attribute
-  crfkit inspect chunks.crfkit --attribute 'U02:Th*'   the strongest of this kind
+  crfkit inspect chunks.crfkit --attribute 'U02:Th*'   the strongest such ones
   crfkit inspect old.crfsuite --dump > weights.tsv     every weight there is"""
 
 _SUGGESTIONS = 10
@@ -135,7 +135,7 @@ def _label_place(facts: Facts, label: str) -> int:
 
 
 def _attributes(facts: Facts, name: str, label: int | None, n: int) -> dict[str, list[Feature]]:
-    """The features of the attribute, or with ``name*`` of the n strongest that begin so; of one label or all."""
+    """The features of the attribute, or with ``name*`` of the n strongest that begin so."""
     vocabulary = facts.tagger.vocabulary
 
     def features(a: int) -> list[Feature]:
@@ -249,8 +249,10 @@ def _show_overview(facts: Facts) -> list[str]:
         lines.append(_one_line(pad(label, first), strongest, limit))
     transitions = [(" → ".join(labels), weight) for labels, weight in facts.transitions()]
     if transitions:
-        lines += ["", "transitions", _one_line(pad("likely", first), transitions[:6], limit)]
-        lines.append(_one_line(pad("unlikely", first), transitions[::-1][:6], limit))
+        likely = [item for item in transitions[:6] if item[1] > 0]
+        unlikely = [item for item in transitions[::-1][:6] if item[1] < 0]
+        lines += ["", "transitions", _one_line(pad("likely", first), likely, limit)]
+        lines.append(_one_line(pad("unlikely", first), unlikely, limit))
     return lines
 
 

@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"crfkit: {_words(error)}", file=sys.stderr)
         return KNOWN_ERROR
     except KeyboardInterrupt as error:
-        print(f"crfkit: {error or 'stopped'}", file=sys.stderr)
+        print(f"crfkit: {str(error) or 'stopped'}", file=sys.stderr)
         return INTERRUPTED
     return code
 

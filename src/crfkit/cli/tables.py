@@ -44,8 +44,8 @@ def terminal_columns() -> int:
     if named.isdigit() and int(named) > 0:
         return int(named)
     try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80
-    except (AttributeError, OSError, ValueError):  # no terminal, or closed
+        return os.get_terminal_size(1).columns or 80
+    except OSError:  # no terminal
         return 80
 
 

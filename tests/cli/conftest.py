@@ -1,4 +1,4 @@
-"""A small corpus made by a toy grammar, a model trained on it, and a way to run the command in this process."""
+"""A small corpus made by a toy grammar, a model trained on it, and a way to run the command in here."""
 
 from __future__ import annotations
 

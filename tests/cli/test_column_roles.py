@@ -49,7 +49,7 @@ def test_tagging(n, needed, record, label, known, expected):
     ],
 )
 def test_tagging_errors(n, needed, record, label, words):
-    with pytest.raises(InputError, match="data.txt: ") as caught:
+    with pytest.raises(InputError, match=r"data\.txt: ") as caught:
         tagging_roles(table(n), needed, record, label, None)
     assert words in str(caught.value)
 

@@ -55,7 +55,7 @@ def test_nothing_to_learn_from(option, run):
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_teaches(command, run, monkeypatch):
-    """It fits a terminal of 80 columns, describes in two lines at most, and has examples that can be typed."""
+    """It fits 80 columns, describes in two lines at most, and has examples that can be typed."""
     monkeypatch.setenv("COLUMNS", "80")
     ran = run(*command.split(), "--help")
     assert ran.code == 0
@@ -65,7 +65,7 @@ def test_help_teaches(command, run, monkeypatch):
         assert module.DESCRIPTION.count("\n") <= 1
         assert "examples:\n" in ran.out
     shown = ran.out.partition("examples:\n" if command else "a first round")[2]
-    examples = re.findall(r" (crfkit (?:%s)\b.*)$" % "|".join(COMMANDS), shown, re.MULTILINE)
+    examples = re.findall(rf" (crfkit (?:{'|'.join(COMMANDS)})\b.*)$", shown, re.MULTILINE)
     assert len(examples) >= 3
     for example in examples:
         words = shlex.split(re.split(r" \| | > |   ", example)[0])

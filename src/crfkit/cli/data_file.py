@@ -29,13 +29,21 @@ class DataFile:
     ) -> None:
         """``likely``: what to take where neither the option nor the file's name says."""
         self.name = "<stdin>" if path == "-" else path
-        # A large buffer: its beginning is looked at, and then read again by those who parse it.
-        self.file: Any = (
-            sys.stdin.buffer if path == "-" else open(path, "rb", buffering=HEAD)  # noqa: SIM115 (closed below)
-        )
-        self._own = path != "-"
         self._separator = {"tab": "\t", "\\t": "\t"}.get(options.separator, options.separator)
         self._sequence_column = options.sequence_column
+        self._own = path != "-"
+        # A large buffer: its beginning is looked at, and then read again by those who parse it.
+        self.file: Any = (
+            open(path, "rb", buffering=HEAD) if self._own else sys.stdin.buffer  # noqa: SIM115 (closed below)
+        )
+        try:
+            self._look(path, format, likely)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _look(self, path: str, format: str, likely: str | None) -> None:
+        """Find out the format, and whether the options go with it."""
         kind = model_kind(self.head())
         if kind is not None:
             raise InputError(f"{self.name}: expected data, and this is a model ({kind})")

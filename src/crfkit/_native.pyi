@@ -190,6 +190,14 @@ class ColumnParser:
     def take(self) -> ColumnArrays: ...
 
 def columns_from_rows(sentences: object) -> ColumnArrays: ...
+def columns_text(
+    cells: Vocabulary,
+    ids: npt.NDArray[np.int32],  # [ΣT, K]
+    offsets: npt.NDArray[np.int64],  # [N+1]
+    names: list[str],
+    codes: npt.NDArray[np.int32],  # [ΣT, E], places in names
+    separator: str,
+) -> bytes: ...
 def renumber(
     ids: npt.NDArray[np.int32], n_known: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...

@@ -2,6 +2,7 @@
 
 from .columns import Columns
 from .encode import encode
+from .examples import Examples
 from .label_codes import LabelCodes
 from .labels import Labels, decode_labels, encode_labels, label_set
 from .relabel import convert_labels, detect_scheme, illegal_places, possible_schemes, repair_labels
@@ -11,6 +12,7 @@ from .vocabulary import Vocabulary
 __all__ = [
     "Columns",
     "Encoded",
+    "Examples",
     "LabelCodes",
     "Labels",
     "Sequences",

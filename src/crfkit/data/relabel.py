@@ -6,6 +6,7 @@ written by another's, or by the same one.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
@@ -113,7 +114,7 @@ def detect_scheme(y: LabelSequences) -> str:
     if not broken:
         shown = ", ".join(repr(name) for name in codes.names[:10]) + (", …" if len(codes.names) > 10 else "")
         raise InputError(f"the labels ({shown}) are of none of the schemes {', '.join(SCHEMES)}")
-    raise InputError(f"the labels are legal in no scheme; the nearest: {min(broken)[1]}")
+    raise InputError(f"the labels are legal in no scheme; the nearest: {min(broken, key=itemgetter(0))[1]}")
 
 
 def label_schemes(labels: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from .. import _native
 from ..data.encode import encode
 from ..data.examples import Examples
 from ..data.labels import encode_labels, label_lists, label_set
-from ..data.sequences import Sequences
+from ..data.sequences import Encoded, Sequences
 from ..data.vocabulary import Vocabulary
 from ..exceptions import InputError, InputWarning
 from .opening import Source, open_input, open_output, source_name
@@ -105,7 +105,7 @@ def _warn(text: _native.ItemText, name: str, said: set[str]) -> None:
     for key, (line, note) in notes.items():
         if line and key not in said:
             said.add(key)
-            warnings.warn(f"{name}:{line}: {note}", InputWarning, stacklevel=4)
+            warnings.warn(f"{name}:{line}: {note}", InputWarning, stacklevel=3)
 
 
 def write_items(
@@ -129,6 +129,8 @@ def _examples(
     X: Any, y: Any, weights: Any, vocabulary: Vocabulary | None
 ) -> Iterator[tuple[Examples, Vocabulary, bool]]:
     """Pieces with their vocabulary, and whether they have labels."""
+    if isinstance(X, Encoded) and vocabulary is None:
+        X, vocabulary = X.sequences, X.vocabulary
     ready = isinstance(X, (Sequences, Examples, Iterator))
     if ready != (vocabulary is not None):
         raise InputError(

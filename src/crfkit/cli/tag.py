@@ -142,6 +142,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.nbest and (arguments.posterior or arguments.marginals or arguments.score or arguments.eval):
         raise UsageError("--nbest goes without --posterior, --marginals, --score and --eval")
+    if arguments.blanks and arguments.separator is not None:
+        raise UsageError("--blanks: cells that were between tabs may hold blanks; leave out one of the two")
     if arguments.input == "-" and arguments.model == "-":
         raise UsageError("model and data cannot both come from standard input")
 

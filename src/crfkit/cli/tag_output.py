@@ -17,7 +17,7 @@ import argparse
 import io
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ class Writer:
         self._labels = labels  # [L]
         self._label_only: bool = arguments.label_only
         self._marginals: str | None = arguments.marginals
-        self._separator = " " if arguments.blanks else "\t"
+        self._separator: Literal[" ", "\t"] = " " if arguments.blanks else "\t"
         # One format for the probabilities of a position; % in a label must stay itself.
         escaped = [label.replace("%", "%%") for label in labels]
         self._all = self._separator.join(f"{label}:%.6f" for label in escaped)
@@ -43,6 +43,9 @@ class Writer:
 
     def write(self, batch: Batch, decoded: Decoded) -> None:
         """One labelling of each sequence."""
+        if self._is_plain(batch, decoded) and batch.table is not None:
+            self._file.write(batch.table.text((self._labels, decoded.labels), separator=self._separator))
+            return
         predicted = decode_labels(decoded.labels, batch.offsets, self._labels)
         probabilities = self._probabilities(batch.offsets, decoded)
         shown = self._given(batch)
@@ -99,6 +102,16 @@ class Writer:
     def flush(self) -> None:
         """What is written can be read at the other end."""
         self._file.flush()
+
+    def _is_plain(self, batch: Batch, decoded: Decoded) -> bool:
+        """Whether it is the cells and a label, nothing else: then the core writes them."""
+        return not (
+            batch.table is None
+            or hasattr(batch.table, "names")
+            or self._label_only
+            or decoded.marginals is not None
+            or decoded.probability is not None
+        )
 
     def _put(self, sequences: list[str]) -> None:
         if sequences:

@@ -267,7 +267,6 @@ def write_items(
     numbered_from: int,
 ) -> bytes: ...
 
-
 # foreign
 def cqdb_names(
     chunk: npt.NDArray[np.uint8], n: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -176,8 +177,7 @@ def test_constraints(options, forbidden, run, folder):
 def test_seen_transitions(run, folder, crf):
     strange = "x Y\n" * 30
     (labels,) = predicted(run("tag", folder / "model.crfkit", "--seen-transitions", stdin=strange).out)
-    pairs = set(zip(labels[:-1], labels[1:], strict=True))
-    assert pairs <= set(crf.transition_features_)
+    assert set(pairwise(labels)) <= set(crf.transition_features_)
     expected = crf.predict(
         [[["x", "Y"]] * 30], constraints=inference.Constraints(transitions=crf.tagger_.index.edges)
     )

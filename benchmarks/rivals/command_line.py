@@ -21,8 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-BENCHMARKS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(BENCHMARKS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tables import provenance, publish, ratio, seconds, table
 from tasks import data_directory
@@ -30,6 +29,7 @@ from tasks import data_directory
 from crfkit.io import read_columns
 from crfkit.metrics import segment_f1
 
+BENCHMARKS = Path(__file__).resolve().parents[1]
 TEMPLATE = BENCHMARKS / "chunking.template"
 C2 = 0.05
 

@@ -12,4 +12,5 @@ NB_MODULE(_native, m) {
   crfkit::bind_columns(m);
   crfkit::bind_templates(m);
   crfkit::bind_item_text(m);
+  crfkit::bind_foreign(m);
 }

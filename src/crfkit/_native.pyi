@@ -163,7 +163,7 @@ class Vocabulary:
     def arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.uint32]]: ...
 
 def encode_objects(
-    X: object, vocabulary: Vocabulary, grow: bool
+    X: object, vocabulary: Vocabulary, grow: bool, keep_zeros: bool = False
 ) -> tuple[
     npt.NDArray[np.int64],  # offsets [N+1]
     npt.NDArray[np.int64],  # indptr [ΣT+1]
@@ -266,3 +266,22 @@ def write_items(
     weights: npt.NDArray[np.float64] | None,
     numbered_from: int,
 ) -> bytes: ...
+
+# foreign
+def cqdb_names(
+    chunk: npt.NDArray[np.uint8], n: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+def cqdb_chunk(arena: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]: ...
+def netstrings(
+    text: npt.NDArray[np.uint8], start: int, n: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], int]: ...
+def text_weights(
+    text: npt.NDArray[np.uint8], start: int, n: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64], int]: ...
+def numbered_names(
+    text: npt.NDArray[np.uint8], start: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64], int]: ...
+def double_array_keys(
+    units: npt.NDArray[np.uint8],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+def vocabulary_of(arena: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> Vocabulary: ...

@@ -178,7 +178,6 @@ def test_codes_are_label_lists():
     assert LabelCodes.of(codes) is codes
     assert codes.first.tolist() == [True, False, True, True, False, False]
     assert [codes.place(t) for t in range(6)] == [(0, 0), (0, 1), (2, 0), (3, 0), (3, 1), (3, 2)]
-    assert codes.sequence_of.tolist() == [0, 0, 2, 3, 3, 3]
     more = LabelCodes(["x", *codes.names], codes.ids + 1, codes.offsets)
     assert more.slim().names == codes.names
     assert more.slim().lists() == y

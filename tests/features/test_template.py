@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -217,3 +219,18 @@ def test_cells_of_an_unpickled_table():
     vocabulary = Vocabulary()
     Template.parse("U%x[0,0]").encode(columns, vocabulary, grow=True)
     assert vocabulary.strings() == ["Uthe", "Udog", "Ubarks"]
+
+
+def test_looking_while_another_thread_fills_the_vocabulary():
+    """Either it waits its turn or it is told so; nothing is read half-made."""
+    columns = Columns.from_rows([[[f"w{i}", f"p{i % 50}"] for i in range(30_000)]] * 2)
+    template = Template.parse("U0:%x[0,0]\nU1:%x[0,0]/%x[1,0]\nU2:%x[-1,0]/%x[0,1]")
+    vocabulary = Vocabulary()
+    filling = threading.Thread(target=lambda: template.encode(columns, vocabulary, grow=True, n_jobs=2))
+    filling.start()
+    while filling.is_alive():
+        with contextlib.suppress(InputError):  # "being filled by another thread"
+            vocabulary.lookup(["U0:w1"] * 100)
+            vocabulary.strings(0, 10)
+    filling.join()
+    assert len(vocabulary) == 90_000

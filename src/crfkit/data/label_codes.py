@@ -44,7 +44,7 @@ class LabelCodes(Sequence[list[Any]]):
         """The codes of y; ``name`` is what messages call it. A ``LabelCodes`` is returned as it is."""
         if isinstance(y, LabelCodes):
             return y
-        check_label_lists(y, name)
+        _check_lists(y, name)
         try:
             place = {label: i for i, label in enumerate(dict.fromkeys(chain.from_iterable(y)))}
         except TypeError:
@@ -69,11 +69,6 @@ class LabelCodes(Sequence[list[Any]]):
     def n_positions(self) -> int:
         """ΣT."""
         return len(self.ids)
-
-    @property
-    def sequence_of(self) -> npt.NDArray[np.int64]:
-        """The sequence that each position lies in [ΣT]."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     @property
     def first(self) -> npt.NDArray[np.bool_]:
@@ -119,7 +114,7 @@ class LabelCodes(Sequence[list[Any]]):
         return [self.names[k] for k in self.ids[self.offsets[i] : self.offsets[i + 1]]]
 
 
-def check_label_lists(y: Any, name: str) -> None:
+def _check_lists(y: Any, name: str) -> None:
     """Raise an ``InputError`` unless y is a list of label sequences with a label at every position."""
     if isinstance(y, LabelCodes):
         return

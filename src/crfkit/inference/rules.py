@@ -87,7 +87,7 @@ def _checked(rule: Any, word: str) -> Sequence[Pattern]:
 def _matching(pattern: Pattern, names: list[str], where: str) -> BoolArray:
     """Which labels match one of the patterns [L]; a pattern that none matches is an error."""
     found = np.zeros(len(names), dtype=np.bool_)
-    for one in [pattern] if isinstance(pattern, str) else pattern:
+    for one in pattern if isinstance(pattern, Iterable) and not isinstance(pattern, str) else [pattern]:
         if not isinstance(one, str):
             raise InputError(f"{where}: a label or pattern must be a string, got {one!r}")
         hits = [name == one for name in names] if one in names else [fnmatchcase(name, one) for name in names]

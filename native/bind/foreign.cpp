@@ -1,0 +1,120 @@
+// Model files of other tools: the parts that are long lists of strings and numbers.
+#include "bound_vocabulary.h"
+#include "cqdb.h"
+#include "double_array.h"
+#include "model_text.h"
+
+namespace crfkit {
+namespace {
+
+using Bytes = Array<const uint8_t>;
+using Offsets = Array<const int64_t>;
+
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+  values.reserve(1);  // an address even where there is nothing
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+// Reading is done without the GIL, the arrays are made with it. Damage becomes a ValueError.
+template <class Fn>
+auto unlocked(Fn&& fn) {
+  const nb::gil_scoped_release release;
+  return fn();
+}
+
+nb::tuple cqdb_names(const Bytes& chunk, uint64_t n) {
+  Names names = unlocked([&] { return read_cqdb(chunk.data(), chunk.size(), n); });
+  return nb::make_tuple(to_numpy(std::move(names.arena)), to_numpy(std::move(names.offsets)));
+}
+
+// Offsets ascend from 0 to the size of the arena.
+void check_names(const Bytes& arena, const Offsets& offsets) {
+  const size_t n = offsets.size();
+  if (n == 0 || offsets.data()[0] != 0 || offsets.data()[n - 1] != static_cast<int64_t>(arena.size()) ||
+      !std::is_sorted(offsets.data(), offsets.data() + n)) {
+    throw nb::value_error("the offsets of the strings do not fit their arena");
+  }
+}
+
+nb::object cqdb_chunk(const Bytes& arena, const Offsets& offsets) {
+  check_names(arena, offsets);
+  const size_t n = offsets.size() - 1;
+  if (cqdb_size(n, arena.size()) >> 32 != 0) throw nb::value_error("a dictionary of more than 4 GiB");
+  std::vector<uint8_t> chunk = unlocked([&] {
+    std::vector<uint8_t> out(cqdb_size(n, arena.size()));
+    write_cqdb(arena.data(), offsets.data(), n, out.data());
+    return out;
+  });
+  return to_numpy(std::move(chunk));
+}
+
+nb::tuple netstrings(const Bytes& text, size_t start, uint64_t n) {
+  TextReader reader(text.data(), text.size(), start);
+  Names names = unlocked([&] { return read_netstrings(&reader, n); });
+  return nb::make_tuple(to_numpy(std::move(names.arena)), to_numpy(std::move(names.offsets)), reader.at());
+}
+
+nb::tuple text_weights(const Bytes& text, size_t start, uint64_t n) {
+  TextReader reader(text.data(), text.size(), start);
+  TextWeights read = unlocked([&] { return read_weights(&reader, n); });
+  return nb::make_tuple(to_numpy(std::move(read.places)), to_numpy(std::move(read.weights)),
+                        to_numpy(std::move(read.others)), reader.at());
+}
+
+nb::tuple numbered_names(const Bytes& text, size_t start) {
+  TextReader reader(text.data(), text.size(), start);
+  std::vector<int64_t> numbers;
+  Names names = unlocked([&] { return read_numbered(&reader, &numbers); });
+  return nb::make_tuple(to_numpy(std::move(numbers)), to_numpy(std::move(names.arena)),
+                        to_numpy(std::move(names.offsets)), reader.at());
+}
+
+nb::tuple double_array_keys(const Bytes& units) {
+  DoubleArrayEntries found = unlocked([&] { return read_double_array(units.data(), units.size() / 8); });
+  return nb::make_tuple(to_numpy(std::move(found.values)), to_numpy(std::move(found.keys.arena)),
+                        to_numpy(std::move(found.keys.offsets)));
+}
+
+// A vocabulary of these strings, which must be UTF-8 and all different.
+BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets) {
+  check_names(arena, offsets);
+  auto vocabulary = std::make_unique<BoundVocabulary>();
+  unlocked([&] {
+    for (size_t id = 0; id + 1 < offsets.size(); ++id) {
+      const int64_t begin = offsets.data()[id], end = offsets.data()[id + 1];
+      const std::string_view name(reinterpret_cast<const char*>(arena.data()) + begin,
+                                  static_cast<size_t>(end - begin));
+      if (!is_utf8(name)) throw Damage("name " + std::to_string(id) + " is not UTF-8");
+      if (vocabulary->core->find_or_add(name, hash_string(name)) != static_cast<int32_t>(id)) {
+        throw Damage("name " + std::to_string(id) + " comes twice: " + std::string(name));
+      }
+    }
+  });
+  return vocabulary.release();
+}
+
+}  // namespace
+
+void bind_foreign(nb::module_& m) {
+  m.def("cqdb_names", &cqdb_names, nb::arg("chunk").noconvert(), nb::arg("n"),
+        "(arena uint8 [bytes], offsets int64 [n + 1]) of CRFsuite's dictionary, by id.");
+  m.def("cqdb_chunk", &cqdb_chunk, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
+        "CRFsuite's dictionary of these strings, uint8 [bytes]; no string holds a NUL.");
+  m.def("netstrings", &netstrings, nb::arg("text").noconvert(), nb::arg("start"), nb::arg("n"),
+        "(arena, offsets, end) of n netstrings.");
+  m.def(
+      "text_weights", &text_weights, nb::arg("text").noconvert(), nb::arg("start"), nb::arg("n"),
+      "(places int64 [n], weights float64 [n], others int64 [3 m], end) of n lines place=weight; others has "
+      "(which, begin, end) of the weights that are not hexadecimal.");
+  m.def("numbered_names", &numbered_names, nb::arg("text").noconvert(), nb::arg("start"),
+        "(numbers int64 [n], arena, offsets, end) of lines \"number name\" up to an empty one.");
+  m.def("double_array_keys", &double_array_keys, nb::arg("units").noconvert(),
+        "(values int64 [n], arena, offsets) of all keys in a Darts double array, uint8 [8 units].");
+  m.def("vocabulary_of", &vocabulary_of, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
+        "A vocabulary of these strings.");
+}
+
+}  // namespace crfkit

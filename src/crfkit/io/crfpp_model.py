@@ -1,0 +1,207 @@
+"""CRF++'s models, text (``crf_learn -t``) and binary, read.
+
+Both hold the labels, the template lines, and for each attribute where its weights begin: one a label where
+the attribute begins with ``U``, one a pair of labels (ordered by the previous label) where it begins with
+``B``.
+
+Text: ``name: value`` lines, labels, template, lines ``place attribute``, weights, with an empty line between.
+Binary: version, type, cost factor, number of weights, columns, bytes of the dictionary; labels and template
+lines, each list with its size and each string with a NUL; a double array for the attributes
+(``native/double_array.h``); weights in single precision. The byte order is that of the machine, in practice
+little-endian.
+
+CRF++ multiplies all scores by the cost factor when it tags, so it is multiplied into the weights.
+"""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _native
+from .foreign_model import (
+    ByteArray,
+    Damage,
+    FloatArray,
+    ForeignModel,
+    IntArray,
+    check_label_count,
+    model_of_blocks,
+    naming,
+    read_source,
+    text_of,
+    vocabulary_of,
+)
+from .model_file import Source
+
+TEXT_MAGIC = b"version: "
+_VERSIONS = range(100, 200)  # what CRF++ itself accepts
+_BINARY = struct.Struct("<IidIIII")  # version, type, cost factor, weights, columns, dictionary, labels
+
+
+def read_crfpp_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
+    """The model in a file that ``crf_learn`` wrote, text or binary, with its template.
+
+    ``encoding`` is that of the data it was trained on.
+    """
+    data, name = read_source(source)
+    with naming(name):
+        is_text = data[: len(TEXT_MAGIC)].tobytes() == TEXT_MAGIC
+        return _model(_parse_text(data) if is_text else _parse_binary(data), encoding, len(data))
+
+
+def is_crfpp_binary(start: bytes, size: int) -> bool:
+    """Whether the first bytes are those of a binary model in a file of so many bytes."""
+    if len(start) < _BINARY.size:
+        return False
+    version, kind, cost_factor, n_weights, _, dictionary, labels = _BINARY.unpack_from(start)
+    return (
+        version in _VERSIONS
+        and kind == 0
+        and 0 < cost_factor < float("inf")
+        and _BINARY.size + labels + dictionary + 4 * n_weights < size
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What both kinds of files hold."""
+
+    cost_factor: float
+    n_weights: int  # as announced
+    labels: list[bytes]  # [L]
+    template: list[bytes]
+    starts: IntArray  # [A] where the weights of each attribute begin
+    arena: ByteArray  # the attributes
+    offsets: IntArray  # [A+1]
+    weights: FloatArray  # [n_weights]
+
+
+def _parse_text(data: ByteArray) -> _Parts:
+    sections = _Sections(data)
+    header = dict(line.split(b": ", 1) for line in sections.next() if b": " in line)
+    if int(_number(header, "version", int)) not in _VERSIONS:
+        raise Damage(f"it has version {_number(header, 'version', int)}, expected 100")
+    labels, template = sections.next(), sections.next()
+    starts, arena, offsets, at = _native.numbered_names(data, sections.at)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # NumPy warns where it meets something that is not a number
+        try:
+            weights = np.fromstring(data[at:].tobytes(), sep="\n")
+        except DeprecationWarning as error:
+            raise Damage("its list of weights is damaged") from error
+    return _Parts(
+        _number(header, "cost-factor", float),
+        int(_number(header, "maxid", int)),
+        labels,
+        template,
+        starts,
+        arena,
+        offsets,
+        weights,
+    )
+
+
+class _Sections:
+    """The first, short sections of a text model: lines up to an empty one."""
+
+    def __init__(self, data: ByteArray) -> None:
+        self.content = data.tobytes()
+        self.at = 0
+
+    def next(self) -> list[bytes]:
+        lines: list[bytes] = []
+        while True:
+            end = self.content.find(b"\n", self.at)
+            if end < 0:
+                raise Damage("it is cut off before its list of attributes")
+            line = self.content[self.at : end].removesuffix(b"\r")
+            self.at = end + 1
+            if not line:
+                return lines
+            lines.append(line)
+
+
+def _number(header: dict[bytes, bytes], key: str, kind: type[int] | type[float]) -> float:
+    text = header.get(key.encode(), b"")
+    if not text or len(text) > 18:
+        raise Damage(f"its header lacks {key!r}")
+    return kind(text.decode("latin-1"))
+
+
+def _parse_binary(data: ByteArray) -> _Parts:
+    if not is_crfpp_binary(data[: _BINARY.size].tobytes(), len(data)):
+        raise Damage("it is not a CRF++ model, or cut off")
+    _, _, cost_factor, n_weights, _, dictionary, labels_size = _BINARY.unpack_from(data.data)
+    template_at = _BINARY.size + labels_size + 4
+    template_size = int.from_bytes(data[template_at - 4 : template_at].tobytes(), "little")
+    dictionary_at = template_at + template_size
+    weights_at = dictionary_at + dictionary
+    if weights_at + 4 * n_weights != len(data) or dictionary % 8:
+        raise Damage(
+            f"it is cut off or damaged: {weights_at + 4 * n_weights} bytes expected, {len(data)} found"
+        )
+    starts, arena, offsets = _native.double_array_keys(data[dictionary_at:weights_at])
+    return _Parts(
+        cost_factor,
+        n_weights,
+        _c_strings(data[_BINARY.size : template_at - 4]),
+        [line for line in _c_strings(data[template_at:dictionary_at]) if line],  # padded to 4 bytes
+        starts,
+        arena,
+        offsets,
+        np.frombuffer(data, "<f4", n_weights, weights_at).astype(np.float64),
+    )
+
+
+def _c_strings(data: ByteArray) -> list[bytes]:
+    content = data.tobytes()
+    if content and content[-1]:
+        raise Damage("a list of strings in it is cut off")
+    return content.split(b"\0")[:-1]
+
+
+def _model(parts: _Parts, encoding: str, size: int) -> ForeignModel:
+    L = len(parts.labels)
+    check_label_count(L, size)
+    if len(parts.weights) != parts.n_weights:
+        raise Damage(f"it announces {parts.n_weights} weights and has {len(parts.weights)}")
+    if not 0 < parts.cost_factor < float("inf"):
+        raise Damage(f"its cost factor is {parts.cost_factor}")
+    if (np.diff(parts.offsets) == 0).any():
+        raise Damage("it has an empty attribute")
+    letters = parts.arena[parts.offsets[:-1]]  # [A]
+    paired = letters == ord("B")
+    if not (paired | (letters == ord("U"))).all():
+        raise Damage("it has an attribute that begins with neither U nor B")
+    ends = parts.starts + np.where(paired, L * L, L)  # [A]
+    if len(ends) and ends.max() > parts.n_weights:
+        raise Damage("it has an attribute whose weights lie outside the list")
+    weights = parts.weights * parts.cost_factor
+    places = np.flatnonzero(weights)
+    return model_of_blocks(
+        vocabulary_of(*_names(parts.labels), encoding).strings(),
+        vocabulary_of(parts.arena, parts.offsets, encoding),
+        np.where(paired, -1, parts.starts),
+        np.where(paired, parts.starts, -1),
+        places,
+        weights[places],
+        [_template_line(line, encoding) for line in parts.template],
+        "crf++",
+    )
+
+
+def _names(names: list[bytes]) -> tuple[ByteArray, IntArray]:
+    arena: npt.NDArray[np.uint8] = np.frombuffer(b"".join(names), np.uint8)
+    return arena, np.concatenate(([0], np.cumsum([len(name) for name in names]))).astype(np.int64)
+
+
+def _template_line(line: bytes, encoding: str) -> str:
+    text = text_of(line, encoding)
+    if text[0] not in "UB" or "\n" in text:
+        raise Damage(f"{text!r:.60} is no template line")
+    return text

@@ -1,0 +1,221 @@
+"""CRFsuite's model files (``.crfsuite``), read and written.
+
+A file is a header of 48 bytes; the chunk ``FEAT`` with the features (type, source, label, weight); a
+dictionary of the labels and one of the attributes (CQDB, see ``native/cqdb.h``); and the chunks ``LFRF`` and
+``AFRF``, which list the features of each label and each attribute. These lists repeat what the features
+themselves say, so they are written but not read. Numbers are little-endian, nearly all of them 32 bits, so
+that a file is never larger than 4 GiB.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _native
+from ..data.vocabulary import Vocabulary
+from ..exceptions import InputError
+from .foreign_model import (
+    ByteArray,
+    Damage,
+    ForeignModel,
+    IntArray,
+    check_finite,
+    check_label_count,
+    naming,
+    read_source,
+    rows_of,
+    vocabulary_of,
+)
+from .model_file import Source
+from .opening import open_output
+
+MAGIC = b"lCRF"
+_KIND = b"FOMC"
+_VERSION = 100
+_LIMIT = 1 << 32  # bytes
+
+# magic, size, kind, version; number of features, labels, attributes; offsets of the same, of LFRF and AFRF
+_HEADER = struct.Struct("<4sI4s9I")
+_CHUNK = struct.Struct("<4sII")  # name, size, number of entries
+_FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
+_STATE, _TRANSITION = 0, 1
+_DICTIONARY = 24 + 8 * 256  # bytes of one without strings
+_PER_STRING = 29  # bytes beside the string: record header, NUL, two hash slots, link
+
+
+def read_crfsuite_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
+    """The model in a ``.crfsuite`` file, with labels and attributes in the file's order.
+
+    ``encoding`` is that of the labels and attributes; python-crfsuite writes UTF-8.
+    """
+    data, name = read_source(source)
+    with naming(name):
+        return _parse(data, encoding)
+
+
+def _parse(data: ByteArray, encoding: str) -> ForeignModel:
+    if len(data) < _HEADER.size or bytes(data[:4]) != MAGIC:
+        raise Damage("it is not a CRFsuite model, or cut off within its header")
+    header = _HEADER.unpack_from(data.data)
+    _, size, kind, version, _, L, A, features_at, labels_at, attributes_at, _, _ = header
+    if kind != _KIND or version != _VERSION:
+        raise Damage(f"it has type {kind!r} and version {version}, expected {_KIND!r} and {_VERSION}")
+    if size != len(data):
+        what = "cut off" if len(data) < size else "too long"
+        raise Damage(f"it is {what}: {size} bytes expected, {len(data)} found")
+    check_label_count(L, size)
+    classes = vocabulary_of(*_native.cqdb_names(data[labels_at:], L), encoding).strings()
+    attributes = vocabulary_of(*_native.cqdb_names(data[attributes_at:], A), encoding)
+
+    features = _features(data, features_at)
+    weights = features["weight"].astype(np.float64)
+    check_finite(weights)
+    is_state = features["type"] == _STATE
+    sources, labels = features["source"].astype(np.int64), features["label"].astype(np.int64)
+    if (
+        (features["type"] > _TRANSITION).any()
+        or (labels >= L).any()
+        or (sources >= np.where(is_state, A, L)).any()
+    ):
+        raise Damage("it has a feature of an unknown type, attribute or label")
+    keys = sources * L + labels
+    state_keys, state_weights = _ascending(keys[is_state], weights[is_state])
+    edge_keys, edge_weights = _ascending(keys[~is_state], weights[~is_state])
+    rows_of(edge_keys, L, L)  # no transition twice
+    mask, edges = np.zeros(L * L, np.bool_), np.zeros(L * L)
+    mask[edge_keys] = True
+    edges[edge_keys] = edge_weights
+    indptr, state_labels = rows_of(state_keys, L, A)
+    return ForeignModel(
+        classes, attributes, indptr, state_labels, state_weights, mask.reshape(L, L), edges.reshape(L, L)
+    )
+
+
+def _features(data: ByteArray, at: int) -> npt.NDArray[np.void]:
+    if at + _CHUNK.size > len(data):
+        raise Damage("its features lie outside it")
+    name, _, n = _CHUNK.unpack_from(data.data, at)
+    if name != b"FEAT" or at + _CHUNK.size + _FEATURE.itemsize * n > len(data):
+        raise Damage("its features are missing or cut off")
+    return np.frombuffer(data, _FEATURE, n, at + _CHUNK.size)
+
+
+def _ascending(keys: IntArray, weights: npt.NDArray[np.float64]) -> tuple[IntArray, npt.NDArray[np.float64]]:
+    if len(keys) < 2 or (keys[1:] > keys[:-1]).all():
+        return keys, weights
+    order = np.argsort(keys, kind="stable")
+    return keys[order], weights[order]
+
+
+def write_crfsuite_model(path: str | os.PathLike[str] | IO[bytes], model: ForeignModel) -> None:
+    """Writes a ``.crfsuite`` file that CRFsuite and python-crfsuite read.
+
+    As CRFsuite does, it leaves out features of weight 0 and attributes that have no feature left. A file at
+    a path is complete or, after any failure, as it was before. ``InputError`` where the model has something
+    that the format cannot hold.
+    """
+    chunks = _serialise(model)  # what can be wrong is found before the file is touched
+    if not isinstance(path, (str, os.PathLike)):
+        for chunk in chunks:
+            path.write(chunk)
+        return
+    with open_output(path) as file:
+        for chunk in chunks:
+            file.write(chunk)
+
+
+def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
+    if model.pair_weights is not None and model.pair_weights.any():
+        raise InputError(
+            "CRFsuite has no features of an attribute and a pair of labels: train without edge_attributes "
+            "(and with no B… line but a bare B in the template), or keep the model in crfkit's own format"
+        )
+    L = len(model.classes)
+    label_names = Vocabulary(model.classes)
+    if len(label_names) != L:
+        raise InputError("two labels have the same name as text: rename one")
+    labels = _name_arrays(label_names, np.ones(L, np.bool_), "label")
+    kept = model.state_weights != 0
+    counts = np.diff(np.concatenate(([0], np.cumsum(kept)))[model.state_indptr])  # [A] features left
+    used = counts > 0
+    attributes = _name_arrays(model.attributes, used, "attribute")
+    counts = counts[used]
+    n_state, n_edges = int(kept.sum()), int(np.count_nonzero(model.edge_weights))
+    A, F = len(counts), n_state + n_edges
+
+    sizes = [
+        _HEADER.size,
+        _CHUNK.size + _FEATURE.itemsize * F,
+        *(_DICTIONARY + len(arena) + _PER_STRING * (len(ends) - 1) for arena, ends in (labels, attributes)),
+    ]
+    padding = -sum(sizes) % 4
+    sizes += [padding, _CHUNK.size + 4 * (L + 2) + 4 * (L + n_edges), _CHUNK.size + 4 * A + 4 * (A + n_state)]
+    total = sum(sizes)
+    if total >= _LIMIT:
+        raise InputError(
+            f"the model would take {total} bytes as a CRFsuite file, which cannot be larger than 4 GiB: "
+            "train with fewer attributes (min_freq, or c1 for L1), or keep it in crfkit's own format"
+        )
+    at = np.concatenate(([0], np.cumsum(sizes))).tolist()
+
+    features = np.empty(F, _FEATURE)
+    features["type"] = np.repeat([_STATE, _TRANSITION], [n_state, n_edges])
+    edges = np.flatnonzero(model.edge_weights)
+    features["source"] = np.concatenate((np.repeat(np.arange(A), counts), edges // L))
+    features["label"] = np.concatenate((model.state_labels[kept], edges % L))
+    features["weight"] = np.concatenate((model.state_weights[kept], model.edge_weights.ravel()[edges]))
+    if not np.isfinite(features["weight"]).all():
+        raise InputError("the model has weights that are not finite")
+    from_label = np.bincount(edges // L, minlength=L)
+    header = _HEADER.pack(MAGIC, total, _KIND, _VERSION, F, L, A, at[1], at[2], at[3], at[5], at[6])
+    return [
+        header,
+        _CHUNK.pack(b"FEAT", sizes[1], F),
+        features.view(np.uint8).data,
+        _native.cqdb_chunk(*labels).data,
+        _native.cqdb_chunk(*attributes).data,
+        bytes(padding),
+        # CRFsuite keeps room for a label before the first and one after the last, and never uses it.
+        *_references(b"LFRF", at[5], sizes[5], from_label, n_state, 2),
+        *_references(b"AFRF", at[6], sizes[6], counts, 0, 0),
+    ]
+
+
+def _name_arrays(
+    vocabulary: Vocabulary, used: npt.NDArray[np.bool_], what: str
+) -> tuple[ByteArray, IntArray]:
+    """The names in use as arena [bytes] and offsets [n+1]."""
+    arrays = vocabulary.to_arrays()
+    arena, offsets = arrays["arena"].view(np.uint8), arrays["offsets"].view(np.int64)
+    lengths = np.diff(offsets)
+    if not used.all():
+        arena = arena[np.repeat(used, lengths)]
+        lengths = lengths[used]
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    nul = np.flatnonzero(arena == 0)
+    if len(nul):
+        which = int(np.searchsorted(offsets, nul[0], side="right")) - 1
+        name = arena[offsets[which] : offsets[which + 1]].tobytes().decode()
+        raise InputError(f"{what} {name!r} holds a NUL character, which a CRFsuite file cannot; rename it")
+    return arena, offsets
+
+
+def _references(
+    name: bytes, at: int, size: int, counts: npt.NDArray[np.int64], first: int, spare: int
+) -> list[bytes]:
+    """Which features each label or attribute has: counts [n] of consecutive ones from ``first`` on."""
+    n = len(counts)
+    starts = np.concatenate(([0], np.cumsum(counts)))[:-1] + np.arange(n)  # [n] of each list, in words
+    lists = np.empty(n + int(counts.sum()), "<u4")
+    is_count = np.zeros(len(lists), np.bool_)
+    is_count[starts] = True
+    lists[is_count] = counts
+    lists[~is_count] = first + np.arange(len(lists) - n)
+    offsets = np.zeros(n + spare, "<u4")
+    offsets[:n] = at + _CHUNK.size + 4 * (n + spare + starts)
+    return [_CHUNK.pack(name, size, n + spare), offsets.tobytes(), lists.tobytes()]

@@ -1,0 +1,219 @@
+"""A model of another tool as it comes out of its file, and what the readers of such files have in common.
+
+Nothing in a file is trusted: counts and offsets are checked against its size before anything is allocated,
+and whatever is wrong becomes a ``ModelFileError`` with the file's name and the reason.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _native
+from ..data.vocabulary import Vocabulary
+from ..exceptions import InputError, ModelFileError
+from .model_file import Source
+
+ByteArray = npt.NDArray[np.uint8]
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_LABEL_TABLE = 1 << 27  # bytes that label pairs may always take; more only in proportion to the file
+_LABEL_TABLE_GROWTH = 16
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignModel:
+    """A first-order linear-chain CRF with the weights of another tool.
+
+    Attribute a has the state features ``state_indptr[a] .. state_indptr[a+1]-1``, for the labels
+    ``state_labels``, ascending; and where attributes score label pairs, the features ``pair_indptr[a] ..
+    pair_indptr[a+1]-1`` for ``pair_ids = previous label * L + label``, ascending.
+    """
+
+    classes: list[str]  # [L]
+    attributes: Vocabulary  # A names
+    state_indptr: IntArray  # [A+1]
+    state_labels: npt.NDArray[np.int32]  # [F]
+    state_weights: FloatArray  # [F]
+    edge_mask: npt.NDArray[np.bool_]  # [L, L] label pairs that have a weight
+    edge_weights: FloatArray  # [L, L]
+    pair_indptr: IntArray | None = None  # [A+1]
+    pair_ids: npt.NDArray[np.int32] | None = None  # [G]
+    pair_weights: FloatArray | None = None  # [G]
+    template_text: str | None = None
+    template_dialect: str | None = None  # "crf++" or "wapiti"
+
+
+class Damage(ValueError):
+    """What is wrong with a file; ``naming`` adds which one."""
+
+
+@contextlib.contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Turns what a parser raises into a ``ModelFileError`` that names the file."""
+    try:
+        yield
+    except (ValueError, OverflowError) as error:
+        raise ModelFileError(f"cannot read the model {name}: {error}") from error
+
+
+def read_source(source: Source) -> tuple[ByteArray, str]:
+    """The bytes of a path, a file object or bytes, and the name for messages."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return np.frombuffer(bytes(source), np.uint8), "<bytes>"
+    if isinstance(source, (str, os.PathLike)):
+        with open(source, "rb") as file:
+            return np.frombuffer(file.read(), np.uint8), os.fspath(source)
+    content: Any = source.read()
+    if not isinstance(content, (bytes, bytearray)):
+        raise ModelFileError("the file object must be opened in binary mode ('rb')")
+    return np.frombuffer(bytes(content), np.uint8), str(getattr(source, "name", "<stream>"))
+
+
+def vocabulary_of(arena: ByteArray, offsets: IntArray, encoding: str) -> Vocabulary:
+    """The names arena [bytes], offsets [n+1] as a vocabulary; they must be text and all different."""
+    if _is_utf8(encoding):
+        try:
+            return Vocabulary.from_native(_native.vocabulary_of(arena, offsets))
+        except ValueError as error:
+            hint = "; pass encoding='…' if the model was made from text in another encoding"
+            raise Damage(f"{error}{hint if 'UTF-8' in str(error) else ''}") from error
+    content, ends = arena.tobytes(), offsets.tolist()
+    pieces = (content[a:b] for a, b in pairwise(ends))
+    names = [piece.decode(encoding) for piece in pieces]
+    vocabulary = Vocabulary(names)
+    if len(vocabulary) != len(names):
+        raise Damage("a name comes twice")
+    return vocabulary
+
+
+def text_of(content: bytes, encoding: str) -> str:
+    """Text such as a template."""
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise Damage(
+            f"its template is not {encoding} text; pass encoding='…' if it was made in another encoding"
+        ) from error
+
+
+def _is_utf8(encoding: str) -> bool:
+    try:
+        return codecs.lookup(encoding).name == "utf-8"
+    except LookupError:
+        raise InputError(
+            f"encoding must be the name of a text encoding such as 'utf-8', got {encoding!r}"
+        ) from None
+
+
+def check_label_count(n_labels: int, file_size: int) -> None:
+    """Whether a table of label pairs is in proportion to the file."""
+    if n_labels < 1:
+        raise Damage("it has no labels")
+    if 8 * n_labels**2 > max(_LABEL_TABLE, _LABEL_TABLE_GROWTH * file_size):
+        raise Damage(
+            f"it has {n_labels} labels, whose pairs would take {8 * n_labels**2 >> 20} MiB, out of all "
+            f"proportion to a file of {file_size} bytes"
+        )
+
+
+def check_finite(weights: FloatArray) -> None:
+    """No NaN and no infinity."""
+    if not np.isfinite(weights).all():
+        raise Damage("it has weights that are not finite")
+
+
+def rows_of(keys: IntArray, width: int, n_rows: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    """Ascending keys ``row * width + column`` [n] as row bounds [n_rows+1] and columns [n]."""
+    if len(keys) and not (keys[1:] > keys[:-1]).all():
+        raise Damage("it has a feature twice")
+    rows = keys // width
+    indptr = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
+    return indptr, (keys - rows * width).astype(np.int32)
+
+
+def model_of_blocks(
+    classes: list[str],
+    attributes: Vocabulary,
+    state_starts: IntArray,
+    pair_starts: IntArray,
+    places: IntArray,
+    weights: FloatArray,
+    template_lines: list[str],
+    dialect: str,
+) -> ForeignModel:
+    """The model of a tool that gives each attribute a block of weights: one a label, or one a label pair.
+
+    Parameters
+    ----------
+    state_starts, pair_starts : [A] where the blocks of an attribute begin in the list of all weights, -1
+        where it has none. Pairs are ordered by the previous label.
+    places, weights : [n] the weights that are not zero, and where in the list of all weights they are.
+    template_lines : the template. Its first edge line without a macro (a bare ``B``) stands for plain label
+        transitions, so the weights of that attribute become the transition table.
+    """
+    L, A = len(classes), len(attributes)
+    check_finite(weights)
+    with_state, with_pairs = np.flatnonzero(state_starts >= 0), np.flatnonzero(pair_starts >= 0)
+    starts = np.concatenate((state_starts[with_state], pair_starts[with_pairs]))  # [K] of all blocks
+    sizes = np.repeat([L, L * L], [len(with_state), len(with_pairs)])  # [K]
+    order = np.argsort(starts, kind="stable")
+    ends = starts[order] + sizes[order]
+    if (starts[order][1:] < ends[:-1]).any():
+        raise Damage("the weights of two attributes overlap")
+    block = np.searchsorted(starts[order], places, side="right") - 1  # [n]
+    if len(places) and (block.min() < 0 or (places >= ends[block]).any()):
+        raise Damage("it has weights that belong to no attribute")
+    block = order[block]
+    column = places - starts[block]
+    paired = block >= len(with_state)  # [n]
+    owner = np.concatenate((with_state, with_pairs))[block]
+
+    edges, mask = np.zeros(L * L), np.zeros((L, L), np.bool_)
+    plain = [line for line in template_lines if line[0] == line_letter(dialect) and "%" not in line]
+    if plain:
+        mask[:] = True
+        attribute = int(attributes.lookup(plain[:1])[0])
+        if attribute >= 0:
+            own = paired & (owner == attribute)
+            edges[column[own]] = weights[own]
+            if plain.count(plain[0]) == 1:  # any further such line is an attribute like others
+                kept = ~own
+                owner, column, weights, paired = owner[kept], column[kept], weights[kept], paired[kept]
+    state = _sorted_rows(owner[~paired], column[~paired], weights[~paired], L, A)
+    pairs = _sorted_rows(owner[paired], column[paired], weights[paired], L * L, A) if paired.any() else None
+    return ForeignModel(
+        classes,
+        attributes,
+        *state,
+        mask,
+        edges.reshape(L, L),
+        pairs[0] if pairs else None,
+        pairs[1] if pairs else None,
+        pairs[2] if pairs else None,
+        "\n".join(template_lines) + "\n" if template_lines else None,
+        dialect if template_lines else None,
+    )
+
+
+def _sorted_rows(
+    rows: IntArray, columns: IntArray, weights: FloatArray, width: int, n_rows: int
+) -> tuple[IntArray, npt.NDArray[np.int32], FloatArray]:
+    keys = rows * width + columns
+    order = np.argsort(keys, kind="stable")
+    return *rows_of(keys[order], width, n_rows), weights[order]
+
+
+def line_letter(dialect: str) -> str:
+    """What a template line begins with that makes an attribute of label pairs alone."""
+    return "B" if dialect == "crf++" else "b"

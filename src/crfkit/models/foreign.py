@@ -1,0 +1,142 @@
+"""Models of CRFsuite, CRF++ and Wapiti as taggers, and taggers as models of CRFsuite."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import IO
+
+import numpy as np
+
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.features.index import FeatureIndex
+from crfkit.features.template import Template
+from crfkit.io import crfpp_model, crfsuite_model, model_file, wapiti_model
+from crfkit.io.crfpp_model import is_crfpp_binary, read_crfpp_model
+from crfkit.io.crfsuite_model import read_crfsuite_model, write_crfsuite_model
+from crfkit.io.foreign_model import ForeignModel
+from crfkit.io.model_file import Source
+from crfkit.io.wapiti_model import read_wapiti_model
+from crfkit.models.linear_tagger import LinearTagger
+from crfkit.potentials.linear import LinearWeights
+
+_READERS: dict[str, Callable[..., ForeignModel]] = {
+    "crfsuite": read_crfsuite_model,
+    "wapiti": read_wapiti_model,
+    "crf++": read_crfpp_model,
+}
+FORMATS = ("crfkit", *_READERS)
+_MAGIC = {
+    model_file.MAGIC: "crfkit",
+    crfsuite_model.MAGIC: "crfsuite",
+    wapiti_model.MAGIC: "wapiti",
+    crfpp_model.TEXT_MAGIC: "crf++",
+}
+
+
+def import_model(
+    source: Source, format: str | None = None, *, encoding: str = "utf-8", n_jobs: int | None = None
+) -> LinearTagger:
+    """The tagger in a model file of crfkit, CRFsuite, Wapiti or CRF++ (text or binary).
+
+    Parameters
+    ----------
+    source : a path, bytes, or a binary file object.
+    format : ``"crfkit"``, ``"crfsuite"``, ``"wapiti"`` or ``"crf++"``; None tells it by the file's content.
+    encoding : of labels, attributes and template in other tools' files.
+    n_jobs : threads for tagging; None uses all cores.
+
+    The templates in models of Wapiti and CRF++ come along: such a tagger takes ``Columns``. A tagger from
+    CRFsuite takes lists of attributes, as it does there. ``ModelFileError`` where a file is damaged, or is
+    no such model.
+    """
+    if format is not None and format not in FORMATS:
+        raise InputError(f"format must be one of {', '.join(map(repr, FORMATS))} or None, got {format!r}")
+    if not isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)):
+        source = _whole(source)
+    found = format or model_format(source)
+    if found is None:
+        raise ModelFileError(
+            f"cannot read the model {_name(source)}: it is none of those known: crfkit's own, CRFsuite's, "
+            "Wapiti's, CRF++'s (text or binary)"
+        )
+    if found == "crfkit":
+        return LinearTagger.load(source, n_jobs)[0]
+    return _tagger(_READERS[found](source, encoding=encoding), _name(source), n_jobs)
+
+
+def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> str | None:
+    """Which of ``FORMATS`` a file is in, by its first bytes; None if in none of them."""
+    if isinstance(source, (str, os.PathLike)):
+        with open(source, "rb") as file:
+            start, size = file.read(64), os.fstat(file.fileno()).st_size
+    else:
+        start, size = bytes(source[:64]), len(source)
+    for magic, name in _MAGIC.items():
+        if start.startswith(magic):
+            return name
+    return "crf++" if is_crfpp_binary(start, size) else None
+
+
+def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Writes a tagger as a ``.crfsuite`` file, for CRFsuite and python-crfsuite.
+
+    Labels become strings. Features of weight 0 and attributes without features are left out, and so is the
+    template: CRFsuite takes attributes, not columns. ``InputError`` where the model has features that
+    CRFsuite does not know: label trigrams (order 2), or attributes on pairs of labels.
+    """
+    index, weights = tagger.index, tagger.weights
+    if index.order != 1:
+        raise InputError(
+            "CRFsuite has first-order models only: train with order=1, or keep the model in crfkit's own "
+            "format"
+        )
+    classes = [str(label) for label in tagger.classes]
+    write_crfsuite_model(
+        path,
+        ForeignModel(
+            classes,
+            tagger.vocabulary,
+            index.state_indptr,
+            index.state_labels,
+            weights.state,
+            index.edges,
+            np.where(index.edges, weights.edge, 0.0),
+            index.pair_indptr,
+            index.pair_ids,
+            weights.pair,
+        ),
+    )
+
+
+def _tagger(model: ForeignModel, name: str, n_jobs: int | None) -> LinearTagger:
+    template = None
+    if model.template_text is not None:
+        try:
+            template = Template.parse(
+                model.template_text, model.template_dialect or "auto", source=f"the template in {name}"
+            )
+        except InputError as error:
+            raise ModelFileError(f"cannot read the model {name}: {error}") from error
+    index = FeatureIndex(
+        len(model.classes),
+        model.state_indptr,
+        model.state_labels,
+        model.edge_mask,
+        None,
+        model.pair_indptr,
+        model.pair_ids,
+    )
+    weights = LinearWeights(model.state_weights, model.edge_weights, None, model.pair_weights)
+    return LinearTagger(model.classes, model.attributes, index, weights, n_jobs, template)
+
+
+def _whole(stream: IO[bytes]) -> bytes:
+    content = stream.read()
+    if not isinstance(content, (bytes, bytearray)):
+        raise ModelFileError("the file object must be opened in binary mode ('rb')")
+    return bytes(content)
+
+
+def _name(source: Source) -> str:
+    return str(source) if isinstance(source, (str, os.PathLike)) else "<bytes>"

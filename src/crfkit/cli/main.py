@@ -57,7 +57,7 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     named = next((argument for argument in argv if not argument.startswith("-")), None)
     for name, summary in COMMANDS.items():
         if name != named:
-            commands.add_parser(name, help=summary)
+            commands.add_parser(name, help=summary, formatter_class=HelpFormatter)
             continue
         module = import_module(f"crfkit.cli.{name}")
         command = commands.add_parser(

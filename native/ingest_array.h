@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 namespace crfkit {
 
@@ -20,8 +21,11 @@ class GrowableArray {
 
  public:
   GrowableArray() = default;
-  GrowableArray(const GrowableArray&) = delete;
-  GrowableArray& operator=(const GrowableArray&) = delete;
+  GrowableArray(GrowableArray&& other) noexcept { swap(other); }
+  GrowableArray& operator=(GrowableArray&& other) noexcept {
+    swap(other);
+    return *this;
+  }
 
   size_t size() const { return size_; }
   T* data() { return data_.get(); }
@@ -34,6 +38,13 @@ class GrowableArray {
     data_.get()[size_++] = value;
   }
 
+  // Room for n more, which the caller fills.
+  T* extend(size_t n) {
+    if (n > capacity_ - size_) reallocate(size_ + n);
+    size_ += n;
+    return data_.get() + (size_ - n);
+  }
+
   void shrink(size_t size) { size_ = size; }
 
   // The memory, cut to size, now the caller's; the array is empty afterwards.
@@ -44,6 +55,12 @@ class GrowableArray {
   }
 
  private:
+  void swap(GrowableArray& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
   void reallocate(size_t capacity) {
     void* moved = std::realloc(data_.get(), capacity * sizeof(T));
     if (moved == nullptr) throw std::bad_alloc();

@@ -39,7 +39,13 @@ class RowBuilder {
     return overflown;
   }
 
+  // The same where the caller knows that no attribute comes twice.
+  void end_distinct_position() { indptr.push_back(static_cast<int64_t>(indices.size())); }
+
   void end_sequence() { offsets.push_back(static_cast<int64_t>(indptr.size()) - 1); }
+
+  // Whether values holds anything.
+  bool valued() const { return valued_; }
 
   bool all_ones() const {
     return !valued_ ||

@@ -13,8 +13,8 @@ struct Kernels {
   // Inference on one sequence: scaled_chain.h, log_chain.h, decode.h.
   void (*prepare_edges)(const ChainDims&, const double* const* edges, const double* start, const double* end,
                         double* memory, SharedEdges<double>*);
-  bool (*scaled_posterior)(const SharedEdges<double>&, int64_t T, const double* node, double* memory,
-                           const PosteriorOut<double>&);
+  bool (*scaled_posterior)(const SharedEdges<double>&, int64_t T, const double* node, const double* pairs,
+                           double* memory, const PosteriorOut<double>&);
   void (*fill_shared_tables)(const ChainDims&, const double* const* edges, const LogTables&);
   const double* (*table_at)(const ChainDims&, const LatticeView&, const LogTables&, int64_t t);
   int64_t (*log_forward)(const ChainDims&, const LatticeView&, const LogTables&, double* alpha,

@@ -157,7 +157,8 @@ template <class Real>
 struct PosteriorOut {
   double* log_z;
   Real* node;                 // [T, Lp] marginals; may be the array of node scores itself. Padding: 0
-  Real* pair;                 // [T, L, L] marginals of (y_{t-1}, y_t), not padded; 0 at t = 0
+  Real* pair;                 // [T, L, pair_row] marginals of (y_{t-1}, y_t); 0 at t = 0
+  int64_t pair_row;           // L; Lp with 0 in the padding where there are pair scores
   double weight;              // of the sequence, in the counts
   double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
   double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t
@@ -165,13 +166,17 @@ struct PosteriorOut {
 
 constexpr int kCountBlock = 64;  // positions whose expected transitions are summed in registers at once
 
+// Whether expected transitions are summed apart before they join the block's: in several pieces, or one
+// position at a time, where a sequence that turns out unsound must leave no trace.
+static inline bool counts_apart(int64_t T, bool pairs) { return pairs || T > kCountBlock; }
+
 // How many doubles scaled_posterior wants as its workspace for a sequence of T positions.
 template <class Real>
-static inline int64_t scaled_workspace_size(const ChainDims& d, int64_t T) {
+static inline int64_t scaled_workspace_size(const ChainDims& d, int64_t T, bool pairs) {
   const int64_t block = T < kCountBlock ? T : kCountBlock;
-  const int64_t reals =
-      T * (d.padded + d.states + 1) + block * d.states + 2 * d.states + expand_size(d) + d.padded;
-  return (T > kCountBlock ? d.states * d.labels : 0) + reals * sizeof(Real) / sizeof(double) + 1;
+  int64_t reals = T * (d.padded + d.states + 1) + block * d.states + 2 * d.states + expand_size(d) + d.padded;
+  if (pairs) reals += (T + 1) * d.labels * d.padded + d.padded;
+  return (counts_apart(T, pairs) ? d.states * d.labels : 0) + reals * sizeof(Real) / sizeof(double) + 1;
 }
 
 }  // namespace crfkit

@@ -6,7 +6,7 @@
 //    training data. k of them with one weight each, v/√k, act as one attribute of weight √k·v, with the same
 //    penalty ‖·‖²; started from equal weights every gradient method keeps them equal. They become one
 //    parameter v, scale √k (so c1·‖w‖₁ = c1·√k·|v|).
-//  - An attribute seen with many labels gets a dense row of Lp floats, one SIMD load each; one seen with few
+//  - An attribute seen with many labels gets a dense row of floats, one SIMD load each; one seen with few
 //    labels gets a list of parameters, and the list is written out at each position where it occurs.
 //  - Both are sorted by frequency, so that what is hot stays in cache.
 #pragma once
@@ -35,10 +35,10 @@ struct AttributeData {
 };
 
 struct LinearLayout {
-  int labels, padded;            // L, Lp
+  int padded;                    // width of a dense row: Lp, or L * Lp for pairs of labels
   int64_t n_rows = 0;            // dense rows
   int64_t n_sparse = 0;          // sparse parameters
-  std::vector<int32_t> slots;    // [dense parameters] row * Lp + label
+  std::vector<int32_t> slots;    // [dense parameters] row * padded + label
   std::vector<double> scale;     // [dense parameters, then sparse ones] √k
   std::vector<int64_t> row_ptr;  // [ΣT + 1] position t has rows[row_ptr[t]:row_ptr[t+1]]
   std::vector<int32_t> rows;
@@ -47,11 +47,11 @@ struct LinearLayout {
   std::vector<int32_t> sparse_ids;  // sparse parameter
   std::vector<int32_t> sparse_labels;
   std::vector<float> sparse_values;
-  std::vector<float> row_shares;      // [rows, Lp] k, or 0 where a row has no feature for a label
+  std::vector<float> row_shares;      // [rows, padded] k, or 0 where a row has no feature for a label
   std::vector<float> sparse_shares;   // [n_sparse]
   std::vector<int32_t> parameter_of;  // [F] where a feature's parameter is; -1: its attribute never occurs
 
-  int64_t n_state() const { return static_cast<int64_t>(slots.size()) + n_sparse; }
+  int64_t n_parameters() const { return static_cast<int64_t>(slots.size()) + n_sparse; }
 };
 
 namespace layout_detail {
@@ -96,14 +96,14 @@ inline std::vector<Fingerprint> fingerprints(const AttributeData& x, std::vector
 
 }  // namespace layout_detail
 
-inline LinearLayout make_layout(const AttributeData& x, int labels, int padded) {
+// Labels lie in 0..padded-1.
+inline LinearLayout make_layout(const AttributeData& x, int padded) {
   using namespace layout_detail;
   const auto A = static_cast<size_t>(x.n_attributes);
   const int64_t F = x.state_indptr[x.n_attributes];
   if (F > INT32_MAX || x.n_attributes * static_cast<int64_t>(padded) > (int64_t{1} << 40))
     throw std::length_error("more than 2^31 features: raise min_freq or select features first");
   LinearLayout out;
-  out.labels = labels;
   out.padded = padded;
 
   std::vector<int64_t> frequency;
@@ -124,8 +124,8 @@ inline LinearLayout make_layout(const AttributeData& x, int labels, int padded) 
     ++multiplicity[static_cast<size_t>(twin[a])];
   }
 
-  // A dense row costs Lp/8 vector operations a visit; a list about four times as much per label as a vector
-  // does, and it pays nothing for labels it does not have.
+  // A dense row costs padded/8 vector operations a visit; a list about four times as much per label as a
+  // vector does, and it pays nothing for labels it does not have.
   const int64_t dense_from = std::max<int64_t>(2, (padded / 8 * 3 + 3) / 4);
   std::vector<int32_t> dense, sparse;
   for (size_t a = 0; a < A; ++a) {

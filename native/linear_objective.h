@@ -1,14 +1,15 @@
 // The objective of a linear-chain CRF as an optimiser sees it: a vector θ in, value and gradient out.
 //
-// θ = [dense parameters | sparse parameters | free bigram transitions | free trigram transitions], where the
-// state parameters are those of LinearLayout (features that the data cannot tell apart share one).
+// θ = [state parameters | free bigram transitions | free trigram transitions | parameters of label pairs],
+// where features that the data cannot tell apart share one parameter (LinearLayout).
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels.h"
-#include "linear_layout.h"
+#include "linear_group.h"
 #include "linear_problem.h"
 #include "parallel.h"
 
@@ -26,51 +27,47 @@ struct LinearSettings {
 
 class LinearObjective {
  public:
-  LinearObjective(const AttributeData& attributes, LinearSettings settings)
-      : s_(std::move(settings)),
-        d_(chain_dims(s_.order, s_.labels)),
-        layout_(make_layout(attributes, s_.labels, d_.padded)),
-        dense_(static_cast<size_t>(layout_.n_rows * d_.padded)),
-        sparse_(static_cast<size_t>(layout_.n_sparse)) {
+  // pairs: the attributes that score label pairs, with "labels" previous * L + label; or null.
+  LinearObjective(const AttributeData& attributes, const AttributeData* pairs, LinearSettings settings)
+      : s_(std::move(settings)), d_(chain_dims(s_.order, s_.labels)), state_(attributes, d_.padded) {
     for (int k = 0; k < s_.order; ++k) {
       for (size_t i = 0; i < s_.free[k].size(); ++i)
         if (s_.free[k][i]) edge_slots_[k].push_back(static_cast<int64_t>(i));
       edges_[k].assign(s_.free[k].size(), 0.0);
       observed_[k].assign(s_.free[k].size(), 0.0);
     }
+    if (pairs) make_pairs(*pairs);
     for (int64_t i = 0; i < n_sequences(); ++i) longest_ = std::max(longest_, length(i));
     count_observed();
     blocks_.resize(static_cast<size_t>(s_.threads));
   }
 
   int64_t n_sequences() const { return static_cast<int64_t>(s_.offsets.size()) - 1; }
-  int64_t n_parameters() const { return layout_.n_state() + n_edges(); }
-  int64_t n_features() const { return static_cast<int64_t>(layout_.parameter_of.size()); }
+  int64_t n_parameters() const { return first_pair() + (pair_ ? pair_->n_parameters() : 0); }
+  int64_t n_features() const { return state_.n_features(); }
+  int64_t n_pair_features() const { return pair_ ? pair_->n_features() : 0; }
   int order() const { return s_.order; }
   const std::vector<double>& edge_table(int k) const { return edges_[k]; }
 
   // c1 counts |θ| this many times, because so many features share the parameter.
   void penalty_scale(double* out) const {
-    std::copy(layout_.scale.begin(), layout_.scale.end(), out);
-    std::fill(out + layout_.n_state(), out + n_parameters(), 1.0);
+    state_.penalty_scale(out);
+    std::fill(out + state_.n_parameters(), out + first_pair(), 1.0);
+    if (pair_) pair_->penalty_scale(out + first_pair());
   }
 
-  // Feature weights [F] and edge tables of θ, and back. Back takes the sum over features that share a
-  // parameter, which leaves every score on the training data as it was.
-  void to_features(const double* theta, double* features, double* const* edges) const {
-    for (size_t f = 0; f < layout_.parameter_of.size(); ++f) {
-      const int32_t p = layout_.parameter_of[f];
-      features[f] = p < 0 ? 0.0 : theta[p] / layout_.scale[static_cast<size_t>(p)];
-    }
+  // Feature weights [F], edge tables and weights of label pairs [G] of θ, and back. Back takes the sum over
+  // features that share a parameter, which leaves every score on the training data as it was.
+  void to_features(const double* theta, double* features, double* const* edges, double* pairs) const {
+    state_.to_features(theta, features);
     for_edges([&](int k, int64_t slot, int64_t p) { edges[k][slot] = theta[p]; });
+    if (pair_) pair_->to_features(theta + first_pair(), pairs);
   }
-  void from_features(const double* features, const double* const* edges, double* theta) const {
-    std::fill(theta, theta + n_parameters(), 0.0);
-    for (size_t f = 0; f < layout_.parameter_of.size(); ++f) {
-      const int32_t p = layout_.parameter_of[f];
-      if (p >= 0) theta[p] += features[f] / layout_.scale[static_cast<size_t>(p)];
-    }
+  void from_features(const double* features, const double* const* edges, const double* pairs,
+                     double* theta) const {
+    state_.from_features(features, theta);
     for_edges([&](int k, int64_t slot, int64_t p) { theta[p] = edges[k][slot]; });
+    if (pair_) pair_->from_features(pairs, theta + first_pair());
   }
 
   // The loss of sequences ids[0..n) (all where ids is null) at θ, its gradient, and, where `diagonal` is not
@@ -87,9 +84,9 @@ class LinearObjective {
     });
     double loss = 0;
     for (const Block& b : blocks_) loss += b.loss;
-    collect(gradient, &Block::dense, &Block::sparse, 1);
+    collect(gradient, &Block::state, &Block::pair, 1);
     collect_edges(gradient, ids, n, diagonal);
-    if (diagonal) collect(diagonal, &Block::dense_diag, &Block::sparse_diag, 2);
+    if (diagonal) collect(diagonal, &Block::state_diag, &Block::pair_diag, 2);
     return loss;
   }
 
@@ -107,8 +104,8 @@ class LinearObjective {
       const int64_t last = std::min(n, first + kEdgeBatch);
       prepare_chain();
       LinearBlock block = transitions_of(buffers);
-      block.dense = dense_.data();
-      block.sparse = sparse_.data();
+      block.state = state_.weights();
+      if (pair_) block.pair = pair_->weights();
       double edge_step = 0;
       for (int64_t i = first; i < last; ++i) {
         const double step = step0 / (1 + step0 * lambda * t++);
@@ -133,29 +130,57 @@ class LinearObjective {
   }
   void end_steps(double* theta) {
     absorb_scale();
-    const auto n_dense = layout_.slots.size();
-    for (size_t i = 0; i < n_dense; ++i)
-      theta[i] = static_cast<double>(dense_[static_cast<size_t>(layout_.slots[i])]) / layout_.scale[i];
-    for (size_t i = 0; i < sparse_.size(); ++i)
-      theta[n_dense + i] = static_cast<double>(sparse_[i]) / layout_.scale[n_dense + i];
+    state_.store(theta);
     for_edges([&](int k, int64_t slot, int64_t p) { theta[p] = edges_[k][static_cast<size_t>(slot)]; });
+    if (pair_) pair_->store(theta + first_pair());
   }
 
  private:
   static constexpr int64_t kEdgeBatch = 8;  // sequences
 
+  // Attributes at the first position of a sequence have no label pair to score, and most attributes score
+  // none at all: what remains is laid out anew.
+  void make_pairs(const AttributeData& x) {
+    std::vector<uint8_t> starts(static_cast<size_t>(x.n_positions) + 1, 0);
+    for (int64_t first : s_.offsets) starts[static_cast<size_t>(first)] = 1;
+    std::vector<int64_t> indptr{0};
+    std::vector<int32_t> indices;
+    std::vector<double> values;
+    for (int64_t t = 0; t < x.n_positions; ++t) {
+      for (int64_t i = x.indptr[t]; i < x.indptr[t + 1] && !starts[static_cast<size_t>(t)]; ++i) {
+        const int32_t a = x.indices[i];
+        if (x.state_indptr[a] == x.state_indptr[a + 1]) continue;
+        indices.push_back(a);
+        if (x.values) values.push_back(x.values[i]);
+      }
+      indptr.push_back(static_cast<int64_t>(indices.size()));
+    }
+    std::vector<int32_t> slots(static_cast<size_t>(x.state_indptr[x.n_attributes]));
+    for (size_t f = 0; f < slots.size(); ++f)
+      slots[f] = x.state_labels[f] / s_.labels * d_.padded + x.state_labels[f] % s_.labels;
+    AttributeData kept = x;
+    kept.indptr = indptr.data();
+    kept.indices = indices.data();
+    kept.values = x.values ? values.data() : nullptr;
+    kept.state_labels = slots.data();
+    pair_.emplace(kept, s_.labels * d_.padded);
+  }
+
   void absorb_scale() {
-    for (float& w : dense_) w *= scale_;
-    for (float& w : sparse_) w *= scale_;
+    state_.multiply(scale_);
+    if (pair_) pair_->multiply(scale_);
     scale_ = 1;
   }
 
   struct Block {
-    std::vector<float> dense, sparse, dense_diag, sparse_diag, node, bound, row;
+    GroupSums state, pair, state_diag, pair_diag;
+    std::vector<float> node, bound, pairs, bound_pairs, row;
     std::vector<double> label_diag, counts, expand[kMaxOrder], memory;
     double loss = 0;
   };
 
+  // Where the parameters of label pairs begin in θ.
+  int64_t first_pair() const { return state_.n_parameters() + n_edges(); }
   int64_t length(int64_t i) const {
     return s_.offsets[static_cast<size_t>(i) + 1] - s_.offsets[static_cast<size_t>(i)];
   }
@@ -166,7 +191,7 @@ class LinearObjective {
   }
   template <class Fn>
   void for_edges(Fn&& fn) const {
-    int64_t p = layout_.n_state();
+    int64_t p = state_.n_parameters();
     for (int k = 0; k < s_.order; ++k)
       for (int64_t slot : edge_slots_[k]) fn(k, slot, p++);
   }
@@ -199,15 +224,11 @@ class LinearObjective {
                         [&](int k, int64_t slot) { observed_[k][static_cast<size_t>(slot)] += weight(i); });
   }
 
-  // θ as the kernel wants it: in float, times √k, in dense rows and lists.
   void load(const double* theta) {
     scale_ = 1;
-    const auto n_dense = layout_.slots.size();
-    for (size_t i = 0; i < n_dense; ++i)
-      dense_[static_cast<size_t>(layout_.slots[i])] = static_cast<float>(theta[i] * layout_.scale[i]);
-    for (size_t i = 0; i < sparse_.size(); ++i)
-      sparse_[i] = static_cast<float>(theta[n_dense + i] * layout_.scale[n_dense + i]);
+    state_.load(theta);
     for_edges([&](int k, int64_t slot, int64_t p) { edges_[k][static_cast<size_t>(slot)] = theta[p]; });
+    if (pair_) pair_->load(theta + first_pair());
   }
 
   void prepare_chain() {
@@ -226,15 +247,8 @@ class LinearObjective {
     LinearProblem p{};
     p.dims = d_;
     p.offsets = s_.offsets.data();
-    p.row_ptr = layout_.row_ptr.data();
-    p.rows = layout_.rows.data();
-    p.row_values = layout_.row_values.empty() ? nullptr : layout_.row_values.data();
-    p.sparse_ptr = layout_.sparse_ptr.data();
-    p.sparse_ids = layout_.sparse_ids.data();
-    p.sparse_labels = layout_.sparse_labels.data();
-    p.sparse_values = layout_.sparse_values.empty() ? nullptr : layout_.sparse_values.data();
-    p.row_shares = layout_.row_shares.data();
-    p.sparse_shares = layout_.sparse_shares.data();
+    p.state = state_.features();
+    if (pair_) p.pair = pair_->features();
     p.labels = s_.targets.data();
     p.allowed = s_.allowed.empty() ? nullptr : s_.allowed.data();
     p.weights = s_.weights.empty() ? nullptr : s_.weights.data();
@@ -244,8 +258,8 @@ class LinearObjective {
   LinearWeights weights() const {
     LinearWeights w{};
     w.scale = scale_;
-    w.dense = dense_.data();
-    w.sparse = sparse_.data();
+    w.state = state_.weights();
+    if (pair_) w.pair = pair_->weights();
     for (int k = 0; k < s_.order; ++k) w.edges[k] = edges_[k].data();
     w.shared = &shared_;
     w.exact = &exact_;
@@ -256,16 +270,13 @@ class LinearObjective {
   // A block's sums, set to zero, as the kernel sees them.
   LinearBlock sums_of(Block& b, bool with_diagonal) const {
     LinearBlock out = transitions_of(b);
-    auto zeros = [](auto& v, size_t n) {
-      v.assign(n, 0);
-      return v.data();
-    };
-    out.dense = zeros(b.dense, dense_.size());
-    out.sparse = zeros(b.sparse, sparse_.size());
+    out.state = b.state.zeros(state_.layout());
+    if (pair_) out.pair = b.pair.zeros(pair_->layout());
     if (with_diagonal) {
-      out.dense_diag = zeros(b.dense_diag, dense_.size());
-      out.sparse_diag = zeros(b.sparse_diag, sparse_.size());
-      out.label_diag = zeros(b.label_diag, static_cast<size_t>(d_.padded));
+      out.state_diag = b.state_diag.zeros(state_.layout());
+      if (pair_) out.pair_diag = b.pair_diag.zeros(pair_->layout());
+      b.label_diag.assign(static_cast<size_t>(d_.padded), 0.0);
+      out.label_diag = b.label_diag.data();
     }
     return out;
   }
@@ -276,8 +287,12 @@ class LinearObjective {
     b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);
     b.node.resize(static_cast<size_t>(longest_) * Lp);
     if (!s_.allowed.empty()) b.bound.resize(static_cast<size_t>(longest_) * Lp);
-    b.row.resize(Lp);
-    b.memory.resize(static_cast<size_t>(linear_memory_size(d_, longest_)));
+    if (pair_) {
+      b.pairs.resize(b.node.size() * static_cast<size_t>(d_.labels));
+      b.bound_pairs.resize(b.bound.size() * static_cast<size_t>(d_.labels));
+    }
+    b.row.resize(pair_ ? Lp * static_cast<size_t>(d_.labels) : Lp);
+    b.memory.resize(static_cast<size_t>(linear_memory_size(d_, longest_, pair_.has_value())));
     LinearBlock out{};
     out.step = 1;
     out.counts = b.counts.data();
@@ -287,6 +302,8 @@ class LinearObjective {
     }
     out.node = b.node.data();
     out.bound = b.bound.data();
+    out.pairs = pair_ ? b.pairs.data() : nullptr;
+    out.bound_pairs = b.bound_pairs.data();
     out.row = b.row.data();
     out.memory = b.memory.data();
     return out;
@@ -306,19 +323,18 @@ class LinearObjective {
   }
 
   // Adds up the blocks, in their order; each parameter times scale^power.
-  void collect(double* out, std::vector<float> Block::* dense, std::vector<float> Block::* sparse,
-               int power) const {
-    const auto n_dense = static_cast<int64_t>(layout_.slots.size()), n = layout_.n_state();
+  void collect(double* out, GroupSums Block::* state, GroupSums Block::* pair, int power) const {
     parallel_for(s_.threads, s_.threads, [&](int b, int) {
-      for (int64_t i = n * b / s_.threads; i < n * (b + 1) / s_.threads; ++i) {
-        double sum = 0;
-        for (const Block& block : blocks_)
-          sum += static_cast<double>(
-              i < n_dense ? (block.*dense)[static_cast<size_t>(layout_.slots[static_cast<size_t>(i)])]
-                          : (block.*sparse)[static_cast<size_t>(i - n_dense)]);
-        const double scale = layout_.scale[static_cast<size_t>(i)];
-        out[i] = sum * (power == 1 ? scale : scale * scale);
-      }
+      auto part = [&](const LinearGroup& group, double* to, GroupSums Block::* sums) {
+        const int64_t n = group.n_parameters();
+        group.collect(to, n * b / s_.threads, n * (b + 1) / s_.threads, power, [&](auto&& of) {
+          double sum = 0;
+          for (const Block& block : blocks_) sum += of(block.*sums);
+          return sum;
+        });
+      };
+      part(state_, out, state);
+      if (pair_) part(*pair_, out + first_pair(), pair);
     });
   }
 
@@ -378,8 +394,8 @@ class LinearObjective {
 
   LinearSettings s_;
   ChainDims d_;
-  LinearLayout layout_;
-  std::vector<float> dense_, sparse_;           // weights as the kernel wants them
+  LinearGroup state_;
+  std::optional<LinearGroup> pair_;             // attributes that score label pairs
   std::vector<double> edges_[kMaxOrder];        // [L^(k+2)]
   std::vector<double> observed_[kMaxOrder];     // observed transitions of the whole data
   std::vector<int64_t> edge_slots_[kMaxOrder];  // free ones
@@ -388,7 +404,7 @@ class LinearObjective {
   SharedEdges<float> shared_{};
   SharedEdges<double> exact_{};
   LogTables tables_{};
-  float scale_ = 1;  // the weights are this times dense_ and sparse_
+  float scale_ = 1;  // the weights are this times those of state_ and pair_
   int64_t longest_ = 0;
   std::vector<Block> blocks_;
 };

@@ -1,4 +1,5 @@
-// Forward-backward with scaled probabilities, for edge scores shared by all positions. A kernel header.
+// Forward-backward with scaled probabilities, for edge scores shared by all positions, and scores of label
+// pairs that come on top of them at single positions. A kernel header.
 //
 //   α_t[c, l]     = k_t ψ_t[l] Σ_j α_{t-1}[j, c] M[c][j, l]        k_t = 1 / Σ α_{t-1}
 //   β_{t-1}[j, c] = h_t Σ_l M[c][j, l] ψ_t[l] β_t[c, l]            h_t = 1 / Σ β_t
@@ -8,6 +9,9 @@
 //
 // ψ_t = exp(node_t - max), M = exp(edge - max), so both are at most 1. The scale k_t of a step is the sum of
 // the step before, so that a step need not wait for its own sum.
+//
+// Pair scores of a position, P_t = exp(pair_t - max), are factors of M in order 1, and of ψ_t in higher
+// orders, where the two labels are the end of an out-state.
 //
 // When is it right? Every number below the smallest normal one, τ, may be lost (flushed to 0). α, β, ψ, M and
 // all partial sums are bounded by L, so what is lost at a position is at most τ times a count of terms, in
@@ -122,19 +126,56 @@ bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node,
   return true;
 }
 
-// α and its sums.
+// P_t for each position t >= 1, in order 1 times M; the sum of the maxima. scores, tables: [T, L, Lp].
+template <class Real>
+double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* scores, Real* tables) {
+  constexpr int W = Lanes<Real>::count;
+  const int64_t size = static_cast<int64_t>(e.dims.labels) * e.dims.padded;
+  double total = 0;
+  for (int64_t t = 1; t < T; ++t) {
+    const Real* from = scores + t * size;
+    Real* to = tables + t * size;
+    Pack<Real> top = load(from);
+    for (int64_t i = W; i < size; i += W) top = larger(top, load(from + i));
+    const Real max = max_lanes<Real>(top);
+    total += static_cast<double>(max);
+    if (e.dims.order == 1)
+      for (int64_t i = 0; i < size; i += W)
+        store(to + i, exponential<Real>(load(from + i) - max) * load(e.full + i));
+    else
+      for (int64_t i = 0; i < size; i += W) store(to + i, exponential<Real>(load(from + i) - max));
+  }
+  return total;
+}
+
+// ψ_t P_t for the labels after history h: psi itself where there are no pair scores, or else in `row`.
+template <class Real>
+CRFKIT_INLINE const Real* paired_psi(const ChainDims& d, const Real* psi, const Real* table, int64_t h,
+                                     Real* row) {
+  constexpr int W = Lanes<Real>::count;
+  if (!table) return psi;
+  const Real* factors = table + h % d.labels * d.padded;
+  for (int l = 0; l < d.padded; l += W) store(row + l, load(psi + l) * load(factors + l));
+  return row;
+}
+
+// α and its sums. tables: [T, L, Lp] of exponentiate_pairs, or null; row: [Lp].
 template <class Real, int K>
-void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, Real* alpha, Real* sums) {
+void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real* tables, Real* row,
+             Real* alpha, Real* sums) {
   constexpr int W = Lanes<Real>::count;
   const ChainDims& d = e.dims;
   const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
   Real scale = 1;
   for (int64_t t = 0; t < T; ++t, psi += Lp, alpha += d.states) {
     Pack<Real> sum = splat<Real>(0);
+    const Real* table = tables && t > 0 ? tables + t * L * Lp : nullptr;
+    const Real* factors = d.order > 1 ? table : nullptr;
     if (t >= d.order) {
       const Real* before = alpha - d.states;
-      const Real* rows = e.full;
+      const Real* rows = d.order == 1 && table ? table : e.full;
       for (int64_t c = 0; c < d.contexts; ++c, rows += L * Lp) {
+        const Real* psi_c = paired_psi(d, psi, factors, c, row);
         for_tiles<K>(Lp / W, [&](auto tile, int k0) {
           constexpr int KT = decltype(tile)::value;
           Pack<Real> in[KT];
@@ -144,7 +185,7 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, Real* alpha
             weighted_rows<Real, KT>(before + in_offset(d, c), d.forget_stride, rows + k0 * W, Lp, L, in);
           CRFKIT_UNROLL
           for (int k = 0; k < KT; ++k) {
-            const Pack<Real> a = in[k] * (load(psi + (k0 + k) * W) * scale);
+            const Pack<Real> a = in[k] * (load(psi_c + (k0 + k) * W) * scale);
             store(alpha + c * Lp + (k0 + k) * W, a);
             sum += a;
           }
@@ -152,11 +193,12 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, Real* alpha
       }
     } else {  // histories grow by a label: each has one predecessor
       const int64_t H = contexts_at(d, t);
-      const Real* table = t == 0 ? e.start : e.expand[t];
+      const Real* edges = t == 0 ? e.start : e.expand[t];
       for (int64_t h = 0; h < H; ++h) {
         const Real in = t == 0 ? Real(1) : scale * alpha[state_offset(d, h) - d.states];
+        const Real* psi_h = paired_psi(d, psi, factors, h, row);
         for (int l = 0; l < Lp; l += W) {
-          const Pack<Real> a = load(table + h * Lp + l) * load(psi + l) * in;
+          const Pack<Real> a = load(edges + h * Lp + l) * load(psi_h + l) * in;
           store(alpha + h * Lp + l, a);
           sum += a;
         }
@@ -170,22 +212,25 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, Real* alpha
 // The arrays scaled_posterior works in, cut from one piece of memory.
 template <class Real>
 struct ScaledWork {
-  double* counts;  // [C, L, Lp] of this sequence when it is longer than one block
-  Real* psi;       // [T, Lp]
-  Real* alpha;     // [T, states]
-  Real* sums;      // [T] Σ α_t
-  Real* v;         // [min(T, kCountBlock), states] ψ_t β_t k_t / q_t
-  Real* beta;      // [states]
-  Real* weighted;  // [states] ψ_t β_t
-  Real* expand;    // [Σ_{1 <= t < n} L^t, Lp] expected histories of the first positions
-  Real* row;       // [Lp]
+  double* counts;   // [C, L, Lp] of this sequence, where counts_apart
+  Real* psi;        // [T, Lp]
+  Real* tables;     // [T, L, Lp] of exponentiate_pairs, or null
+  Real* alpha;      // [T, states]
+  Real* sums;       // [T] Σ α_t
+  Real* v;          // [min(T, kCountBlock), states] ψ_t β_t k_t / q_t
+  Real* beta;       // [states]
+  Real* weighted;   // [states] ψ_t β_t
+  Real* expand;     // [Σ_{1 <= t < n} L^t, Lp] expected histories of the first positions
+  Real* row;        // [Lp]
+  Real* paired;     // [Lp] ψ_t P_t, with pair scores alone
+  Real* pair_sums;  // [L, Lp] expected transitions of a few positions, with pair scores in order 1
 };
 
 template <class Real>
-ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, double* memory) {
+ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, bool pairs, double* memory) {
   ScaledWork<Real> w;
   w.counts = memory;
-  Real* p = reinterpret_cast<Real*>(memory + (T > kCountBlock ? d.states * d.labels : 0));
+  Real* p = reinterpret_cast<Real*>(memory + (counts_apart(T, pairs) ? d.states * d.labels : 0));
   auto take = [&p](int64_t n) {
     Real* taken = p;
     p += n;
@@ -198,6 +243,9 @@ ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, double* memory) {
   w.weighted = take(d.states);
   w.expand = take(expand_size(d));
   w.row = take(d.padded);
+  w.tables = pairs ? take(T * d.labels * d.padded) : nullptr;
+  w.paired = pairs ? take(d.padded) : nullptr;
+  w.pair_sums = pairs ? take(d.labels * d.padded) : nullptr;
   w.sums = take(T);
   return w;
 }
@@ -206,19 +254,56 @@ ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, double* memory) {
 // the last two labels of a state say.
 template <class Real>
 void fill_pairs(const SharedEdges<Real>& e, int64_t t, const Real* alpha, const ScaledWork<Real>& w,
-                Real inverse, Real share, Real* pair) {
+                Real inverse, Real share, int64_t pair_row, Real* pair) {
   const ChainDims& d = e.dims;
   const int64_t L = d.labels, Lp = d.padded;
-  for (int64_t i = 0; i < L * L; ++i) pair[i] = 0;
+  for (int64_t i = 0; i < L * pair_row; ++i) pair[i] = 0;
   if (t == 0) return;
   if (d.order == 1) {
     const Real* before = alpha - d.states;
-    for (int64_t j = 0; j < L; ++j)
-      for (int64_t l = 0; l < L; ++l)
-        pair[j * L + l] = before[j] * e.full[j * Lp + l] * (w.weighted[l] * share);
+    for (int64_t j = 0; j < L; ++j) {
+      const Real in = before[j] * share;
+      for (int64_t l = 0; l < pair_row; ++l)
+        pair[j * pair_row + l] = in * (e.full[j * Lp + l] * w.weighted[l]);
+    }
   } else {
-    for (int64_t h = 0; h < contexts_at(d, t); ++h)
-      for (int64_t l = 0; l < L; ++l) pair[h % L * L + l] += alpha[h * Lp + l] * w.beta[h * Lp + l] * inverse;
+    for (int64_t h = 0; h < contexts_at(d, t); ++h) {
+      Real* to = pair + h % L * pair_row;
+      for (int64_t l = 0; l < pair_row; ++l) to[l] += alpha[h * Lp + l] * w.beta[h * Lp + l] * inverse;
+    }
+  }
+}
+
+// Order 1 with pair scores: β_{t-1} from ψ_t β_t in w.weighted, and the expected transitions into t, which
+// are added to w.pair_sums and, where it is not null, written to pair: [L, Lp].
+template <class Real, int K>
+void backward_pairs(const ChainDims& d, const Real* table, const Real* before, Real share, Real scale,
+                    const ScaledWork<Real>& w, Real* pair) {
+  constexpr int W = Lanes<Real>::count;
+  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
+  Real* sums = w.pair_sums;
+  for (int j = 0; j < L; ++j, table += Lp, sums += Lp) {
+    Pack<Real> sum = splat<Real>(0);
+    const Pack<Real> in = splat<Real>(before[j] * share);
+    CRFKIT_UNROLL
+    for (int l = 0; l < (K > 0 ? K * W : Lp); l += W) {
+      const Pack<Real> onward = load(table + l) * load(w.weighted + l);
+      const Pack<Real> p = onward * in;
+      sum += onward;
+      store(sums + l, load(sums + l) + p);
+      if (pair) store(pair + j * Lp + l, p);
+    }
+    w.beta[j] = sum_lanes<Real>(sum) * scale;
+  }
+}
+
+// Moves w.pair_sums to w.counts.
+template <class Real>
+void settle_pair_sums(const ChainDims& d, const ScaledWork<Real>& w) {
+  constexpr int W = Lanes<Real>::count;
+  for (int64_t i = 0; i < d.states * d.labels; i += W) {
+    add_weighted<Real>(w.counts + i, 1.0, load(w.pair_sums + i));
+    store(w.pair_sums + i, splat<Real>(0));
   }
 }
 
@@ -230,11 +315,14 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
   const ChainDims& d = e.dims;
   const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
   const Real floor = Floor<Real>::value;
-  const bool one_block = T <= kCountBlock;
+  const bool one_block = T <= kCountBlock, apart = counts_apart(T, w.tables != nullptr);
   const int64_t capacity = one_block ? T : kCountBlock;
   const int64_t table_size = d.states * L;
-  if (out.counts && !one_block)
+  if (out.counts && apart)
     for (int64_t i = 0; i < table_size; ++i) w.counts[i] = 0;
+  const bool in_table = w.tables && d.order == 1;  // pair scores are part of the edges
+  if (in_table)
+    for (int64_t i = 0; i < table_size; ++i) w.pair_sums[i] = 0;
   for (int64_t s = 0; s < d.states; ++s) w.beta[s] = s % Lp < L ? 1 : 0;
 
   bool sound = true;
@@ -243,6 +331,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     const int64_t H = contexts_at(d, t);
     const Real* psi = w.psi + t * Lp;
     const Real* alpha = w.alpha + t * d.states;
+    const Real* table = w.tables && t > 0 ? w.tables + t * L * Lp : nullptr;
     Pack<Real> q_pack = splat<Real>(0), b_pack = splat<Real>(0);
     CRFKIT_UNROLL
     for (int l = 0; l < (K > 0 ? K * W : Lp); l += W) {
@@ -257,22 +346,34 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
       store(w.row + l, node);
       q_pack += node;
     }
+    if (table && d.order > 1)
+      for (int64_t h = 0; h < H; ++h) {
+        const Real* factors = table + h % L * Lp;
+        for (int l = 0; l < Lp; l += W)
+          store(w.weighted + h * Lp + l, load(w.weighted + h * Lp + l) * load(factors + l));
+      }
     const Real q = sum_lanes<Real>(q_pack), before = t > 0 ? w.sums[t - 1] : Real(1);
     sound &= q >= floor && q * before >= floor && w.sums[t] >= floor;
     const Real inverse = 1 / q;
     if (out.node)
       for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
-    if (out.pair) fill_pairs<Real>(e, t, alpha, w, inverse, inverse / before, out.pair + t * L * L);
+    if (out.pair && (t == 0 || !in_table))
+      fill_pairs<Real>(e, t, alpha, w, inverse, inverse / before, out.pair_row,
+                       out.pair + t * L * out.pair_row);
     if (t == 0) break;
 
     const Real share = inverse / before;  // k_t / q_t
     const Real scale = 1 / sum_lanes<Real>(b_pack);
-    if (t >= d.order) {
+    if (in_table) {
+      backward_pairs<Real, K>(d, table, alpha - d.states, share, scale, w,
+                              out.pair ? out.pair + t * L * Lp : nullptr);
+      if (out.counts && t % kCountBlock == 1) settle_pair_sums(d, w);
+    } else if (t >= d.order) {
       if (out.counts) {
         ++waiting;
         Real* v = w.v + (capacity - waiting) * d.states;
         for (int64_t s = 0; s < d.states; s += W) store(v + s, load(w.weighted + s) * share);
-        if (waiting == capacity && !one_block) {
+        if (waiting == capacity && apart) {
           add_counts<Real, K>(e, waiting, alpha - d.states, v, 1.0, w.counts);
           waiting = 0;
         }
@@ -309,7 +410,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
 
   const Real* oldest = w.alpha + (d.order - 1) * d.states;
   const Real* v = w.v + (capacity - waiting) * d.states;
-  if (one_block) {
+  if (!apart) {
     if (waiting) add_counts<Real, K>(e, waiting, oldest, v, out.weight, out.counts);
   } else {
     if (waiting) add_counts<Real, K>(e, waiting, oldest, v, 1.0, w.counts);
@@ -322,13 +423,14 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
 }
 
 template <class Real, int K>
-bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real* node, double* memory,
-                               const PosteriorOut<Real>& out) {
+bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real* node, const Real* pairs,
+                               double* memory, const PosteriorOut<Real>& out) {
   const ChainDims& d = e.dims;
-  const ScaledWork<Real> w = cut_workspace<Real>(d, T, memory);
+  const ScaledWork<Real> w = cut_workspace<Real>(d, T, pairs != nullptr, memory);
   double log_z;
   if (!exponentiate_nodes<Real, K>(e, T, node, w.psi, &log_z)) return false;
-  forward<Real, K>(e, T, w.psi, w.alpha, w.sums);
+  if (pairs) log_z += exponentiate_pairs<Real>(e, T, pairs, w.tables);
+  forward<Real, K>(e, T, w.psi, w.tables, w.paired, w.alpha, w.sums);
 
   bool wanted = out.node || out.pair || out.counts;
   if (!wanted) {  // log Z alone: when no single state has become tiny, nothing is lost and β is not needed
@@ -361,23 +463,24 @@ bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real
 }
 
 // Log Z, marginals and expected transitions of one sequence of T >= 1 positions; false when it must be done
-// in log space instead (then counts are untouched, the other outputs undefined). node: [T, Lp] scores, any
-// finite numbers in the padding; memory: scaled_workspace_size doubles.
+// in log space instead (then counts are untouched, the other outputs undefined). node: [T, Lp] scores, pairs:
+// [T, L, Lp] scores of label pairs or null, any finite numbers in the padding; memory: scaled_workspace_size
+// doubles.
 template <class Real>
-bool scaled_posterior(const SharedEdges<Real>& e, int64_t T, const Real* node, double* memory,
-                      const PosteriorOut<Real>& out) {
+bool scaled_posterior(const SharedEdges<Real>& e, int64_t T, const Real* node, const Real* pairs,
+                      double* memory, const PosteriorOut<Real>& out) {
   const FlushTiny guard;
   switch (e.dims.padded / Lanes<Real>::count) {
     case 1:
-      return scaled_posterior_of_width<Real, 1>(e, T, node, memory, out);
+      return scaled_posterior_of_width<Real, 1>(e, T, node, pairs, memory, out);
     case 2:
-      return scaled_posterior_of_width<Real, 2>(e, T, node, memory, out);
+      return scaled_posterior_of_width<Real, 2>(e, T, node, pairs, memory, out);
     case 3:
-      return scaled_posterior_of_width<Real, 3>(e, T, node, memory, out);
+      return scaled_posterior_of_width<Real, 3>(e, T, node, pairs, memory, out);
     case 4:
-      return scaled_posterior_of_width<Real, 4>(e, T, node, memory, out);
+      return scaled_posterior_of_width<Real, 4>(e, T, node, pairs, memory, out);
     default:
-      return scaled_posterior_of_width<Real, 0>(e, T, node, memory, out);
+      return scaled_posterior_of_width<Real, 0>(e, T, node, pairs, memory, out);
   }
 }
 

@@ -29,9 +29,12 @@ struct ArrayOf<T, 3> {
 template <class T, int Rank = 1>
 using Array = typename ArrayOf<T, Rank>::type;
 
-void bind_chain(nb::module_& m);   // inference on lattices
-void bind_linear(nb::module_& m);  // linear potentials and their objective
-void bind_optim(nb::module_& m);   // vector work of the optimisers
-void bind_ingest(nb::module_& m);  // Python objects to sparse attributes; vocabularies
+void bind_chain(nb::module_& m);      // inference on lattices
+void bind_linear(nb::module_& m);     // linear potentials and their objective
+void bind_optim(nb::module_& m);      // vector work of the optimisers
+void bind_ingest(nb::module_& m);     // Python objects to sparse attributes; vocabularies
+void bind_columns(nb::module_& m);    // column files
+void bind_templates(nb::module_& m);  // templates over column tables
+void bind_item_text(nb::module_& m);  // item files to sparse attributes and back
 
 }  // namespace crfkit

@@ -31,11 +31,12 @@ int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const Lo
     out.log_z = wanted.log_z;
     out.node = wanted.node ? padded : nullptr;
     out.pair = wanted.pair;
+    out.pair_row = d.labels;
     out.weight = wanted.weight;
     out.counts = wanted.counts;
     for (int t = 1; t < d.order; ++t) out.expand[t] = wanted.expand[t];
-    double* memory = worker.room(scaled_workspace_size<double>(d, x.length));
-    if (kernels().scaled_posterior(batch.exp_edges(), x.length, padded, memory, out)) {
+    double* memory = worker.room(scaled_workspace_size<double>(d, x.length, false));
+    if (kernels().scaled_posterior(batch.exp_edges(), x.length, padded, nullptr, memory, out)) {
       if (wanted.node)
         for (int64_t t = 0; t < x.length; ++t)
           for (int l = 0; l < d.labels; ++l) wanted.node[t * d.labels + l] = padded[t * d.padded + l];

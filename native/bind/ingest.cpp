@@ -3,82 +3,13 @@
 #include <string>
 
 #include "bind.h"
+#include "bound_vocabulary.h"
 #include "ingest_rows.h"
 #include "items.h"
 #include "vocabulary.h"
 
 namespace crfkit {
 namespace {
-
-[[noreturn]] void raise(const char* exception, const std::string& message) {
-  const nb::object type = nb::module_::import_("crfkit.exceptions").attr(exception);
-  PyErr_SetObject(type.ptr(), checked(PyUnicode_DecodeUTF8(
-                                          message.data(), static_cast<Py_ssize_t>(message.size()), "replace"))
-                                  .ptr());
-  throw nb::python_error();
-}
-
-template <class T>
-nb::object to_numpy(GrowableArray<T>* array) {
-  const size_t size = array->size();
-  T* memory = array->release().release();
-  const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {size}, owner));
-}
-
-template <class T>
-nb::object copy_to_numpy(const T* source, size_t size) {
-  auto* memory = static_cast<T*>(std::malloc(size == 0 ? 1 : size * sizeof(T)));
-  if (memory == nullptr) throw std::bad_alloc();
-  if (size > 0) std::memcpy(memory, source, size * sizeof(T));
-  const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {size}, owner));
-}
-
-// The core and the arrays it is attached to.
-struct BoundVocabulary {
-  BoundVocabulary() : core(std::make_unique<Vocabulary>()) {}
-
-  std::unique_ptr<Vocabulary> core;
-  Array<const uint8_t> arena;    // [arena_size]
-  Array<const int64_t> offsets;  // [n + 1]
-  Array<const uint32_t> slots;   // [2^b]
-  bool growing = false;          // a call that may add strings is under way
-};
-
-// While one call adds strings, Python code it runs, or another thread, may not: a failure takes them back.
-// When a call fails, the vocabulary is as it was before.
-class Growth {
- public:
-  explicit Growth(BoundVocabulary* vocabulary) : vocabulary_(vocabulary), before_(vocabulary->core->size()) {
-    if (vocabulary->growing) raise("InputError", "this vocabulary is being filled by another call");
-    vocabulary->growing = true;
-  }
-  ~Growth() {
-    vocabulary_->growing = false;
-    if (!kept_) vocabulary_->core->truncate(before_);
-  }
-  Growth(const Growth&) = delete;
-  Growth& operator=(const Growth&) = delete;
-  void keep() { kept_ = true; }
-
- private:
-  BoundVocabulary* vocabulary_;
-  size_t before_;
-  bool kept_ = false;
-};
-
-// Runs fn, which may throw what the core throws, and raises it as crfkit's own errors.
-template <class Fn>
-auto translating(Fn&& fn) {
-  try {
-    return fn();
-  } catch (const std::invalid_argument& damage) {
-    raise("ModelFileError", damage.what());
-  } catch (const std::length_error& limit) {
-    raise("InputError", limit.what());
-  }
-}
 
 BoundVocabulary* attach(Array<const uint8_t> arena, Array<const int64_t> offsets,
                         Array<const uint32_t> slots) {
@@ -104,7 +35,7 @@ std::string_view string_or_raise(const Vocabulary& core, size_t id) {
 }
 
 nb::list strings(const BoundVocabulary& vocabulary, size_t start, size_t stop) {
-  const Vocabulary& core = *vocabulary.core;
+  const Vocabulary& core = vocabulary.open();
   nb::list out;
   for (size_t id = start; id < std::min(stop, core.size()); ++id) {
     const std::string_view s = string_or_raise(core, id);
@@ -118,7 +49,7 @@ nb::list strings(const BoundVocabulary& vocabulary, size_t start, size_t stop) {
   return out;
 }
 
-nb::object look_up(const BoundVocabulary& vocabulary, nb::handle names, BoundVocabulary* grown) {
+nb::object look_up(BoundVocabulary& vocabulary, nb::handle names, bool grow) {
   ItemReader reader;
   GrowableArray<int32_t> ids;
   const nb::object single = checked(PyList_New(1));
@@ -133,8 +64,7 @@ nb::object look_up(const BoundVocabulary& vocabulary, nb::handle names, BoundVoc
         }
         const std::string_view text = reader.name(reader.attributes()[0]);
         const uint64_t hash = hash_string(text);
-        ids.push_back(grown != nullptr ? grown->core->find_or_add(text, hash)
-                                       : vocabulary.core->find(text, hash));
+        ids.push_back(grow ? vocabulary.core->find_or_add(text, hash) : vocabulary.core->find(text, hash));
       })) {
     raise("InputError", "expected a list of names, got " + describe(names.ptr()));
   }
@@ -143,7 +73,7 @@ nb::object look_up(const BoundVocabulary& vocabulary, nb::handle names, BoundVoc
 
 nb::object add_names(BoundVocabulary& vocabulary, nb::handle names) {
   Growth growth(&vocabulary);
-  nb::object ids = translating([&] { return look_up(vocabulary, names, &vocabulary); });
+  nb::object ids = translating([&] { return look_up(vocabulary, names, true); });
   growth.keep();
   return ids;
 }
@@ -161,8 +91,9 @@ void add_columns(BoundVocabulary& vocabulary, size_t n) {
 }
 
 bool has_columns(const BoundVocabulary& vocabulary) {
-  for (size_t j = 0; j < vocabulary.core->size(); ++j) {
-    if (string_or_raise(*vocabulary.core, j) != std::to_string(j)) return false;
+  const Vocabulary& core = vocabulary.open();
+  for (size_t j = 0; j < core.size(); ++j) {
+    if (string_or_raise(core, j) != std::to_string(j)) return false;
   }
   return true;
 }
@@ -330,6 +261,7 @@ nb::tuple encode_objects(nb::handle X, BoundVocabulary& vocabulary, bool grow) {
   return translating([&] {
     Encoder encoder(&vocabulary, grow);
     if (!grow) {
+      const Reading reading(&vocabulary);  // the GIL is released now and then
       encoder.read(X.ptr());
       return encoder.finish();
     }
@@ -348,10 +280,14 @@ void bind_ingest(nb::module_& m) {
       .def(nb::init<>())
       .def_static("attach", &attach, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
                   nb::arg("slots").noconvert(), "Looks up in these arrays, without a copy.")
-      .def("__len__", [](const BoundVocabulary& v) { return v.core->size(); })
+      .def("__len__", [](const BoundVocabulary& v) { return v.open().size(); })
       .def("strings", &strings, nb::arg("start"), nb::arg("stop"))
       .def(
-          "find", [](const BoundVocabulary& v, nb::handle names) { return look_up(v, names, nullptr); },
+          "find",
+          [](BoundVocabulary& v, nb::handle names) {
+            const Reading reading(&v);  // an iterator may release the GIL
+            return look_up(v, names, false);
+          },
           nb::arg("names"), "int32 ids [len(names)], -1 for unknown names.")
       .def("add", &add_names, nb::arg("names"), "int32 ids [len(names)]; new names are appended.")
       .def("add_columns", &add_columns, nb::arg("n"), "Appends \"0\" .. str(n - 1).")
@@ -359,7 +295,7 @@ void bind_ingest(nb::module_& m) {
       .def(
           "arrays",
           [](const BoundVocabulary& v) {
-            const Vocabulary& core = *v.core;
+            const Vocabulary& core = v.open();
             return nb::make_tuple(
                 copy_to_numpy(reinterpret_cast<const uint8_t*>(core.arena()), core.arena_size()),
                 copy_to_numpy(core.offsets(), core.size() + 1),

@@ -85,7 +85,8 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     Array<const int32_t> labels, std::optional<Array<const uint8_t, 2>> allowed,
                     std::optional<Array<const double>> weights, std::optional<Array<const float>> log_cost,
                     Array<const uint8_t> free_edges, std::optional<Array<const uint8_t>> free_edges2,
-                    int n_labels, int n_threads) {
+                    std::optional<Array<const int64_t>> pair_indptr,
+                    std::optional<Array<const int32_t>> pair_ids, int n_labels, int n_threads) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
   check_features(state_indptr, state_labels, n_labels);
@@ -101,6 +102,15 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   if (log_cost) require(log_cost->shape(0) == L, "log_cost must be one a label");
   require(free_edges.shape(0) == L * L, "free_edges must be [labels * labels]");
   if (free_edges2) require(free_edges2->shape(0) == L * L * L, "free_edges2 must be [labels ** 3]");
+  AttributeData pairs = x;
+  require(pair_indptr.has_value() == pair_ids.has_value(), "pair_indptr goes with pair_ids");
+  if (pair_indptr) {
+    require(n_labels <= 8192, "features on label pairs need at most 8192 labels");
+    check_features(*pair_indptr, *pair_ids, n_labels * n_labels);
+    require(pair_indptr->shape(0) == state_indptr.shape(0), "pair_indptr does not fit state_indptr");
+    pairs.state_indptr = pair_indptr->data();
+    pairs.state_labels = pair_ids->data();
+  }
 
   LinearSettings s;
   s.labels = n_labels;
@@ -114,7 +124,7 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   s.free[0] = copy<uint8_t>(free_edges);
   if (free_edges2) s.free[1] = copy<uint8_t>(*free_edges2);
   nb::gil_scoped_release release;
-  new (self) LinearObjective(x, std::move(s));
+  new (self) LinearObjective(x, pair_indptr ? &pairs : nullptr, std::move(s));
 }
 
 void check_ids(const LinearObjective& self, const Array<const int32_t>& ids) {
@@ -144,24 +154,30 @@ void check_edges(const LinearObjective& self, size_t edges, bool has_second, siz
   if (has_second) require(edges2 == self.edge_table(1).size(), "edges2 must be [labels ** 3]");
 }
 
+// Lengths of a whole set of feature weights.
+void check_weights(const LinearObjective& self, size_t theta, size_t features, size_t pairs) {
+  require(static_cast<int64_t>(theta) == self.n_parameters() &&
+              static_cast<int64_t>(features) == self.n_features() &&
+              static_cast<int64_t>(pairs) == self.n_pair_features(),
+          "theta, features or pairs has a wrong length");
+}
+
 void to_features(const LinearObjective& self, Array<const double> theta, Array<double> features,
-                 Array<double> edges, std::optional<Array<double>> edges2) {
+                 Array<double> edges, std::optional<Array<double>> edges2,
+                 std::optional<Array<double>> pairs) {
   check_edges(self, edges.shape(0), edges2.has_value(), edges2 ? edges2->shape(0) : 0);
-  require(static_cast<int64_t>(theta.shape(0)) == self.n_parameters() &&
-              static_cast<int64_t>(features.shape(0)) == self.n_features(),
-          "theta or features has a wrong length");
+  check_weights(self, theta.shape(0), features.shape(0), pairs ? pairs->shape(0) : 0);
   double* tables[kMaxOrder] = {edges.data(), edges2 ? edges2->data() : nullptr};
-  self.to_features(theta.data(), features.data(), tables);
+  self.to_features(theta.data(), features.data(), tables, pairs ? pairs->data() : nullptr);
 }
 
 void from_features(const LinearObjective& self, Array<const double> features, Array<const double> edges,
-                   std::optional<Array<const double>> edges2, Array<double> theta) {
+                   std::optional<Array<const double>> edges2, std::optional<Array<const double>> pairs,
+                   Array<double> theta) {
   check_edges(self, edges.shape(0), edges2.has_value(), edges2 ? edges2->shape(0) : 0);
-  require(static_cast<int64_t>(theta.shape(0)) == self.n_parameters() &&
-              static_cast<int64_t>(features.shape(0)) == self.n_features(),
-          "theta or features has a wrong length");
+  check_weights(self, theta.shape(0), features.shape(0), pairs ? pairs->shape(0) : 0);
   const double* tables[kMaxOrder] = {edges.data(), edges2 ? edges2->data() : nullptr};
-  self.from_features(features.data(), tables, theta.data());
+  self.from_features(features.data(), tables, pairs ? pairs->data() : nullptr, theta.data());
 }
 
 template <class T>
@@ -203,8 +219,9 @@ void bind_linear(nb::module_& m) {
            nb::arg("state_indptr").noconvert(), nb::arg("state_labels").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("allowed").noconvert().none(),
            nb::arg("weights").noconvert().none(), nb::arg("log_cost").noconvert().none(),
-           nb::arg("free_edges").noconvert(), nb::arg("free_edges2").noconvert().none(), nb::arg("n_labels"),
-           nb::arg("n_threads"))
+           nb::arg("free_edges").noconvert(), nb::arg("free_edges2").noconvert().none(),
+           nb::arg("pair_indptr").noconvert().none(), nb::arg("pair_ids").noconvert().none(),
+           nb::arg("n_labels"), nb::arg("n_threads"))
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
       .def(
           "penalty_scale",
@@ -239,9 +256,11 @@ void bind_linear(nb::module_& m) {
           },
           nb::arg("theta").noconvert())
       .def("to_features", &to_features, nb::arg("theta").noconvert(), nb::arg("features").noconvert(),
-           nb::arg("edges").noconvert(), nb::arg("edges2").noconvert().none())
+           nb::arg("edges").noconvert(), nb::arg("edges2").noconvert().none(),
+           nb::arg("pairs").noconvert().none())
       .def("from_features", &from_features, nb::arg("features").noconvert(), nb::arg("edges").noconvert(),
-           nb::arg("edges2").noconvert().none(), nb::arg("theta").noconvert());
+           nb::arg("edges2").noconvert().none(), nb::arg("pairs").noconvert().none(),
+           nb::arg("theta").noconvert());
   m.def("state_features", &state_features, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
         nb::arg("labels").noconvert(), nb::arg("allowed").noconvert().none(), nb::arg("n_attributes"),
         nb::arg("n_labels"), nb::arg("min_count"));

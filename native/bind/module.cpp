@@ -9,4 +9,7 @@ NB_MODULE(_native, m) {
   crfkit::bind_linear(m);
   crfkit::bind_optim(m);
   crfkit::bind_ingest(m);
+  crfkit::bind_columns(m);
+  crfkit::bind_templates(m);
+  crfkit::bind_item_text(m);
 }

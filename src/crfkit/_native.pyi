@@ -1,7 +1,7 @@
 """Types of the C++ core. Private: its functions change without notice."""
 
-from collections.abc import Iterable
-from typing import Any, final
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +70,8 @@ class LinearObjective:
         log_cost: npt.NDArray[np.float32] | None,
         free_edges: npt.NDArray[np.uint8],
         free_edges2: npt.NDArray[np.uint8] | None,
+        pair_indptr: npt.NDArray[np.int64] | None,
+        pair_ids: npt.NDArray[np.int32] | None,
         n_labels: int,
         n_threads: int,
     ) -> None: ...
@@ -92,12 +94,14 @@ class LinearObjective:
         features: npt.NDArray[np.float64],
         edges: npt.NDArray[np.float64],
         edges2: npt.NDArray[np.float64] | None,
+        pairs: npt.NDArray[np.float64] | None,
     ) -> None: ...
     def from_features(
         self,
         features: npt.NDArray[np.float64],
         edges: npt.NDArray[np.float64],
         edges2: npt.NDArray[np.float64] | None,
+        pairs: npt.NDArray[np.float64] | None,
         theta: npt.NDArray[np.float64],
     ) -> None: ...
 
@@ -167,3 +171,98 @@ def encode_objects(
     npt.NDArray[np.float64] | None,  # values [nnz]
     int,  # A
 ]: ...
+
+# columns
+ColumnArrays: TypeAlias = tuple[
+    Vocabulary,  # the distinct cells
+    npt.NDArray[np.int32],  # ids [ΣT, K]
+    npt.NDArray[np.int64],  # offsets [N+1]
+    npt.NDArray[np.int64],  # lines [ΣT]
+]
+
+@final
+class ColumnParser:
+    def __init__(self, source: str, at_tabs: bool) -> None: ...
+    def feed(self, piece: bytes) -> None: ...
+    def finish(self) -> None: ...
+    @property
+    def ready(self) -> int: ...
+    def take(self) -> ColumnArrays: ...
+
+def columns_from_rows(sentences: object) -> ColumnArrays: ...
+def columns_text(
+    cells: Vocabulary,
+    ids: npt.NDArray[np.int32],  # [ΣT, K]
+    offsets: npt.NDArray[np.int64],  # [N+1]
+    names: list[str],
+    codes: npt.NDArray[np.int32],  # [ΣT, E], places in names
+    separator: str,
+) -> bytes: ...
+def renumber(
+    ids: npt.NDArray[np.int32], n_known: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+
+# templates
+TemplateMacro: TypeAlias = tuple[
+    bytes, int, int, int, bool, bytes
+]  # command, anchor, row, column, fold, pattern
+
+@final
+class TemplateProgram:
+    def __init__(
+        self,
+        lines: list[tuple[bool, list[bytes | TemplateMacro]]],  # from the second position on, pieces
+        before: list[bytes],
+        after: list[bytes],
+    ) -> None: ...
+    def encode(
+        self,
+        cells: Vocabulary,
+        ids: npt.NDArray[np.int32],  # [ΣT, K]
+        offsets: npt.NDArray[np.int64],  # [N+1]
+        vocabulary: Vocabulary,
+        grow: bool,
+        n_threads: int,
+    ) -> tuple[
+        npt.NDArray[np.int64],  # indptr [ΣT+1]
+        npt.NDArray[np.int32],  # indices [nnz]
+        npt.NDArray[np.float64] | None,  # values [nnz]
+        int,  # A
+    ]: ...
+
+# item_text
+@final
+class ItemText:
+    def __init__(self, format: str, labels: str, source: str) -> None: ...
+    def read(
+        self, chunks: Iterator[bytes], vocabulary: Vocabulary, grow: bool, positions: int, prompt: bool
+    ) -> (
+        tuple[
+            npt.NDArray[np.int64],  # offsets [N+1]
+            npt.NDArray[np.int64],  # indptr [ΣT+1]
+            npt.NDArray[np.int32],  # indices [nnz]
+            npt.NDArray[np.float64] | None,  # values [nnz]
+            int,  # A
+            npt.NDArray[np.int32],  # labels [ΣT]
+            npt.NDArray[np.float64] | None,  # weights [N]
+        ]
+        | None
+    ): ...
+    def label_names(self, start: int) -> list[str]: ...
+    @property
+    def carriage_return_line(self) -> int: ...
+    @property
+    def colon_label_line(self) -> int: ...
+
+def write_items(
+    format: str,
+    offsets: npt.NDArray[np.int64],
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float64] | None,
+    vocabulary: Vocabulary,
+    labels: npt.NDArray[np.int32] | None,
+    names: Vocabulary,
+    weights: npt.NDArray[np.float64] | None,
+    numbered_from: int,
+) -> bytes: ...

@@ -92,7 +92,7 @@ def test_transitions_do_not_cross_sequences():
 
 def test_union():
     small = FeatureIndex(2, np.array([0, 1, 1]), np.array([1], np.int32), np.eye(2, dtype=bool))
-    more = small.union(np.array([0, 1, 3]), ~np.eye(2, dtype=bool), None)
+    more = small.union(np.array([0, 1, 3]), ~np.eye(2, dtype=bool), None, np.array([], np.int64))
     assert more.state_keys().tolist() == [0, 1, 3]
     assert more.state_indptr.tolist() == [0, 2, 3]
     assert more.state_labels.tolist() == [0, 1, 1]
@@ -108,7 +108,7 @@ def test_union_keeps_trigrams():
     index = FeatureIndex(2, np.array([0]), np.array([], np.int32), np.zeros((2, 2), bool), table)
     other = np.zeros((2, 2, 2), bool)
     other[1, 1, 1] = True
-    union = index.union(np.array([], np.int64), np.zeros((2, 2), bool), other)
+    union = index.union(np.array([], np.int64), np.zeros((2, 2), bool), other, np.array([], np.int64))
     assert union.edges2.sum() == 2
     assert union.n_features == 2
 

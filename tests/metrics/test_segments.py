@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from crfkit.exceptions import InputError
 from crfkit.metrics import (
     Segment,
+    conlleval,
     segment_f1,
     segment_scores,
     segments,
@@ -42,24 +43,10 @@ def split(pairs):
     return [true.split() for true, _ in pairs], [pred.split() for _, pred in pairs]
 
 
-def as_conlleval_prints(report, n_tokens):
-    overall = report.overall
-    lines = [
-        f"processed {n_tokens} tokens with {overall.true} phrases; "
-        f"found: {overall.predicted} phrases; correct: {overall.correct}.",
-        f"accuracy: {100 * report.token_accuracy:6.2f}%; "
-        + "precision: {:6.2f}%; recall: {:6.2f}%; FB1: {:6.2f}".format(*overall.percentages),
-    ]
-    for kind, score in report.scores.items():
-        numbers = "precision: {:6.2f}%; recall: {:6.2f}%; FB1: {:6.2f}".format(*score.percentages)
-        lines.append(f"{kind:>17}: {numbers}  {score.predicted}")
-    return "\n".join(lines) + "\n"
-
-
 def test_equals_conlleval_to_the_last_digit():
-    y_true, y_pred = split(CONLLEVAL_INPUT)
-    report = segment_scores(y_true, y_pred)
-    assert as_conlleval_prints(report, sum(map(len, y_true))) == CONLLEVAL_OUTPUT
+    report = conlleval(*split(CONLLEVAL_INPUT))
+    assert f"{report}\n" == CONLLEVAL_OUTPUT
+    assert report.to_dict() == segment_scores(*split(CONLLEVAL_INPUT)).to_dict()
 
 
 def test_rounds_halves_as_conlleval():
@@ -159,14 +146,30 @@ def test_no_segments_at_all():
     assert "overall" in str(report)
 
 
-@pytest.mark.parametrize("score", [segment_scores, strict_segment_scores])
 @pytest.mark.parametrize(
-    ("label", "message"),
-    [("street", "'street'.*convert the labels to IOB2"), ("S-X", "'S-X'"), (3, "is 3, but segments need")],
+    ("score", "label", "message"),
+    [
+        (segment_scores, "street", "is 'street', but segments need labels .* token_report for plain labels"),
+        (segment_scores, "M-X", "is 'M-X', but segments need"),
+        (segment_scores, "", "is '', but segments need"),
+        (segment_scores, 3, "is 3, but segments need"),
+        (strict_segment_scores, "street", "is 'street', but labels of the scheme IOB2 are 'O' or"),
+        (strict_segment_scores, "S-X", "is 'S-X', but labels of the scheme IOB2 are 'O' or 'B-…', 'I-…'"),
+        (strict_segment_scores, "O-X", "is 'O-X'"),
+        (strict_segment_scores, "", "is ''"),
+        (strict_segment_scores, 3, "is 3"),
+    ],
 )
 def test_labels_without_a_known_tag_are_named(score, label, message):
-    with pytest.raises(InputError, match=r"y_pred\[1\]\[1\] is " + message.removeprefix("is ")):
+    with pytest.raises(InputError, match=r"y_pred\[1\]\[1\] " + message):
         score([["O"], ["O", "O"]], [["O"], ["O", label]])
+
+
+def test_a_single_sequence_is_named_by_itself():
+    with pytest.raises(InputError, match=r"^labels\[1\] is 'M-X'"):
+        segments(["O", "M-X"])
+    with pytest.raises(InputError, match=r"^labels\[1\] is 'M-X'"):
+        strict_segments(["O", "M-X"])
 
 
 @pytest.mark.parametrize("score", [segment_scores, strict_segment_scores, segment_f1, strict_segment_f1])

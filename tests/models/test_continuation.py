@@ -22,17 +22,25 @@ def random_tagger(seed, names, classes, order):
     edges = rng.random((L, L)) < 0.6
     edges2 = rng.random((L, L, L)) < 0.6 if order == 2 else None
     indptr = np.searchsorted(attribute, np.arange(len(names) + 1)).astype(np.int64)
-    index = FeatureIndex(L, indptr, label.astype(np.int32), edges, edges2)
+    pairs = rng.random((len(names), L * L)) < rng.choice([0.0, 0.4])
+    attribute, pair = np.nonzero(pairs)
+    pair_rows = ()
+    if pairs.any():
+        pair_indptr = np.searchsorted(attribute, np.arange(len(names) + 1)).astype(np.int64)
+        pair_rows = (pair_indptr, pair.astype(np.int32))
+    index = FeatureIndex(L, indptr, label.astype(np.int32), edges, edges2, *pair_rows)
     weights = LinearWeights(
         rng.normal(size=len(label)),
         np.where(edges, rng.normal(size=edges.shape), 0.0),
         None if edges2 is None else np.where(edges2, rng.normal(size=edges2.shape), 0.0),
+        rng.normal(size=len(pair)) if pairs.any() else None,
     )
     return LinearTagger(classes, Vocabulary(names), index, weights)
 
 
 def by_name(tagger):
-    return {**tagger.state_features(), **tagger.transition_features()}
+    edges = {("edge", *key): weight for key, weight in tagger.edge_features().items()}
+    return {**tagger.state_features(), **tagger.transition_features(), **edges}
 
 
 @given(st.integers(0, 2**31), NAMES, LABELS, NAMES, LABELS, st.integers(1, 2), st.integers(1, 2))

@@ -36,6 +36,8 @@ class Problem:
     offsets: np.ndarray
     weights: np.ndarray | None = None
     class_weights: np.ndarray | None = None
+    pair_features: np.ndarray | None = None  # bool [A, L, L]
+    pair: np.ndarray | None = None  # [A, L, L], 0 where there is no feature
 
     @property
     def n_labels(self) -> int:
@@ -55,10 +57,16 @@ class Problem:
     def index(self) -> FeatureIndex:
         rows, labels = np.nonzero(self.features)
         indptr = np.searchsorted(rows, np.arange(len(self.features) + 1)).astype(np.int64)
-        return FeatureIndex(self.n_labels, indptr, labels.astype(np.int32), self.edges, self.edges2)
+        pairs = ()
+        if self.pair_features is not None:
+            attributes, ids = np.nonzero(self.pair_features.reshape(len(self.features), -1))
+            pair_indptr = np.searchsorted(attributes, np.arange(len(self.features) + 1)).astype(np.int64)
+            pairs = (pair_indptr, ids.astype(np.int32))
+        return FeatureIndex(self.n_labels, indptr, labels.astype(np.int32), self.edges, self.edges2, *pairs)
 
     def linear_weights(self) -> LinearWeights:
-        return LinearWeights(self.state[self.features], self.edge, self.edge2)
+        pair = None if self.pair is None else self.pair[self.pair_features]
+        return LinearWeights(self.state[self.features], self.edge, self.edge2, pair)
 
     def objective(self, *, c2: float = 0.0, n_threads: int = 1, **more) -> LinearLikelihood:
         return LinearLikelihood(
@@ -72,9 +80,9 @@ class Problem:
             **more,
         )
 
-    def lattices(self, state=None, edge=None, edge2=None) -> tuple[Lattice, Lattice]:
+    def lattices(self) -> tuple[Lattice, Lattice]:
         """All paths, and the permitted ones; a path wrong at a position pays the class weight there."""
-        node = self.attributes @ (self.state if state is None else state)
+        node = self.attributes @ self.state
         ids = self.labels.ids
         if self.class_weights is not None:
             for t in np.flatnonzero(ids >= 0):
@@ -82,19 +90,20 @@ class Problem:
         permitted = np.arange(self.n_labels) == ids[:, None]
         if self.labels.allowed is not None:
             permitted = self.labels.allowed
-        edge = self.edge if edge is None else edge
-        edge2 = self.edge2 if edge2 is None else edge2
+        edge = self.edge
+        if self.pair is not None:
+            edge = edge + np.einsum("ta,ajl->tjl", self.attributes, self.pair)
         return (
-            Lattice(node, edge, self.offsets, edge2=edge2),
-            Lattice(np.where(permitted, node, -np.inf), edge, self.offsets, edge2=edge2),
+            Lattice(node, edge, self.offsets, edge2=self.edge2),
+            Lattice(np.where(permitted, node, -np.inf), edge, self.offsets, edge2=self.edge2),
         )
 
     @property
     def sequence_weights(self) -> np.ndarray:
         return np.ones(len(self.offsets) - 1) if self.weights is None else self.weights
 
-    def loss(self, **tables) -> float:
-        free, bound = self.lattices(**tables)
+    def loss(self) -> float:
+        free, bound = self.lattices()
         return float(self.sequence_weights @ (log_partition(free) - log_partition(bound)))
 
     def enumerated_loss(self) -> float:
@@ -112,6 +121,9 @@ class Problem:
         d_node = per_position * (marginals(free).node - marginals(bound).node)
         all_, kept = (expected_counts(lattice, weights=self.sequence_weights) for lattice in (free, bound))
         d_edges = [all_.edge - kept.edge]
+        if self.pair is not None:
+            both = (marginals(lattice, edge=True).edge for lattice in (free, bound))
+            d_edges = [per_position[:, :, None] * np.subtract(*both)]
         if self.edge2 is not None:
             d_edges.append(all_.edge2 - kept.edge2)
         return potential.backward(self.sequences(), d_node, *d_edges)
@@ -134,6 +146,7 @@ def make_problem(
     copies: int = 0,
     n_attributes: int = 9,
     density: float = 0.5,
+    pairs: bool = False,
 ) -> Problem:
     rng = np.random.default_rng(seed)
     total, L = sum(lengths), n_labels
@@ -165,6 +178,13 @@ def make_problem(
         ids = np.where(loose & (allowed.sum(axis=1) != 1), -1, ids).astype(np.int32)
         if (ids >= 0).all():
             allowed = None
+    pair_features = None
+    if pairs:
+        pair_features = rng.random((len(features), L, L)) < density
+        pair_features[0] = True
+        pair_features[4] = False
+        if copies:  # twins in labels, maybe not in pairs
+            pair_features[-1] = pair_features[rng.integers(len(features))]
     return Problem(
         attributes,
         features,
@@ -177,6 +197,8 @@ def make_problem(
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         rng.choice([0.0, 0.3, 1.0, 2.5], size=len(lengths)) if weighted else None,
         rng.uniform(0.2, 5, size=L) if costs else None,
+        pair_features,
+        np.where(pair_features, scale * rng.normal(size=pair_features.shape), 0.0) if pairs else None,
     )
 
 
@@ -207,6 +229,10 @@ def check(problem: Problem, *, value: float | None = None, n_threads: int = 1, t
     np.testing.assert_allclose(back.edge, gradient.edge, atol=tol * (1 + len(problem.attributes)))
     if problem.edge2 is not None:
         np.testing.assert_allclose(back.edge2, gradient.edge2, atol=tol * (1 + len(problem.attributes)))
+    if problem.pair is not None:
+        error = np.zeros(problem.pair.shape)
+        error[problem.pair_features] = back.pair - gradient.pair
+        assert (np.abs(error) / size[:, :, None]).max(initial=0) < tol
     check_diagonal(problem, objective, result.diagonal)
 
 
@@ -216,12 +242,29 @@ def check_diagonal(problem: Problem, objective: LinearLikelihood, diagonal: np.n
     p = marginals(problem.lattices()[0]).node
     spread = np.repeat(problem.sequence_weights, np.diff(problem.offsets))[:, None] * p * (1 - p)
     n_edges = int(problem.edges.sum()) + (0 if problem.edges2 is None else int(problem.edges2.sum()))
-    n_state = len(diagonal) - n_edges
-    assert (diagonal[n_state:] <= spread.sum(axis=0).max(initial=0) + 1e-4 * (1 + len(p))).all()
+    n_pairs = len(objective.parameters(problem.linear_weights())) - len(
+        replace(problem, pair=None, pair_features=None).objective().l1(1.0)
+    )
+    n_state = len(diagonal) - n_edges - n_pairs
+    assert (
+        diagonal[n_state : n_state + n_edges] <= spread.sum(axis=0).max(initial=0) + 1e-4 * (1 + len(p))
+    ).all()
     expected = problem.attributes.T**2 @ spread  # [A, L]
     if n_state == problem.features[problem.attributes.any(axis=0)].sum():  # no two features share a parameter
         found = objective.weights(diagonal).state
         np.testing.assert_allclose(found, expected[problem.features], rtol=1e-3, atol=1e-5 * (1 + len(p)))
+    if problem.pair is not None:
+        p = marginals(problem.lattices()[0], edge=True).edge
+        p[problem.offsets[:-1][np.diff(problem.offsets) > 0]] = 0
+        weight = np.repeat(problem.sequence_weights, np.diff(problem.offsets))[:, None, None]
+        expected = np.einsum("ta,tjl->ajl", problem.attributes**2, weight * p * (1 - p))
+        if n_pairs == (problem.pair_features & (expected.sum(axis=(1, 2), keepdims=True) > 0)).sum():
+            np.testing.assert_allclose(
+                objective.weights(diagonal).pair,
+                expected[problem.pair_features],
+                rtol=1e-3,
+                atol=1e-5 * (1 + len(p)),
+            )
 
 
 @settings(max_examples=150)
@@ -236,19 +279,21 @@ def check_diagonal(problem: Problem, objective: LinearLikelihood, diagonal: np.n
     weighted=st.booleans(),
     costs=st.booleans(),
     copies=st.integers(0, 4),
+    pairs=st.booleans(),
 )
 def test_value_and_gradient_are_those_of_enumeration(seed, n_labels, lengths, **options):
     problem = make_problem(seed, n_labels, lengths, **options)
     check(problem, value=problem.enumerated_loss())
 
 
+@pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("partial", KINDS)
 @pytest.mark.parametrize(
     ("n_labels", "order"),
     [(1, 1), (2, 1), (3, 2), (8, 1), (9, 1), (20, 1), (40, 1), (70, 1), (9, 2), (20, 2)],
 )
-def test_every_width_of_row(n_labels, order, partial):
-    lengths = [7, 0, 1, 2, 25, 13]
+def test_every_width_of_row(n_labels, order, partial, pairs):
+    lengths = [7, 0, 1, 2, 75, 13]
     problem = make_problem(
         n_labels,
         n_labels,
@@ -260,17 +305,21 @@ def test_every_width_of_row(n_labels, order, partial):
         copies=3,
         n_attributes=30,
         density=0.3,
+        pairs=pairs,
     )
     check(problem)
 
 
+@pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("partial", KINDS)
 @pytest.mark.parametrize("scale", [20.0, 50.0, 500.0, 1e4])
-def test_extreme_weights(order, partial, scale):
+def test_extreme_weights(order, partial, scale, pairs):
     """Float falls back to double, and that to log space, without the caller noticing."""
     lengths = [1, 2, 3, 30, 60]
-    problem = make_problem(3, 4, lengths, order=order, scale=scale, real=False, partial=partial, costs=True)
+    problem = make_problem(
+        3, 4, lengths, order=order, scale=scale, real=False, partial=partial, costs=True, pairs=pairs
+    )
     check(problem, tol=1e-4)
     assert problem.objective()(np.zeros(problem.objective().n_parameters)).value > 0
 
@@ -294,12 +343,11 @@ def test_extreme_edges_force_log_space():
     weighted=st.booleans(),
     costs=st.booleans(),
     copies=st.integers(0, 3),
+    pairs=st.booleans(),
 )
-def test_gradient_is_the_slope_of_the_value(seed, n_labels, order, partial, weighted, costs, copies):
+def test_gradient_is_the_slope_of_the_value(seed, n_labels, **options):
     """Finite differences of the native value itself, along random directions of the parameters."""
-    problem = make_problem(
-        seed, n_labels, [4, 1, 6], order=order, partial=partial, weighted=weighted, costs=costs, copies=copies
-    )
+    problem = make_problem(seed, n_labels, [4, 1, 6], **options)
     objective = problem.objective(c2=0.3)
     rng = np.random.default_rng(seed)
     x = rng.normal(size=objective.n_parameters)
@@ -316,8 +364,11 @@ def test_gradient_is_the_slope_of_the_value(seed, n_labels, order, partial, weig
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("n_threads", [2, 3, 7])
-def test_threads_give_the_same_sum(order, n_threads):
-    problem = make_problem(5, 5, [800] * 20, order=order, partial="mixed", weighted=True, real=False)
+@pytest.mark.parametrize("pairs", [False, True])
+def test_threads_give_the_same_sum(order, n_threads, pairs):
+    problem = make_problem(
+        5, 5, [800] * 20, order=order, partial="mixed", weighted=True, real=False, pairs=pairs
+    )
     one, more = (problem.objective(n_threads=n) for n in (1, n_threads))
     x = one.parameters(problem.linear_weights())
     a, b, again = one(x, diagonal=True), more(x, diagonal=True), more(x, diagonal=True)
@@ -360,9 +411,9 @@ def test_native_objective_refuses_ids_out_of_range():
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2**31), st.integers(1, 9), st.integers(1, 2), st.integers(0, 5))
-def test_features_and_parameters_convert_into_each_other(seed, n_labels, order, copies):
-    problem = make_problem(seed, n_labels, [4, 3], order=order, copies=copies)
+@given(st.integers(0, 2**31), st.integers(1, 9), st.integers(1, 2), st.integers(0, 5), st.booleans())
+def test_features_and_parameters_convert_into_each_other(seed, n_labels, order, copies, pairs):
+    problem = make_problem(seed, n_labels, [4, 3], order=order, copies=copies, pairs=pairs)
     objective = problem.objective()
     theta = np.random.default_rng(seed).normal(size=objective.n_parameters)
     weights = objective.weights(theta)
@@ -374,16 +425,14 @@ def test_features_and_parameters_convert_into_each_other(seed, n_labels, order, 
     back = objective.weights(objective.parameters(given_weights))
     before, after = (LinearPotential(index, w).scores(sequences) for w in (given_weights, back))
     np.testing.assert_allclose(after.node, before.node, atol=1e-9)
-    np.testing.assert_array_equal(after.edge, before.edge)
+    inner = ... if not pairs else [t for t in range(7) if t not in problem.offsets]
+    np.testing.assert_allclose(after.edge[inner], before.edge[inner], atol=1e-9)
     assert np.linalg.norm(back.state) <= np.linalg.norm(given_weights.state) + 1e-9
     # ‖θ‖² and the scaled ‖θ‖₁ are those of the weights
-    total = sum(
-        float((part**2).sum()) for part in (weights.state, weights.edge, weights.edge2) if part is not None
-    )
+    parts = [part for part in vars(weights).values() if part is not None]
+    total = sum(float((part**2).sum()) for part in parts)
     assert theta @ theta == pytest.approx(total)
-    total = sum(
-        float(np.abs(part).sum()) for part in (weights.state, weights.edge, weights.edge2) if part is not None
-    )
+    total = sum(float(np.abs(part).sum()) for part in parts)
     assert objective.l1(0.5) @ np.abs(theta) == pytest.approx(0.5 * total)
     assert objective.l1(0.0) is None
 
@@ -417,9 +466,10 @@ def test_diagonal_where_all_rows_are_of_one_kind(rows):
     assert (problem.objective()(np.zeros(problem.objective().n_parameters), diagonal=True).diagonal > 0).any()
 
 
+@pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("order", [1, 2])
-def test_penalty_pulls_to_the_centre(order):
-    problem = make_problem(8, 3, [5, 7], order=order, copies=2)
+def test_penalty_pulls_to_the_centre(order, pairs):
+    problem = make_problem(8, 3, [5, 7], order=order, copies=2, pairs=pairs)
     centre = problem.linear_weights()
     plain, centred = problem.objective(c2=0.7), problem.objective(c2=0.7, centre=centre)
     zero = np.zeros(plain.n_parameters)
@@ -444,15 +494,20 @@ def test_values_too_large_for_single_precision_are_refused_with_the_place():
         problem.objective()
 
 
+@pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("partial", ["full", "mixed"])
-def test_stochastic_steps_follow_the_gradient(order, partial):
+def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
     """Against the same steps made of whole-gradient evaluations of single sequences."""
-    problem = make_problem(6, 5, [4, 1, 0, 6, 3], order=order, partial=partial, weighted=True, copies=3)
+    problem = make_problem(
+        6, 5, [4, 1, 0, 6, 3], order=order, partial=partial, weighted=True, copies=3, pairs=pairs
+    )
     objective = problem.objective(c2=0.4)
     native, P = objective._native, objective.n_parameters
     n_edges = int(problem.edges.sum()) + (0 if order == 1 else int(problem.edges2.sum()))
-    state, edge = slice(0, P - n_edges), slice(P - n_edges, P)
+    before = replace(problem, pair=None, pair_features=None).objective().n_parameters
+    edge = np.arange(before - n_edges, before)
+    state = np.setdiff1d(np.arange(P), edge)  # labels and label pairs
     theta = np.random.default_rng(0).normal(size=P)
     examples, step0, rate = np.array([3, 0, 4, 2, 1], np.int32), 0.05, 2 * 0.4 / 5
     objective.begin(theta)
@@ -495,9 +550,16 @@ def all_widths():
 
     results = []
     for n_labels, order in [(1, 1), (3, 1), (8, 2), (9, 1), (17, 1), (25, 1), (40, 1), (3, 2), (12, 2)]:
-        for scale in (1.0, 50.0):
+        for scale, pairs in ((1.0, False), (50.0, False), (1.0, True), (50.0, True)):
             problem = make_problem(
-                7, n_labels, [20, 1, 3], order=order, scale=scale, partial="mixed", n_attributes=20
+                7,
+                n_labels,
+                [20, 1, 3],
+                order=order,
+                scale=scale,
+                partial="mixed",
+                n_attributes=20,
+                pairs=pairs,
             )
             objective = problem.objective()
             result = objective(objective.parameters(problem.linear_weights()), diagonal=True)
@@ -519,6 +581,6 @@ def test_instruction_sets_agree():
     assert "baseline" in found
     for results in found.values():
         for (value, gradient, diagonal), (v, g, d) in zip(results, found["baseline"], strict=True):
-            assert value == pytest.approx(v, rel=1e-5)
+            assert value == pytest.approx(v, rel=1e-5, abs=1e-5)
             np.testing.assert_allclose(gradient, g, rtol=1e-4, atol=1e-4)
             np.testing.assert_allclose(diagonal, d, rtol=1e-3, atol=1e-4)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..exceptions import InputError
+from .vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ class Sequences:
             raise InputError(
                 f"sequence_ids must be in 0..{self.n_sequences - 1}, got {chosen.min()}..{chosen.max()}"
             )
-        offsets, positions = _gather(self.offsets, chosen)
-        indptr, entries = _gather(self.indptr, positions)
+        offsets, positions = gather(self.offsets, chosen)
+        indptr, entries = gather(self.indptr, positions)
         return Sequences(
             offsets=offsets,
             indptr=indptr,
@@ -92,7 +93,15 @@ class Sequences:
         )
 
 
-def _gather(
+@dataclass(frozen=True)
+class Encoded:
+    """Sequences and the vocabulary whose ids they hold: X for those who have encoded it already."""
+
+    sequences: Sequences
+    vocabulary: Vocabulary
+
+
+def gather(
     bounds: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """New bounds [M+1] of the chosen ranges laid end to end, and the old place of every element in them."""

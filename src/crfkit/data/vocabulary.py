@@ -74,6 +74,13 @@ class Vocabulary:
         }
 
     @classmethod
+    def from_native(cls, native: _native.Vocabulary) -> Vocabulary:
+        """The vocabulary around a native one."""
+        vocabulary = cls.__new__(cls)
+        vocabulary.native = native
+        return vocabulary
+
+    @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Vocabulary:
         """A vocabulary over the arrays of ``to_arrays``, without a copy: they must not change afterwards.
 
@@ -83,8 +90,7 @@ class Vocabulary:
         offsets = _array(arrays, "offsets", np.int64)
         slots = _array(arrays, "slots", np.uint32)
         version = _array(arrays, "hash_version", np.uint32)
-        vocabulary = cls.__new__(cls)
-        vocabulary.native = _native.Vocabulary.attach(arena, offsets, slots)
+        vocabulary = cls.from_native(_native.Vocabulary.attach(arena, offsets, slots))
         if version.shape != (1,) or version[0] != _native.HASH_VERSION:
             # Hashed by another version of crfkit: the strings are good, the table is not.
             vocabulary = cls(vocabulary.strings())

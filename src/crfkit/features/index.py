@@ -1,4 +1,4 @@
-"""Which features a linear CRF has: attribute-label pairs and transitions."""
+"""Which features a linear CRF has: attributes with a label, transitions, attributes with a label pair."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
+from crfkit.features.edge_attributes import EDGE, STATE
 
 IntArray = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -43,26 +44,43 @@ class FeatureIndex:
 
     @property
     def n_features(self) -> int:
-        """F, state features and transitions together."""
+        """F + G and the transitions, all together."""
         n = len(self.state_labels) + int(self.edges.sum())
-        return n if self.edges2 is None else n + int(self.edges2.sum())
+        n += 0 if self.edges2 is None else int(self.edges2.sum())
+        return n if self.pair_ids is None else n + len(self.pair_ids)
 
     def state_keys(self) -> IntArray:
         """``attribute * L + label`` of every state feature, ascending [F]."""
-        attributes = np.repeat(np.arange(self.n_attributes, dtype=np.int64), np.diff(self.state_indptr))
-        return attributes * self.n_labels + self.state_labels
+        return _keys(self.state_indptr, self.state_labels, self.n_labels)
 
-    def union(self, keys: IntArray, edges: Mask, edges2: Mask | None) -> FeatureIndex:
-        """This index with more state features (as ``state_keys``) and transitions in it."""
+    def pair_keys(self) -> IntArray:
+        """``(attribute * L + previous label) * L + label`` of every pair feature, ascending [G]."""
+        if self.pair_indptr is None or self.pair_ids is None:
+            return np.zeros(0, np.int64)
+        return _keys(self.pair_indptr, self.pair_ids, self.n_labels**2)
+
+    def union(self, keys: IntArray, edges: Mask, edges2: Mask | None, pair_keys: IntArray) -> FeatureIndex:
+        """This index with more state features (as ``state_keys``), transitions and pair features in it."""
         merged = np.union1d(self.state_keys(), keys)
-        attributes = merged // self.n_labels
+        merged_pairs = np.union1d(self.pair_keys(), pair_keys)
         return FeatureIndex(
             self.n_labels,
-            np.searchsorted(attributes, np.arange(self.n_attributes + 1)).astype(np.int64),
-            (merged % self.n_labels).astype(np.int32),
+            *rows_of(merged, self.n_labels, self.n_attributes),
             self.edges | edges,
             self.edges2 if self.edges2 is None or edges2 is None else self.edges2 | edges2,
+            *(rows_of(merged_pairs, self.n_labels**2, self.n_attributes) if len(merged_pairs) else ()),
         )
+
+
+def _keys(indptr: IntArray, ids: npt.NDArray[np.int32], width: int) -> IntArray:
+    attributes = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+    return attributes * width + ids
+
+
+def rows_of(keys: IntArray, width: int, n_attributes: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    """Ascending keys ``attribute * width + id`` as indptr [A+1] and ids."""
+    indptr = np.searchsorted(keys // width, np.arange(n_attributes + 1)).astype(np.int64)
+    return indptr, (keys % width).astype(np.int32)
 
 
 def build_index(
@@ -74,22 +92,27 @@ def build_index(
     min_freq: float = 0,
     all_possible_states: bool = False,
     all_possible_transitions: bool = False,
+    kinds: npt.NDArray[np.uint8] | None = None,  # [A]
+    transitions: bool = True,
 ) -> FeatureIndex:
     """The features seen at least ``min_freq`` times in the data, or all possible ones.
 
     A feature is counted once for every position where its attribute is present, whatever its value. A
     position whose label is one of several counts for each of them; one whose label is missing counts for
-    none.
+    none. ``kinds`` says what each attribute scores (``features.edge_attributes``); None: labels. Pair
+    features are counted where both labels are known. ``transitions=False`` leaves out label bigrams.
     """
     L = n_labels
+    allowed = None if labels.allowed is None else labels.allowed.view(np.uint8)
+    states = sequences if kinds is None else _only(sequences, (kinds & STATE) != 0)
     if all_possible_states:
-        state_indptr = np.arange(sequences.n_attributes + 1, dtype=np.int64) * L
-        state_labels = np.tile(np.arange(L, dtype=np.int32), sequences.n_attributes)
+        has = np.ones(sequences.n_attributes, np.int64) if kinds is None else np.minimum(kinds & STATE, 1)
+        state_indptr = np.concatenate(([0], np.cumsum(has * L))).astype(np.int64)
+        state_labels = np.tile(np.arange(L, dtype=np.int32), int(has.sum()))
     else:
-        allowed = None if labels.allowed is None else labels.allowed.view(np.uint8)
         state_indptr, state_labels = _native.state_features(
-            sequences.indptr,
-            sequences.indices,
+            states.indptr,
+            states.indices,
             labels.ids,
             allowed,
             sequences.n_attributes,
@@ -99,7 +122,56 @@ def build_index(
     edges = [_transitions(sequences.offsets, labels, L, span, min_freq) for span in range(2, order + 2)]
     if all_possible_transitions:
         edges = [np.ones_like(mask) for mask in edges]
-    return FeatureIndex(L, state_indptr, state_labels, edges[0], edges[1] if order == 2 else None)
+    if not transitions:
+        edges[0] = np.zeros_like(edges[0])
+    pairs: tuple[()] | tuple[IntArray, npt.NDArray[np.int32]] = ()
+    if kinds is not None and (kinds & EDGE).any():
+        pairs = _pair_features(sequences, labels, L, kinds, min_freq, all_possible_transitions)
+    return FeatureIndex(L, state_indptr, state_labels, edges[0], edges[1] if order == 2 else None, *pairs)
+
+
+def _only(sequences: Sequences, wanted: Mask) -> Sequences:
+    """The sequences with the attributes wanted [A] alone."""
+    kept = wanted[sequences.indices]  # [nnz]
+    before = np.concatenate(([0], np.cumsum(kept)))
+    values = None if sequences.values is None else sequences.values[kept]
+    return Sequences(
+        sequences.offsets,
+        before[sequences.indptr],
+        sequences.indices[kept],
+        values,
+        sequences.n_attributes,
+    )
+
+
+def _pair_features(
+    sequences: Sequences,
+    labels: Labels,
+    n_labels: int,
+    kinds: npt.NDArray[np.uint8],
+    min_freq: float,
+    everything: bool,
+) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    """Which label pairs each attribute scores: indptr [A+1] and pair ids [G]."""
+    L = n_labels
+    scoring = (kinds & EDGE) != 0
+    if everything:
+        indptr = np.concatenate(([0], np.cumsum(scoring * L**2))).astype(np.int64)
+        return indptr, np.tile(np.arange(L**2, dtype=np.int32), int(scoring.sum()))
+    ids = labels.ids
+    pairs = np.full(len(ids), -1, np.int32)  # [ΣT]
+    pairs[1:] = np.where((ids[:-1] >= 0) & (ids[1:] >= 0), ids[:-1] * L + ids[1:], -1)
+    pairs[sequences.offsets[:-1][np.diff(sequences.offsets) > 0]] = -1
+    chosen = _only(sequences, scoring)
+    return _native.state_features(
+        chosen.indptr,
+        chosen.indices,
+        pairs,
+        None,
+        sequences.n_attributes,
+        L**2,
+        max(1, int(np.ceil(min_freq))),
+    )
 
 
 def _transitions(offsets: IntArray, labels: Labels, n_labels: int, span: int, min_freq: float) -> Mask:

@@ -1,58 +1,79 @@
-"""CoNLL column files: one token a line, columns between blanks or tabs, an empty line between sentences."""
+"""Column files: one token a line, columns between blanks or tabs, an empty line between sentences.
+
+They are parsed natively, in pieces, so that a stream takes memory for what is under way alone. The rules:
+
+- Cells are between blanks and tabs, and a run of them counts once; with ``separator="tab"`` every single tab
+  ends a cell, so that cells may be empty or hold blanks. Other white space (no-break space, …) belongs to
+  cells.
+- A line that is empty, or holds blanks and tabs alone, ends a sentence; any number of them counts once. So
+  does a line whose first cell is ``-DOCSTART-``, which is left out.
+- A carriage return at the end of a line (CRLF files) and a UTF-8 byte-order mark at the start are dropped.
+- All rows have the same number of columns. The text is UTF-8 and has no NUL bytes. Otherwise an
+  ``InputError`` names path and line.
+"""
 
 from __future__ import annotations
 
-import gzip
-import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TextIO
 
-from crfkit.exceptions import InputError
+from .. import _native
+from ..data.columns import Columns
+from ..exceptions import InputError
+from .opening import Source, open_input, source_name
 
-Row = list[str]
-
-
-def _open(path: Path) -> TextIO:
-    with path.open("rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    if zipped:
-        return gzip.open(path, "rt", encoding="utf-8")
-    return path.open(encoding="utf-8")
+_PIECE = 1 << 18  # bytes read at a time
+_SMALLEST_PIECE = 1 << 12
 
 
-def _sentences(path: Path) -> Iterator[list[Row]]:
-    sentence: list[Row] = []
-    n_columns = 0  # of the first token line
-    with _open(path) as file:
-        try:
-            for number, line in enumerate(file, 1):
-                # Not str.split(): other blanks, such as the no-break space, belong to tokens.
-                row = [field for field in line.replace("\t", " ").rstrip("\n").split(" ") if field]
-                if not row or row[0] == "-DOCSTART-":
-                    if sentence:
-                        yield sentence
-                        sentence = []
-                    continue
-                n_columns = n_columns or len(row)
-                if len(row) != n_columns:
-                    raise InputError(
-                        f"{path}:{number}: expected {n_columns} columns as in the lines before, "
-                        f"got {len(row)}: {line.rstrip()!r}"
-                    )
-                sentence.append(row)
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: not UTF-8 text ({error}); convert the file to UTF-8") from error
-        except (EOFError, gzip.BadGzipFile) as error:
-            raise InputError(f"{path}: damaged or cut-off gzip file ({error})") from error
-    if sentence:
-        yield sentence
+def read_columns(source: Source, *, separator: str | None = None) -> Columns:
+    """All sentences of a column file.
 
+    Parameters
+    ----------
+    source : a path, ``"-"`` for standard input, or a binary file object; gzip is unpacked.
+    separator : None for blanks and tabs, ``"tab"`` for single tabs.
 
-def read_columns(path: str | os.PathLike[str]) -> list[list[Row]]:
-    """Read a column file, plain or gzipped, into sentences of rows of strings.
-
-    All token lines must have the same number of columns; otherwise an ``InputError`` names path and line.
-    ``-DOCSTART-`` lines separate sentences and are left out.
+    Returns
+    -------
+    ``Columns``: a sequence of sentences, each a list of rows, each a list of strings.
     """
-    return list(_sentences(Path(path)))
+    parser = _parser(source, separator)
+    with open_input(source) as file:
+        while piece := file.read1(_PIECE):
+            parser.feed(piece)
+    parser.finish()
+    return Columns.from_native(parser.take(), source_name(source))
+
+
+def stream_columns(
+    source: Source, *, separator: str | None = None, positions: int = 65536, prompt: bool = False
+) -> Iterator[Columns]:
+    """The sentences of a column file, some at a time, in order: for files larger than memory, and for pipes.
+
+    Each ``Columns`` has whole sentences, with about ``positions`` rows in all (a longer sentence stays
+    whole). ``prompt=True`` gives sentences as soon as they are complete, however few: for a pipe whose other
+    end waits for the answer.
+    """
+    parser = _parser(source, separator)
+    if positions < 1:
+        raise InputError(f"positions must be at least 1, got {positions}")
+    return _stream(parser, source, positions, prompt)
+
+
+def _stream(parser: _native.ColumnParser, source: Source, positions: int, prompt: bool) -> Iterator[Columns]:
+    name = source_name(source)
+    piece_size = min(_PIECE, max(_SMALLEST_PIECE, 8 * positions))  # few rows are shorter than 8 bytes
+    with open_input(source) as file:
+        while piece := file.read1(piece_size):
+            parser.feed(piece)
+            if parser.ready >= (1 if prompt else positions):
+                yield Columns.from_native(parser.take(), name)
+    parser.finish()
+    if parser.ready:
+        yield Columns.from_native(parser.take(), name)
+
+
+def _parser(source: Source, separator: str | None) -> _native.ColumnParser:
+    if separator not in (None, "tab", "\t"):
+        raise InputError(f"separator must be None (blanks and tabs) or 'tab', got {separator!r}")
+    return _native.ColumnParser(source_name(source), separator is not None)

@@ -13,28 +13,25 @@ from crfkit.models.linear_tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 
 def transfer(
     old: LinearTagger, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex
 ) -> LinearWeights:
     """The old model's weight for every feature of ``index``; 0 where it has none."""
-    keys, places = _renamed_keys(old, vocabulary, classes)
-    order = np.argsort(keys)
-    keys, weights = keys[order], old.weights.state[places][order]
-    wanted = index.state_keys()
-    state = np.zeros(len(wanted))
-    if len(keys):
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        found = keys[at] == wanted
-        state[found] = weights[at[found]]
+    state = _carry(*_renamed_keys(old, vocabulary, classes), old.weights.state, index.state_keys())
+    pair = None
+    if index.pair_ids is not None:
+        known = np.zeros(0) if old.weights.pair is None else old.weights.pair
+        pair = _carry(*_renamed_pair_keys(old, vocabulary, classes), known, index.pair_keys())
     ids = _renamed_labels(old, classes)
     edge = np.where(index.edges, _spread(old.weights.edge, ids, len(classes)), 0.0)
     edge2 = None
     if index.edges2 is not None:
         known = np.zeros((len(old.classes),) * 3) if old.weights.edge2 is None else old.weights.edge2
         edge2 = np.where(index.edges2, _spread(known, ids, len(classes)), 0.0)
-    return LinearWeights(state, edge, edge2)
+    return LinearWeights(state, edge, edge2, pair)
 
 
 def with_features_of(
@@ -42,11 +39,12 @@ def with_features_of(
 ) -> FeatureIndex:
     """The index with all features of the old model in it."""
     keys, _ = _renamed_keys(old, vocabulary, classes)
+    pair_keys, _ = _renamed_pair_keys(old, vocabulary, classes)
     ids = _renamed_labels(old, classes)
     L = len(classes)
     edges = _spread(old.index.edges, ids, L)
     edges2 = None if old.index.edges2 is None else _spread(old.index.edges2, ids, L)
-    return index.union(keys, edges, edges2)
+    return index.union(keys, edges, edges2, pair_keys)
 
 
 def _renamed_labels(old: LinearTagger, classes: list[Any]) -> IntArray:
@@ -63,6 +61,33 @@ def _renamed_keys(old: LinearTagger, vocabulary: Vocabulary, classes: list[Any])
     label = _renamed_labels(old, classes)[old_keys % old.index.n_labels]
     places = np.flatnonzero((attribute >= 0) & (label >= 0))
     return attribute[places] * len(classes) + label[places], places
+
+
+def _renamed_pair_keys(
+    old: LinearTagger, vocabulary: Vocabulary, classes: list[Any]
+) -> tuple[IntArray, IntArray]:
+    """The same for pair features: ``(attribute * L + previous label) * L + label``."""
+    old_keys, L = old.index.pair_keys(), old.index.n_labels
+    if not len(old_keys):
+        return old_keys, old_keys
+    labels = _renamed_labels(old, classes)
+    attribute = vocabulary.lookup(old.vocabulary.strings()).astype(np.int64)[old_keys // L**2]
+    previous, label = labels[old_keys // L % L], labels[old_keys % L]
+    places = np.flatnonzero((attribute >= 0) & (previous >= 0) & (label >= 0))
+    keys = (attribute * len(classes) + previous) * len(classes) + label
+    return keys[places], places
+
+
+def _carry(keys: IntArray, places: IntArray, weights: FloatArray, wanted: IntArray) -> FloatArray:
+    """For each wanted key, the weight of the old feature with this key; 0 where there is none."""
+    order = np.argsort(keys)
+    keys, weights = keys[order], weights[places][order]
+    carried = np.zeros(len(wanted))
+    if len(keys):
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found = keys[at] == wanted
+        carried[found] = weights[at[found]]
+    return carried
 
 
 def _spread(table: npt.NDArray[Any], ids: IntArray, n_labels: int) -> npt.NDArray[Any]:

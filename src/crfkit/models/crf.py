@@ -15,16 +15,18 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from crfkit.data.encode import encode
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
+from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
 from crfkit.features.index import build_index
+from crfkit.features.template import Template
 from crfkit.inference import Constraints
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.models import parameters as rule
 from crfkit.models.continuation import transfer, with_features_of
+from crfkit.models.inputs import encode_input
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS, DevSet, train
 from crfkit.models.training_data import class_weights, cut_as, require_data, sequence_weights
@@ -63,6 +65,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         {label: weight} or "balanced": how much an error at a position with this true label counts. Every
         wrong path is charged log(weight) there (softmax-margin; Gimpel and Smith, NAACL 2010), so that 1
         changes nothing.
+    template
+        A :class:`crfkit.features.Template` (or its text) in the manner of CRF++ or Wapiti. X is then rows of
+        cells: :class:`crfkit.data.Columns`, as ``crfkit.io.read_columns`` gives them, or lists of lists of
+        strings. A template without a ``B`` line makes a model without transitions, as it does in CRF++.
+    edge_attributes
+        Which attributes score pairs of neighbouring labels (y[t-1], y[t]) instead of labels: those whose
+        names begin with this prefix, or with one of a tuple of prefixes; or a dict of prefix to "edge" or
+        "both" (labels as well).
     patience
         With a dev set: stop after so many iterations without a better dev accuracy.
     n_jobs
@@ -128,6 +138,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         all_possible_states: bool = False,
         all_possible_transitions: bool = False,
         class_weight: dict[Any, float] | str | None = None,
+        template: Template | str | None = None,
+        edge_attributes: Any = None,
         patience: int = 10,
         n_jobs: int | None = None,
         random_state: int | None = None,
@@ -144,6 +156,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         self.all_possible_states = all_possible_states
         self.all_possible_transitions = all_possible_transitions
         self.class_weight = class_weight
+        self.template = template
+        self.edge_attributes = edge_attributes
         self.patience = patience
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -212,7 +226,12 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         y = label_lists(y)
         classes = label_set(y if centre is None else [*y, centre.classes])
         vocabulary = Vocabulary() if centre is None else Vocabulary.from_arrays(centre.vocabulary.to_arrays())
-        sequences = encode(X, vocabulary, grow=True, lengths=cut_as(X, y, lengths))
+        template, prefixes = self._template(), edge_prefixes(self.edge_attributes)
+        if template is not None:
+            prefixes |= template.edge_attributes
+        sequences = encode_input(
+            X, vocabulary, template, grow=True, lengths=cut_as(X, y, lengths), n_jobs=self.n_jobs
+        )
         require_data(sequences, classes)
         labels = encode_labels(y, classes, sequences.offsets)
 
@@ -224,6 +243,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             min_freq=self.min_freq,
             all_possible_states=self.all_possible_states,
             all_possible_transitions=self.all_possible_transitions,
+            kinds=attribute_kinds(vocabulary, prefixes),
+            transitions=template is None or template.transitions,
         )
         if len(index.state_labels) == 0 and sequences.indices.size:
             warnings.warn(
@@ -254,7 +275,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if X_dev is not None:
             try:
                 y_dev = label_lists(y_dev)
-                held_out = encode(X_dev, vocabulary, grow=False, lengths=cut_as(X_dev, y_dev, None))
+                held_out = encode_input(
+                    X_dev, vocabulary, template, grow=False, lengths=cut_as(X_dev, y_dev, None)
+                )
                 dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
@@ -273,7 +296,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         )
         if not outcome.converged:
             warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
-        tagger = LinearTagger(classes, vocabulary, index, objective.weights(outcome.x), self.n_jobs)
+        tagger = LinearTagger(classes, vocabulary, index, objective.weights(outcome.x), self.n_jobs, template)
         self.tagger_ = tagger.compact() if self.c1 > 0 or self.min_freq > 1 else tagger
         self.classes_ = classes
         self.objective_ = outcome.value
@@ -281,6 +304,16 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = len(outcome.history)
         self.converged_ = outcome.converged
         return self
+
+    def _template(self) -> Template | None:
+        if self.template is None or isinstance(self.template, Template):
+            return self.template
+        if isinstance(self.template, str):
+            return Template.parse(self.template)
+        raise InputError(
+            "template must be a crfkit.features.Template or the text of one, "
+            f"got {type(self.template).__name__}"
+        )
 
     # ---- asking the fitted model
 
@@ -360,13 +393,19 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         """{(label, next label): weight}; in order 2 also three labels in a row."""
         return self._fitted().transition_features()
 
+    @property
+    def edge_features_(self) -> dict[tuple[str, Any, Any], float]:
+        """{(attribute, label, next label): weight} of the attributes that score label pairs."""
+        return self._fitted().edge_features()
+
     # ---- files
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically."""
         tagger = self._fitted()
         params = {name: _plain(value) for name, value in self.get_params().items()}
-        params = {name: value for name, value in params.items() if _is_json(value)}
+        params = {name: value for name, value in params.items() if _is_json(value) and name != "template"}
+        params["edge_attributes"] = edge_prefixes(self.edge_attributes) or None
         if isinstance(self.class_weight, Mapping):  # as pairs: the keys of JSON objects are strings
             params["class_weight"] = [[_plain(label), float(w)] for label, w in self.class_weight.items()]
         state = {
@@ -393,7 +432,11 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         known = {name: value for name, value in params.items() if name in cls._get_param_names()}
         if isinstance(known.get("class_weight"), list):
             known["class_weight"] = _weights_of_pairs(known["class_weight"])
-        crf = cls(**{**known, "n_jobs": n_jobs})
+        try:
+            edge_prefixes(known.get("edge_attributes"))
+        except InputError as error:
+            raise ModelFileError(f"cannot read the model: {error}") from error
+        crf = cls(**{**known, "n_jobs": n_jobs, "template": tagger.template})
         crf.tagger_ = tagger
         crf.classes_ = tagger.classes
         crf.objective_ = objective

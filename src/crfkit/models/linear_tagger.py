@@ -9,17 +9,18 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.data.encode import encode
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import ModelFileError
-from crfkit.features.index import FeatureIndex
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.features.index import FeatureIndex, rows_of
+from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.models.inputs import encode_input
 from crfkit.models.tagger import Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 _KIND = "linear-chain CRF"
-_PIECE = 1 << 18  # positions scored together
+_PIECE = 1 << 20  # scores computed at once: they stay in the cache until they are read
 
 
 class LinearTagger(Tagger):
@@ -32,9 +33,11 @@ class LinearTagger(Tagger):
         index: FeatureIndex,
         weights: LinearWeights,
         n_jobs: int | None = None,
+        template: Template | None = None,
     ) -> None:
         super().__init__(classes, n_jobs)
         self.vocabulary = vocabulary
+        self.template = template
         self.potential = LinearPotential(index, weights)
 
     @property
@@ -49,11 +52,14 @@ class LinearTagger(Tagger):
 
     def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
         """The scores of a batch; attributes never trained on are passed over."""
-        sequences = encode(X, self.vocabulary, grow=False, lengths=lengths)
-        if whole or sequences.n_positions <= _PIECE:
+        sequences = encode_input(
+            X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=self.n_jobs
+        )
+        size = max(1, _PIECE // self.potential.scores_per_position)  # positions
+        if whole or sequences.n_positions <= size:
             yield self.potential.scores(sequences, n_jobs=self.n_jobs)
             return
-        piece = (sequences.offsets[:-1] // _PIECE).astype(np.int64)  # [N] which one a sequence is in
+        piece = (sequences.offsets[:-1] // size).astype(np.int64)  # [N] which one a sequence is in
         for number in np.unique(piece):
             chosen = sequences.subset(np.flatnonzero(piece == number))
             yield self.potential.scores(chosen, n_jobs=self.n_jobs)
@@ -77,26 +83,50 @@ class LinearTagger(Tagger):
             table |= _transition_dict(self.classes, self.index.edges2, self.weights.edge2)
         return table
 
+    def edge_features(self) -> dict[tuple[str, Any, Any], float]:
+        """{(attribute, label, next label): weight} where attributes score label pairs, without the zeros."""
+        if self.weights.pair is None:
+            return {}
+        names, L = self.vocabulary.strings(), self.index.n_labels
+        kept = np.flatnonzero(self.weights.pair)
+        keys = self.index.pair_keys()[kept].tolist()
+        weights = self.weights.pair[kept].tolist()
+        return {
+            (names[key // L**2], self.classes[key // L % L], self.classes[key % L]): w
+            for key, w in zip(keys, weights, strict=True)
+        }
+
     def compact(self) -> LinearTagger:
-        """The same tagger without state features of weight 0 and without attributes that have none left."""
-        kept = self.weights.state != 0
-        attributes = self.index.state_keys() // self.index.n_labels
-        used = np.unique(attributes[kept])
-        if kept.all() and len(used) == len(self.vocabulary):
+        """The same tagger without features of weight 0 and without attributes that have none left."""
+        L, old = self.index.n_labels, self.index
+        keys, pair_keys = old.state_keys(), old.pair_keys()
+        pair_weights = np.zeros(0) if self.weights.pair is None else self.weights.pair
+        kept, kept_pairs = self.weights.state != 0, pair_weights != 0
+        used = np.union1d(keys[kept] // L, pair_keys[kept_pairs] // L**2)
+        if kept.all() and kept_pairs.all() and len(used) == len(self.vocabulary):
             return self
         names = self.vocabulary.strings()
         if self.vocabulary.names_columns():
             used = np.arange(len(names))  # the width of an array is checked against the vocabulary
-        counts = np.bincount(attributes[kept], minlength=len(names))[used]
+        places = np.zeros(len(names), np.int64)  # [old A] new ids
+        places[used] = np.arange(len(used))
+        state = places[keys[kept] // L] * L + keys[kept] % L
+        pairs = places[pair_keys[kept_pairs] // L**2] * L**2 + pair_keys[kept_pairs] % L**2
         index = FeatureIndex(
-            self.index.n_labels,
-            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-            self.index.state_labels[kept],
-            self.index.edges,
-            self.index.edges2,
+            L,
+            *rows_of(state, L, len(used)),
+            old.edges,
+            old.edges2,
+            *(() if self.weights.pair is None else rows_of(pairs, L**2, len(used))),
         )
-        weights = LinearWeights(self.weights.state[kept], self.weights.edge, self.weights.edge2)
-        return LinearTagger(self.classes, Vocabulary([names[a] for a in used]), index, weights, self.n_jobs)
+        weights = LinearWeights(
+            self.weights.state[kept],
+            self.weights.edge,
+            self.weights.edge2,
+            None if self.weights.pair is None else pair_weights[kept_pairs],
+        )
+        vocabulary = Vocabulary([names[a] for a in used])
+        return LinearTagger(self.classes, vocabulary, index, weights, self.n_jobs, self.template)
 
     def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
         """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
@@ -112,7 +142,20 @@ class LinearTagger(Tagger):
         }
         if self.index.edges2 is not None and self.weights.edge2 is not None:
             arrays |= {"edge2.mask": self.index.edges2, "edge2.weights": self.weights.edge2}
-        write_model(path, {"model": _KIND, "classes": self.classes, **header}, arrays)
+        if (
+            self.index.pair_indptr is not None
+            and self.index.pair_ids is not None
+            and self.weights.pair is not None
+        ):
+            arrays |= {
+                "pair.indptr": self.index.pair_indptr,
+                "pair.ids": self.index.pair_ids,
+                "pair.weights": self.weights.pair,
+            }
+        own: dict[str, Any] = {"model": _KIND, "classes": self.classes}
+        if self.template is not None:
+            own["template"] = {"dialect": self.template.dialect, "text": self.template.text}
+        write_model(path, {**own, **header}, arrays)
 
     @classmethod
     def load(cls, source: Source, n_jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
@@ -134,20 +177,28 @@ class LinearTagger(Tagger):
             {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
         )
         n_features = arrays["state.labels"].size if "state.labels" in arrays else 0
+        n_pairs = arrays["pair.ids"].size if "pair.ids" in arrays else 0
+        paired = "pair.weights" in arrays
         index = FeatureIndex(
             L,
             take("state.indptr", np.int64, (len(vocabulary) + 1,)),
             take("state.labels", np.int32, (n_features,)),
             take("edge.mask", np.bool_, (L, L)),
             take("edge2.mask", np.bool_, (L, L, L)) if second else None,
+            take("pair.indptr", np.int64, (len(vocabulary) + 1,)) if paired else None,
+            take("pair.ids", np.int32, (n_pairs,)) if paired else None,
         )
         weights = LinearWeights(
             take("state.weights", np.float64, (n_features,)),
             take("edge.weights", np.float64, (L, L)),
             take("edge2.weights", np.float64, (L, L, L)) if second else None,
+            take("pair.weights", np.float64, (n_pairs,)) if paired else None,
         )
-        _check_index(index, name)
-        return cls(classes, vocabulary, index, weights, n_jobs), header
+        _check_rows(index.state_indptr, index.state_labels, L, name)
+        if index.pair_indptr is not None and index.pair_ids is not None:
+            _check_rows(index.pair_indptr, index.pair_ids, L**2, name)
+        template = _template_of(header.get("template"), name)
+        return cls(classes, vocabulary, index, weights, n_jobs, template), header
 
 
 class _Taker:
@@ -171,12 +222,21 @@ class _Taker:
         return array
 
 
-def _check_index(index: FeatureIndex, name: str) -> None:
-    ends = index.state_indptr
-    labels = index.state_labels
-    sound = ends[0] == 0 and ends[-1] == len(labels) and bool((ends[1:] >= ends[:-1]).all())
-    if not sound or (len(labels) and not (labels.min() >= 0 and labels.max() < index.n_labels)):
+def _check_rows(ends: npt.NDArray[Any], ids: npt.NDArray[Any], width: int, name: str) -> None:
+    sound = ends[0] == 0 and ends[-1] == len(ids) and bool((ends[1:] >= ends[:-1]).all())
+    if not sound or (len(ids) and not (ids.min() >= 0 and ids.max() < width)):
         raise ModelFileError(f"cannot read the model {name}: its feature index does not fit together")
+
+
+def _template_of(record: Any, name: str) -> Template | None:
+    if record is None:
+        return None
+    if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in ("dialect", "text")):
+        raise ModelFileError(f"cannot read the model {name}: its template is malformed")
+    try:
+        return Template.parse(record["text"], record["dialect"], source=f"the template in {name}")
+    except InputError as error:
+        raise ModelFileError(f"cannot read the model {name}: {error}") from error
 
 
 def _transition_dict(

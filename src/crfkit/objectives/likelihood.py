@@ -25,6 +25,7 @@ FloatArray = npt.NDArray[np.float64]
 
 _POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
 _MOST_LABELS = 1 << 15
+_MOST_LABELS_IN_PAIRS = 1 << 13
 _LARGEST_VALUE = 1e15  # of an attribute: scores are summed in single precision
 
 
@@ -46,6 +47,10 @@ class LinearLikelihood:
         _check_values(sequences)
         if index.n_labels > _MOST_LABELS:
             raise InputError(f"at most {_MOST_LABELS} labels are possible, got {index.n_labels}")
+        if index.pair_indptr is not None and index.n_labels > _MOST_LABELS_IN_PAIRS:
+            raise InputError(
+                f"attributes on label pairs need at most {_MOST_LABELS_IN_PAIRS} labels, got {index.n_labels}"
+            )
         self._index = index
         self._c2 = c2
         self._n_sequences = sequences.n_sequences
@@ -63,6 +68,8 @@ class LinearLikelihood:
             None if class_weights is None else np.log(class_weights).astype(np.float32),
             index.edges.ravel().view(np.uint8),
             None if index.edges2 is None else index.edges2.ravel().view(np.uint8),
+            index.pair_indptr,
+            index.pair_ids,
             index.n_labels,
             self.n_threads,
         )
@@ -121,7 +128,7 @@ class LinearLikelihood:
         """Feature weights as parameters [P]; scores on the data stay what they are."""
         theta = np.empty(self.n_parameters)
         edge2 = None if weights.edge2 is None else weights.edge2.ravel()
-        self._native.from_features(weights.state, weights.edge.ravel(), edge2, theta)
+        self._native.from_features(weights.state, weights.edge.ravel(), edge2, weights.pair, theta)
         return theta
 
     def weights(self, x: FloatArray) -> LinearWeights:
@@ -130,14 +137,19 @@ class LinearLikelihood:
         state = np.empty(len(self._index.state_labels))
         edge = np.zeros(L * L)
         edge2 = None if self._index.edges2 is None else np.zeros(L**3)
-        self._native.to_features(x, state, edge, edge2)
+        pair = None if self._index.pair_ids is None else np.empty(len(self._index.pair_ids))
+        self._native.to_features(x, state, edge, edge2, pair)
         kept = self._kept
         if kept is not None:
             state += kept.state
             edge += kept.edge.ravel()
             if edge2 is not None and kept.edge2 is not None:
                 edge2 += kept.edge2.ravel()
-        return LinearWeights(state, edge.reshape(L, L), None if edge2 is None else edge2.reshape(L, L, L))
+            if pair is not None and kept.pair is not None:
+                pair += kept.pair
+        return LinearWeights(
+            state, edge.reshape(L, L), None if edge2 is None else edge2.reshape(L, L, L), pair
+        )
 
 
 def _check_values(sequences: Sequences) -> None:

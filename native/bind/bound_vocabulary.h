@@ -1,0 +1,115 @@
+// The vocabulary as Python holds it, and what every file that fills one or hands arrays to Python needs.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "bind.h"
+#include "ingest_array.h"
+#include "vocabulary.h"
+
+namespace crfkit {
+
+// Raises crfkit.exceptions.<exception>; bytes that are not UTF-8 are shown as replacement characters.
+[[noreturn]] inline void raise(const char* exception, const std::string& message) {
+  const nb::object type = nb::module_::import_("crfkit.exceptions").attr(exception);
+  PyObject* text = PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace");
+  if (text != nullptr) PyErr_SetObject(type.ptr(), nb::steal(text).ptr());
+  throw nb::python_error();
+}
+
+template <class T>
+nb::object to_numpy(GrowableArray<T>* array) {
+  const size_t size = array->size();
+  T* memory = array->release().release();
+  const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {size}, owner));
+}
+
+template <class T>
+nb::object copy_to_numpy(const T* source, size_t size) {
+  auto* memory = static_cast<T*>(std::malloc(size == 0 ? 1 : size * sizeof(T)));
+  if (memory == nullptr) throw std::bad_alloc();
+  if (size > 0) std::memcpy(memory, source, size * sizeof(T));
+  const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {size}, owner));
+}
+
+// The core and the arrays it is attached to. The flags change only while the GIL is held.
+struct BoundVocabulary {
+  BoundVocabulary() : core(std::make_unique<Vocabulary>()) {}
+
+  // For a look while the GIL is held.
+  const Vocabulary& open() const {
+    if (unattended) raise("InputError", "this vocabulary is being filled by another thread");
+    return *core;
+  }
+
+  std::unique_ptr<Vocabulary> core;
+  Array<const uint8_t> arena;    // [arena_size]
+  Array<const int64_t> offsets;  // [n + 1]
+  Array<const uint32_t> slots;   // [2^b]
+  bool growing = false;          // a call that may add strings is under way
+  bool unattended = false;       // ... and may do so while the GIL is released
+  int readers = 0;               // calls under way that read while the GIL is released
+};
+
+// While one call adds strings, Python code it runs, or another thread, may not: a failure takes them back.
+// When a call fails, the vocabulary is as it was before. A call that releases the GIL while strings are added
+// says so (unattended): then nobody else may even look.
+class Growth {
+ public:
+  explicit Growth(BoundVocabulary* vocabulary, bool unattended = false)
+      : vocabulary_(vocabulary), before_(vocabulary->core->size()) {
+    if (vocabulary->growing) raise("InputError", "this vocabulary is being filled by another call");
+    if (vocabulary->readers > 0) raise("InputError", "this vocabulary is being read by another thread");
+    vocabulary->growing = true;
+    vocabulary->unattended = unattended;
+  }
+  ~Growth() {
+    vocabulary_->growing = vocabulary_->unattended = false;
+    if (!kept_) vocabulary_->core->truncate(before_);
+  }
+  Growth(const Growth&) = delete;
+  Growth& operator=(const Growth&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  BoundVocabulary* vocabulary_;
+  size_t before_;
+  bool kept_ = false;
+};
+
+// Held while a call reads without the GIL.
+class Reading {
+ public:
+  explicit Reading(BoundVocabulary* vocabulary) : vocabulary_(vocabulary) {
+    vocabulary->open();
+    ++vocabulary->readers;
+  }
+  ~Reading() { --vocabulary_->readers; }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  BoundVocabulary* vocabulary_;
+};
+
+// Runs fn, which may throw what the core throws, and raises it as crfkit's own errors.
+template <class Fn>
+auto translating(Fn&& fn) {
+  try {
+    return fn();
+  } catch (const std::invalid_argument& damage) {
+    raise("ModelFileError", damage.what());
+  } catch (const std::length_error& limit) {
+    raise("InputError", limit.what());
+  }
+}
+
+}  // namespace crfkit

@@ -1,0 +1,206 @@
+"""Templates: which cells of a column file make which attributes, in CRF++'s or Wapiti's language.
+
+``template_crfpp.py`` and ``template_wapiti.py`` say what the two languages mean, docs/templates.md shows it.
+Expanding is native and threaded (``native/template_expand.h``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from crfkit import _native
+from crfkit.data.columns import Columns
+from crfkit.data.sequences import Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
+from crfkit.inference.threads import thread_count
+from crfkit.io.opening import open_input, source_name
+
+from . import template_crfpp, template_wapiti
+from .template_syntax import Line, Macro
+
+# First letters and macros that CRF++ does not have.
+_ONLY_WAPITI = re.compile(r"^[ub*]|^[^#\n].*%(?:[tmTMX]\[|x\[@)", re.MULTILINE)
+_PARSERS: dict[str, Callable[[str, str], list[Line]]] = {
+    "crf++": template_crfpp.parse_crfpp,
+    "wapiti": template_wapiti.parse_wapiti,
+}
+# Prefixes of the attributes that score pairs of labels.
+_PREFIXES = {"crf++": {"B": "edge"}, "wapiti": {"b": "edge", "*": "both"}}
+_OUTSIDE = {
+    "crf++": (template_crfpp.BEFORE, template_crfpp.AFTER),
+    "wapiti": (template_wapiti.BEFORE, template_wapiti.AFTER),
+}
+_ANCHORS = {"here": 0, "first": 1, "last": 2}
+
+
+@dataclass(frozen=True, repr=False)
+class Template:
+    """A template. Equal templates have the same text and dialect.
+
+    >>> template = Template.parse("U0:%x[-1,0]/%x[0,0]")
+    >>> template.attributes([["the"], ["dog"]])
+    [['U0:_B-1/the'], ['U0:the/dog']]
+    """
+
+    text: str
+    dialect: str = "auto"  # afterwards "crf++" or "wapiti"
+    source: str = field(default="template", compare=False)  # for messages
+    _lines: list[Line] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InputError(
+                f"a template is a str, got {type(self.text).__name__}; Template.read takes a path"
+            )
+        text = self.text.removeprefix("\ufeff")
+        dialect = self.dialect
+        if dialect == "auto":
+            dialect = "wapiti" if _ONLY_WAPITI.search(text) else "crf++"
+        if dialect not in _PARSERS:
+            raise InputError(f"dialect must be 'crf++', 'wapiti' or 'auto', got {dialect!r}")
+        lines = _PARSERS[dialect](text, self.source)
+        if not lines:
+            raise InputError(
+                f"{self.source}: the template has no lines; the least is one such as U00:%x[0,0]"
+            )
+        for name, value in (("text", text), ("dialect", dialect), ("_lines", lines)):
+            object.__setattr__(self, name, value)  # frozen from here on
+
+    @classmethod
+    def parse(cls, text: str, dialect: str = "auto", source: str = "template") -> Template:
+        """The template in a text.
+
+        Parameters
+        ----------
+        text : template lines.
+        dialect : ``"crf++"``, ``"wapiti"``, or ``"auto"``: Wapiti if a line begins with a small letter or
+            ``*`` or has a macro that only Wapiti knows, else CRF++.
+        source : the text's name in error messages, which are ``InputError`` and give source:line.
+        """
+        return cls(text, dialect, source)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], dialect: str = "auto") -> Template:
+        """The template in a UTF-8 file, ``-`` for standard input."""
+        name = source_name(path)
+        with open_input(path) as file:
+            content = file.read()
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise InputError(f"{name}:{line}: not UTF-8 text; convert the template to UTF-8") from error
+        return cls.parse(text, dialect, name)
+
+    @cached_property
+    def transitions(self) -> bool:
+        """Whether it has an edge line without macros, such as a bare ``B``: plain label transitions.
+
+        The first such line makes no attribute.
+        """
+        return self._plain is not None
+
+    @cached_property
+    def edge_attributes(self) -> dict[str, str]:
+        """Which attributes score pairs of labels, by the beginning of their names.
+
+        The value is ``"edge"``, or ``"both"`` where they score single labels too.
+        """
+        scopes = {line.scope for line in self._making}
+        return {prefix: scope for prefix, scope in _PREFIXES[self.dialect].items() if scope in scopes}
+
+    @cached_property
+    def n_columns(self) -> int:
+        """Columns that it needs: the largest column index + 1."""
+        return max((macro.column + 1 for line in self._lines for macro in line.macros), default=0)
+
+    def encode(
+        self, columns: Columns, vocabulary: Vocabulary, *, grow: bool, n_jobs: int | None = None
+    ) -> Sequences:
+        """The attributes at every position, as ids of the vocabulary.
+
+        ``grow=True`` adds new attributes, with the ids of a run on one thread whatever ``n_jobs``;
+        ``grow=False`` drops unknown ones. ``n_jobs=None`` uses all cores.
+        """
+        if not isinstance(columns, Columns):
+            raise InputError(
+                f"columns must be Columns, got {type(columns).__name__}; Columns.from_rows takes lists"
+            )
+        if columns.n_positions and self.n_columns > columns.n_columns:
+            self._complain_of_columns(columns)
+        indptr, indices, values, n_attributes = self._program.encode(
+            columns.cells.native, columns.ids, columns.offsets, vocabulary.native, grow, thread_count(n_jobs)
+        )
+        return Sequences(columns.offsets, indptr, indices, values, n_attributes)
+
+    def attributes(self, rows: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The attributes at each row of one sequence, as strings: to see what a template does."""
+        vocabulary = Vocabulary()
+        encoded = self.encode(Columns.from_rows([rows]), vocabulary, grow=True, n_jobs=1)
+        names = vocabulary.strings()
+        ids = encoded.indices.tolist()
+        return [[names[i] for i in ids[start:stop]] for start, stop in pairwise(encoded.indptr.tolist())]
+
+    def _complain_of_columns(self, columns: Columns) -> None:
+        number, macro = next(
+            (line.number, macro)
+            for line in self._lines
+            for macro in line.macros
+            if macro.column >= columns.n_columns
+        )
+        raise InputError(
+            f"{self.source}:{number}: {macro.text} looks at column {macro.column}, but {columns.source} has "
+            f"{columns.n_columns} columns to look at (columns count from 0, without the label)"
+        )
+
+    @cached_property
+    def _plain(self) -> Line | None:
+        """The line that stands for label transitions."""
+        return next((line for line in self._lines if line.scope == "edge" and not line.macros), None)
+
+    @property
+    def _making(self) -> list[Line]:
+        """The lines that make attributes."""
+        return [line for line in self._lines if line is not self._plain]
+
+    @cached_property
+    def _program(self) -> _native.TemplateProgram:
+        before, after = _OUTSIDE[self.dialect]
+        # CRF++ makes attributes of label pairs where there is a pair; Wapiti at the first position as well,
+        # where they are known and have no effect.
+        lines = [
+            (
+                self.dialect == "crf++" and line.scope == "edge",
+                [_native_piece(piece) for piece in line.pieces],
+            )
+            for line in self._making
+        ]
+        return _native.TemplateProgram(lines, [s.encode() for s in before], [s.encode() for s in after])
+
+    def __repr__(self) -> str:
+        n = len(self._making)
+        lines = f"{n} line" if n == 1 else f"{n} lines"
+        transitions = " and transitions" if self.transitions else ""
+        return f"<Template, {self.dialect}: {lines}{transitions}, from {self.source!r}>"
+
+    def __reduce__(self) -> tuple[type[Template], tuple[str, str, str]]:
+        return (Template, (self.text, self.dialect, self.source))
+
+
+def _native_piece(piece: str | Macro) -> bytes | _native.TemplateMacro:
+    if isinstance(piece, str):
+        return piece.encode()
+    return (
+        piece.command.encode(),
+        _ANCHORS[piece.anchor],
+        piece.row,
+        piece.column,
+        piece.fold,
+        piece.pattern.encode(),
+    )

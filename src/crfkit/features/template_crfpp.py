@@ -1,0 +1,55 @@
+"""CRF++'s templates.
+
+A line ``U…`` makes an attribute of the label at each position, a line ``B…`` one of the pair of labels at
+each position but the first. The line is copied, its own name included, and ``%x[row,column]`` in it becomes
+the cell ``row`` lines further down. Rows are -8 to 8, written without a plus sign; outside the sequence the
+cells are ``_B-1`` (just before it), ``_B-2``, … and ``_B+1`` (just after it), ``_B+2``, …
+
+``#`` begins a comment at the start of a line only; later in a line it is copied like the rest, and so are
+blanks at the end. CRF++ would copy a carriage return as well; here it is dropped, as CRF++ does on Windows.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .template_syntax import Line, Macro, fail
+
+FURTHEST_ROW = 8
+BEFORE = tuple(f"_B-{n}" for n in range(1, FURTHEST_ROW + 1))
+AFTER = tuple(f"_B+{n}" for n in range(1, FURTHEST_ROW + 1))
+
+_MACRO = re.compile(r"%x\[(-?[0-9]+),([0-9]+)\]")
+
+
+def parse_crfpp(text: str, source: str) -> list[Line]:
+    """The lines of a CRF++ template; an ``InputError`` names source and line of what is not one."""
+    lines = []
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.rstrip("\r")
+        if not line.strip(" \t") or line.startswith("#"):
+            continue
+        if line[0] not in "UB":
+            fail(source, number, "a CRF++ template line begins with U, B or #", line)
+        lines.append(Line(number, "node" if line[0] == "U" else "edge", _pieces(line, source, number)))
+    return lines
+
+
+def _pieces(line: str, source: str, number: int) -> tuple[str | Macro, ...]:
+    pieces: list[str | Macro] = []
+    end = 0
+    while (start := line.find("%", end)) >= 0:
+        if start > end:
+            pieces.append(line[end:start])
+        macro = _MACRO.match(line, start)
+        if not macro:
+            shown = line[start : start + 20]
+            fail(source, number, f"expected %x[row,column], like %x[-1,0], got {shown!r}", line)
+        row, column = (int(digits[:12]) for digits in macro.groups())
+        if abs(row) > FURTHEST_ROW:
+            fail(source, number, f"rows are -{FURTHEST_ROW} to {FURTHEST_ROW}, got {row}", line)
+        pieces.append(Macro(macro[0], "x", row, column))
+        end = macro.end()
+    if end < len(line):
+        pieces.append(line[end:])
+    return tuple(pieces)

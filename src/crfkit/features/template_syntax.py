@@ -1,0 +1,42 @@
+"""What a template says, in either dialect, after parsing: lines of literal text and macros."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NoReturn, TypeAlias
+
+from crfkit.exceptions import InputError
+
+Scope: TypeAlias = Literal["node", "edge", "both"]
+
+
+@dataclass(frozen=True)
+class Macro:
+    """``%x[row,column]`` and its kin: text made from one cell."""
+
+    text: str  # as it stands in the template
+    command: Literal["x", "t", "m"]  # the cell; whether the pattern matches; what it matches
+    row: int  # from the anchor
+    column: int
+    anchor: Literal["here", "first", "last"] = "here"  # the position itself, row 0, the row after the last
+    fold: bool = False  # ASCII capitals become small letters
+    pattern: str = ""  # of the commands t and m
+
+
+@dataclass(frozen=True)
+class Line:
+    """A template line: at each position, one attribute made of its pieces."""
+
+    number: int  # in the source, from 1
+    scope: Scope
+    pieces: tuple[str | Macro, ...]  # in order; no two strings side by side
+
+    @property
+    def macros(self) -> tuple[Macro, ...]:
+        """The macros among the pieces."""
+        return tuple(piece for piece in self.pieces if isinstance(piece, Macro))
+
+
+def fail(source: str, number: int, problem: str, line: str) -> NoReturn:
+    """Raises the error that a line is not a template line."""
+    raise InputError(f"{source}:{number}: {problem}: {line!r}")

@@ -1,0 +1,175 @@
+"""Opening files: paths, ``-`` for standard input and output, file objects; gzip; writing all or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import secrets
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, TypeAlias, cast
+
+from ..exceptions import InputError
+
+Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_PIECE = 1 << 16  # bytes
+
+
+def source_name(source: Source) -> str:
+    """The name of a source in messages: its path, ``<stdin>``, or the name of the file object."""
+    if isinstance(source, (str, os.PathLike)):
+        name = "<stdin>" if source == "-" else os.fspath(source)
+    else:
+        name = str(getattr(source, "name", "<stream>"))
+    # A path may hold bytes that are no text; they are shown as escapes.
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def open_input(source: Source) -> io.BufferedReader:
+    """Opens a path, ``-`` (standard input) or a binary file object for reading bytes.
+
+    Gzip is told by its first bytes and unpacked on the way; where it is damaged or cut off, reading raises
+    ``InputError``. Closing the result closes a file opened here, and leaves the caller's file object and
+    standard input open. ``read1`` gives what has come so far, without waiting for more.
+    """
+    name = source_name(source)
+    if isinstance(source, (str, os.PathLike)) and source != "-":
+        with contextlib.ExitStack() as undo:
+            file = undo.enter_context(open(source, "rb"))
+            opened = _unpacked(file, name)
+            undo.pop_all()  # it is the caller's to close
+            return opened
+    stream = sys.stdin.buffer if isinstance(source, (str, os.PathLike)) else source
+    if isinstance(stream, io.TextIOBase):
+        raise InputError(f"{name}: the file object must be opened in binary mode ('rb'), got one of text")
+    if not hasattr(stream, "read"):
+        raise InputError(f"expected a path, '-' or a binary file object, got {type(source).__name__}")
+    return _unpacked(io.BufferedReader(_Guest(stream, name), _PIECE), name)
+
+
+def _unpacked(file: io.BufferedReader, name: str) -> io.BufferedReader:
+    """The file itself, or what is packed in it."""
+    # The second byte is waited for only when the first makes it likely.
+    first = file.peek(1)[:2]
+    if first == _GZIP_MAGIC[:1]:
+        file = _put_back(file.read(2), file)
+        first = file.peek(2)[:2]
+    if first != _GZIP_MAGIC:
+        return file
+    return io.BufferedReader(_Unzipped(file, name), _PIECE)
+
+
+def _put_back(read: bytes, file: io.BufferedReader) -> io.BufferedReader:
+    return io.BufferedReader(_Prefixed(read, file), _PIECE)
+
+
+class _Raw(io.RawIOBase):
+    """A readable stream out of a function that gives up to n bytes."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        piece = self.some(len(view))
+        view[: len(piece)] = piece
+        return len(piece)
+
+    def some(self, n: int) -> bytes:
+        raise NotImplementedError
+
+
+class _Guest(_Raw):
+    """Somebody else's file object: read, never closed."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._read = getattr(file, "read1", file.read)
+        self._name = name
+
+    def some(self, n: int) -> bytes:
+        piece = self._read(n)
+        if not isinstance(piece, (bytes, bytearray)):
+            raise InputError(
+                f"{self._name}: the file object must be opened in binary mode ('rb'), "
+                f"but read() gave {type(piece).__name__}"
+            )
+        return bytes(piece)
+
+
+class _Prefixed(_Raw):
+    """Bytes read already, then the rest of the file."""
+
+    def __init__(self, prefix: bytes, file: io.BufferedReader) -> None:
+        self._prefix = prefix
+        self._file = file
+
+    def some(self, n: int) -> bytes:
+        if self._prefix:
+            piece, self._prefix = self._prefix[:n], self._prefix[n:]
+            return piece
+        return self._file.read1(n)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Unzipped(_Raw):
+    """What a gzip file holds; damage is an ``InputError``."""
+
+    def __init__(self, file: io.BufferedReader, name: str) -> None:
+        self._file = file
+        self._name = name
+        self._unzip = gzip.GzipFile(fileobj=cast("IO[bytes]", file), mode="rb")
+
+    def some(self, n: int) -> bytes:
+        try:
+            return self._unzip.read1(n)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"{self._name}: damaged or cut-off gzip file ({error})") from error
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+@contextlib.contextmanager
+def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file to write: all of it arrives at the path, or after an error the old file stays.
+
+    It is written to a temporary file in the same directory, which takes the path's place at the end; a
+    symbolic link stays one. ``-`` is standard output; it, devices and pipes are written directly. A path that
+    ends in ``.gz`` is compressed.
+    """
+    if path == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        with open(target, "wb") as direct:  # a directory is an error here
+            yield direct
+        return
+    temporary = target.parent / f".crfkit-{secrets.token_hex(8)}.tmp"
+    try:
+        # 0o666 is cut by the umask, as for any file a user creates.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with open(os.open(temporary, flags, 0o666), "wb") as file:
+            if target.name.endswith(".gz"):
+                # No name and time inside: the same content gives the same bytes.
+                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                    yield cast("IO[bytes]", packed)
+            else:
+                yield file
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        raise

@@ -1,0 +1,58 @@
+"""X as a model takes it: through its template where it has one, or as ``data.encode`` reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crfkit.data.columns import Columns
+from crfkit.data.encode import encode
+from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
+from crfkit.features.template import Template
+
+
+def encode_input(
+    X: Any,
+    vocabulary: Vocabulary,
+    template: Template | None,
+    *,
+    grow: bool,
+    lengths: Any = None,
+    n_jobs: int | None = None,
+) -> Sequences:
+    """X over the ids of the vocabulary; new attributes are added with ``grow``, passed over without it."""
+    if isinstance(X, Encoded):
+        return _renumber(X, vocabulary, grow)
+    if template is None:
+        if isinstance(X, Columns):
+            raise InputError(
+                "columns become attributes through a template: give one to CRF(template=…), "
+                "or make attributes of them first (crfkit.features)"
+            )
+        return encode(X, vocabulary, grow=grow, lengths=lengths)
+    if lengths is not None:
+        raise InputError("lengths goes with arrays; a model with a template takes sentences of rows of cells")
+    columns = X if isinstance(X, Columns) else Columns.from_rows(X)
+    return template.encode(columns, vocabulary, grow=grow, n_jobs=n_jobs)
+
+
+def _renumber(X: Encoded, vocabulary: Vocabulary, grow: bool) -> Sequences:
+    """The sequences with the ids of another vocabulary."""
+    if X.vocabulary is vocabulary:
+        return X.sequences
+    names = X.vocabulary.strings()
+    ids = vocabulary.add(names) if grow else vocabulary.lookup(names)  # [A]
+    indices = ids[X.sequences.indices]
+    kept = indices >= 0
+    before = np.concatenate(([0], np.cumsum(kept)))  # [nnz+1]
+    values = X.sequences.values
+    return Sequences(
+        X.sequences.offsets,
+        before[X.sequences.indptr],
+        indices[kept],
+        None if values is None else values[kept],
+        len(vocabulary),
+    )

@@ -31,8 +31,9 @@ class Features:
         Columns and what is done with them (see :func:`column`), or functions ``f(sentence, t)``. One given
         twice counts once.
     padding
-        At the borders of a sentence, a neighbour that is not there has the text ``<s>`` or ``</s>``; with
-        False it makes no attribute. (Flags and numbers never do.)
+        A neighbour outside of the sentence has the text ``<s>`` (the place in front of the first token; the
+        one in front of that is ``<s2>``) or ``</s>``, ``</s2>`` behind the last; with False it makes no
+        attribute. Flags and numbers never do.
     min_count
         Attributes seen at fewer positions than this in ``fit`` are left out. Numbers always stay.
     sequence_column
@@ -204,7 +205,7 @@ class Features:
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(),
             input_tags=InputTags(two_d_array=False, string=True),
-            requires_fit=not self.__sklearn_is_fitted__(),
+            requires_fit=self.min_count > 1 or bool(learners(plan(self.extractors))),
         )
 
 

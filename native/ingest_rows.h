@@ -1,5 +1,6 @@
 // Sequences of sparse attribute rows, built position by position in the layout of crfkit.data.Sequences.
-// Within a position an attribute comes once: repeated values are added up, and sums of zero dropped.
+// Within a position an attribute comes once: repeated values are added up, and sums of zero dropped (or kept,
+// for those who count in how many places an attribute was given at all).
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace crfkit {
 
 class RowBuilder {
  public:
-  RowBuilder() {
+  explicit RowBuilder(bool keep_zeros = false) : keep_zeros_(keep_zeros) {
     offsets.push_back(0);
     indptr.push_back(0);
   }
@@ -54,6 +55,7 @@ class RowBuilder {
 
  private:
   static constexpr size_t kShortRow = 48;
+  static constexpr int32_t kMerged = -1;  // in place of an attribute whose value went to an earlier mention
 
   void write_ones() {
     for (size_t i = 0; i < indices.size(); ++i) values.push_back(1.0);
@@ -88,14 +90,14 @@ class RowBuilder {
       double sum = values[start + order_[first].second];
       for (next = first + 1; next < n && order_[next].first == order_[first].first; ++next) {
         sum += values[start + order_[next].second];
-        values[start + order_[next].second] = 0.0;
+        indices[start + order_[next].second] = kMerged;
       }
       values[start + order_[first].second] = sum;
       if (!std::isfinite(sum)) overflown = order_[first].first;
     }
     size_t kept = start;
     for (size_t i = start; i < start + n; ++i) {
-      if (values[i] == 0.0) continue;
+      if (indices[i] == kMerged || (values[i] == 0.0 && !keep_zeros_)) continue;
       indices[kept] = indices[i];
       values[kept++] = values[i];
     }
@@ -104,6 +106,7 @@ class RowBuilder {
     return overflown;
   }
 
+  bool keep_zeros_;
   bool valued_ = false;                            // values are written out
   std::vector<int32_t> sorted_;                    // [row]
   std::vector<std::pair<int32_t, size_t>> order_;  // [row] (attribute, place in the row)

@@ -158,7 +158,7 @@ struct PosteriorOut {
   double* log_z;
   Real* node;                 // [T, Lp] marginals; may be the array of node scores itself. Padding: 0
   Real* pair;                 // [T, L, pair_row] marginals of (y_{t-1}, y_t); 0 at t = 0
-  int64_t pair_row;           // L, or Lp with 0 in the padding
+  int64_t pair_row;           // L; Lp with 0 in the padding where there are pair scores
   double weight;              // of the sequence, in the counts
   double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
   double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t
@@ -175,7 +175,7 @@ template <class Real>
 static inline int64_t scaled_workspace_size(const ChainDims& d, int64_t T, bool pairs) {
   const int64_t block = T < kCountBlock ? T : kCountBlock;
   int64_t reals = T * (d.padded + d.states + 1) + block * d.states + 2 * d.states + expand_size(d) + d.padded;
-  if (pairs) reals += T * d.labels * d.padded + d.padded;
+  if (pairs) reals += (T + 1) * d.labels * d.padded + d.padded;
   return (counts_apart(T, pairs) ? d.states * d.labels : 0) + reals * sizeof(Real) / sizeof(double) + 1;
 }
 

@@ -212,17 +212,18 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real*
 // The arrays scaled_posterior works in, cut from one piece of memory.
 template <class Real>
 struct ScaledWork {
-  double* counts;  // [C, L, Lp] of this sequence, where counts_apart
-  Real* psi;       // [T, Lp]
-  Real* tables;    // [T, L, Lp] of exponentiate_pairs, or null
-  Real* alpha;     // [T, states]
-  Real* sums;      // [T] Σ α_t
-  Real* v;         // [min(T, kCountBlock), states] ψ_t β_t k_t / q_t
-  Real* beta;      // [states]
-  Real* weighted;  // [states] ψ_t β_t
-  Real* expand;    // [Σ_{1 <= t < n} L^t, Lp] expected histories of the first positions
-  Real* row;       // [Lp]
-  Real* paired;    // [Lp] ψ_t P_t, with pairs alone
+  double* counts;   // [C, L, Lp] of this sequence, where counts_apart
+  Real* psi;        // [T, Lp]
+  Real* tables;     // [T, L, Lp] of exponentiate_pairs, or null
+  Real* alpha;      // [T, states]
+  Real* sums;       // [T] Σ α_t
+  Real* v;          // [min(T, kCountBlock), states] ψ_t β_t k_t / q_t
+  Real* beta;       // [states]
+  Real* weighted;   // [states] ψ_t β_t
+  Real* expand;     // [Σ_{1 <= t < n} L^t, Lp] expected histories of the first positions
+  Real* row;        // [Lp]
+  Real* paired;     // [Lp] ψ_t P_t, with pair scores alone
+  Real* pair_sums;  // [L, Lp] expected transitions of a few positions, with pair scores in order 1
 };
 
 template <class Real>
@@ -244,6 +245,7 @@ ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, bool pairs, double
   w.row = take(d.padded);
   w.tables = pairs ? take(T * d.labels * d.padded) : nullptr;
   w.paired = pairs ? take(d.padded) : nullptr;
+  w.pair_sums = pairs ? take(d.labels * d.padded) : nullptr;
   w.sums = take(T);
   return w;
 }
@@ -259,11 +261,10 @@ void fill_pairs(const SharedEdges<Real>& e, int64_t t, const Real* alpha, const 
   if (t == 0) return;
   if (d.order == 1) {
     const Real* before = alpha - d.states;
-    const Real* table = w.tables ? w.tables + t * L * Lp : e.full;
     for (int64_t j = 0; j < L; ++j) {
       const Real in = before[j] * share;
       for (int64_t l = 0; l < pair_row; ++l)
-        pair[j * pair_row + l] = in * (table[j * Lp + l] * w.weighted[l]);
+        pair[j * pair_row + l] = in * (e.full[j * Lp + l] * w.weighted[l]);
     }
   } else {
     for (int64_t h = 0; h < contexts_at(d, t); ++h) {
@@ -273,22 +274,36 @@ void fill_pairs(const SharedEdges<Real>& e, int64_t t, const Real* alpha, const 
   }
 }
 
-// Order 1 with pair scores: β_{t-1} from ψ_t β_t in w.weighted, and the expected transitions into t.
+// Order 1 with pair scores: β_{t-1} from ψ_t β_t in w.weighted, and the expected transitions into t, which
+// are added to w.pair_sums and, where it is not null, written to pair: [L, Lp].
 template <class Real, int K>
 void backward_pairs(const ChainDims& d, const Real* table, const Real* before, Real share, Real scale,
-                    bool count, const ScaledWork<Real>& w) {
+                    const ScaledWork<Real>& w, Real* pair) {
   constexpr int W = Lanes<Real>::count;
   const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
-  for (int j = 0; j < L; ++j, table += Lp) {
+  Real* sums = w.pair_sums;
+  for (int j = 0; j < L; ++j, table += Lp, sums += Lp) {
     Pack<Real> sum = splat<Real>(0);
     const Pack<Real> in = splat<Real>(before[j] * share);
     CRFKIT_UNROLL
     for (int l = 0; l < (K > 0 ? K * W : Lp); l += W) {
       const Pack<Real> onward = load(table + l) * load(w.weighted + l);
+      const Pack<Real> p = onward * in;
       sum += onward;
-      if (count) add_weighted<Real>(w.counts + j * Lp + l, 1.0, onward * in);
+      store(sums + l, load(sums + l) + p);
+      if (pair) store(pair + j * Lp + l, p);
     }
     w.beta[j] = sum_lanes<Real>(sum) * scale;
+  }
+}
+
+// Moves w.pair_sums to w.counts.
+template <class Real>
+void settle_pair_sums(const ChainDims& d, const ScaledWork<Real>& w) {
+  constexpr int W = Lanes<Real>::count;
+  for (int64_t i = 0; i < d.states * d.labels; i += W) {
+    add_weighted<Real>(w.counts + i, 1.0, load(w.pair_sums + i));
+    store(w.pair_sums + i, splat<Real>(0));
   }
 }
 
@@ -305,6 +320,9 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
   const int64_t table_size = d.states * L;
   if (out.counts && apart)
     for (int64_t i = 0; i < table_size; ++i) w.counts[i] = 0;
+  const bool in_table = w.tables && d.order == 1;  // pair scores are part of the edges
+  if (in_table)
+    for (int64_t i = 0; i < table_size; ++i) w.pair_sums[i] = 0;
   for (int64_t s = 0; s < d.states; ++s) w.beta[s] = s % Lp < L ? 1 : 0;
 
   bool sound = true;
@@ -339,15 +357,17 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     const Real inverse = 1 / q;
     if (out.node)
       for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
-    if (out.pair)
+    if (out.pair && (t == 0 || !in_table))
       fill_pairs<Real>(e, t, alpha, w, inverse, inverse / before, out.pair_row,
                        out.pair + t * L * out.pair_row);
     if (t == 0) break;
 
     const Real share = inverse / before;  // k_t / q_t
     const Real scale = 1 / sum_lanes<Real>(b_pack);
-    if (table && d.order == 1) {
-      backward_pairs<Real, K>(d, table, alpha - d.states, share, scale, out.counts != nullptr, w);
+    if (in_table) {
+      backward_pairs<Real, K>(d, table, alpha - d.states, share, scale, w,
+                              out.pair ? out.pair + t * L * Lp : nullptr);
+      if (out.counts && t % kCountBlock == 1) settle_pair_sums(d, w);
     } else if (t >= d.order) {
       if (out.counts) {
         ++waiting;

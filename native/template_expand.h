@@ -10,6 +10,7 @@
 #include "ingest_rows.h"
 #include "pair_table.h"
 #include "template_program.h"
+#include "utf8.h"
 #include "vocabulary.h"
 
 namespace crfkit {
@@ -177,6 +178,8 @@ class TemplateExpander {
       }
       buffer_ += line.literals[m + 1];
     }
+    // Patterns match bytes and may cut a character in two; names of attributes are UTF-8.
+    if (program_.may_cut_characters() && !is_utf8(buffer_)) buffer_ = escape_ill_formed(buffer_);
     const uint64_t hash = hash_string(buffer_);
     return grow_ ? vocabulary_->find_or_add(buffer_, hash) : vocabulary_->find(buffer_, hash);
   }

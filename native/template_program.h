@@ -84,6 +84,11 @@ class TemplateProgram {
   size_t n_views() const { return views_.size() + 1; }
   size_t n_columns() const { return n_columns_; }
 
+  // Whether an attribute may hold a part of a character.
+  bool may_cut_characters() const {
+    return std::any_of(views_.begin(), views_.end(), [](const auto& view) { return view.command == 'm'; });
+  }
+
   // Whether two lines can make the same attribute at the same position.
   bool may_repeat() const { return may_repeat_; }
 

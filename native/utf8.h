@@ -1,40 +1,64 @@
-// Is a run of bytes UTF-8? By the table of well-formed byte sequences in the Unicode standard (table 3-7): no
-// overlong forms, no surrogates, nothing above U+10FFFF. What Python's strict decoder accepts, and no more.
+// Well-formed UTF-8, by the table of byte sequences in the Unicode standard (table 3-7): no overlong forms,
+// no surrogates, nothing above U+10FFFF. What Python's strict decoder accepts, and no more.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace crfkit {
 
-inline bool is_utf8(std::string_view text) {
+// Bytes of the character at the start of the text, which is not empty; 0 where there is none.
+inline size_t utf8_character(std::string_view text) {
   const auto* p = reinterpret_cast<const unsigned char*>(text.data());
-  const unsigned char* const end = p + text.size();
-  while (p != end) {
-    if (end - p >= 8) {  // most text is ASCII
+  const unsigned char lead = p[0];
+  if (lead < 0x80) return 1;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  const size_t size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (text.size() < size) return 0;
+  // The second byte has a narrower range after four of the leads.
+  const unsigned char lowest = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const unsigned char highest = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  if (p[1] < lowest || p[1] > highest) return 0;
+  for (size_t i = 2; i < size; ++i) {
+    if ((p[i] & 0xc0) != 0x80) return 0;
+  }
+  return size;
+}
+
+inline bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    if (text.size() >= 8) {  // most text is ASCII
       uint64_t word;
-      std::memcpy(&word, p, 8);
+      std::memcpy(&word, text.data(), 8);
       if ((word & 0x8080808080808080u) == 0) {
-        p += 8;
+        text.remove_prefix(8);
         continue;
       }
     }
-    const unsigned char lead = *p++;
-    if (lead < 0x80) continue;
-    if (lead < 0xc2 || lead > 0xf4) return false;
-    const int n_more = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
-    if (end - p < n_more) return false;
-    // The second byte has a narrower range after four of the leads.
-    const unsigned char lowest = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    const unsigned char highest = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (*p < lowest || *p > highest) return false;
-    for (int i = 1; i < n_more; ++i) {
-      if ((p[i] & 0xc0) != 0x80) return false;
-    }
-    p += n_more;
+    const size_t size = utf8_character(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
   }
   return true;
+}
+
+// Bytes that belong to no character become \xhh, as with Python's errors="backslashreplace".
+inline std::string escape_ill_formed(std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  while (!text.empty()) {
+    const size_t size = utf8_character(text);
+    if (size == 0) {
+      const auto byte = static_cast<unsigned char>(text.front());
+      out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    } else {
+      out += text.substr(0, size);
+    }
+    text.remove_prefix(size == 0 ? 1 : size);
+  }
+  return out;
 }
 
 }  // namespace crfkit

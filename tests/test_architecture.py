@@ -19,7 +19,7 @@ PACKAGE = ROOT / "src" / "crfkit"
 FLOORS = (
     ("__main__",),
     ("cli", "report", "distributed"),
-    ("apps",),
+    ("apps", "compat"),
     ("models",),
     ("selection", "mining"),
     ("objectives",),

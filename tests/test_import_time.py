@@ -25,7 +25,9 @@ def test_import_loads_nothing_of_its_own():
     assert [name for name in loaded if name.startswith("crfkit.")] == []
 
 
-@pytest.mark.parametrize("name", ["metrics", "datasets", "features", "exceptions", "cli"])
+@pytest.mark.parametrize(
+    "name", ["metrics", "datasets", "features", "exceptions", "cli", "compat.pycrfsuite"]
+)
 def test_light_subpackages(name):
     assert not modules_after(f"import crfkit.{name}") & HEAVY
 

@@ -35,6 +35,7 @@ void bind_optim(nb::module_& m);      // vector work of the optimisers
 void bind_ingest(nb::module_& m);     // Python objects to sparse attributes; vocabularies
 void bind_columns(nb::module_& m);    // column files
 void bind_templates(nb::module_& m);  // templates over column tables
+void bind_item_text(nb::module_& m);  // item files to sparse attributes and back
 void bind_foreign(nb::module_& m);    // model files of other tools
 
 }  // namespace crfkit

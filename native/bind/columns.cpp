@@ -131,6 +131,56 @@ nb::tuple renumber(Array<const int32_t> ids, size_t n_known) {
   return nb::make_tuple(to_numpy(&chosen), to_numpy(&codes));
 }
 
+// The file's text: cells and further columns (codes [ΣT, E], places in names) between separators.
+nb::bytes columns_text(BoundVocabulary& cells, Array<const int32_t, 2> ids, Array<const int64_t> offsets,
+                       nb::list names, Array<const int32_t, 2> codes, char separator) {
+  const Reading reading(&cells);
+  const size_t n_rows = ids.shape(0), n_columns = ids.shape(1), n_more = codes.shape(1);
+  const size_t n_cells = cells.core->size();
+  std::vector<std::string_view> texts(n_cells + names.size());  // the names after the cells
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i >= n_cells) {
+      texts[i] = utf8_of(names[i - n_cells].ptr());
+    } else if (!cells.core->string(i, &texts[i])) {
+      raise("InputError", "a cell lies outside its arena");
+    }
+  }
+  std::vector<char> fits(texts.size(), 0);  // 1 once it is known that a text can be written
+  const auto check = [&](size_t i) {
+    const std::string_view text = texts[i];
+    const bool plain = separator == '\t' || text.find('\t') == std::string_view::npos;
+    if (text.find(separator) != std::string_view::npos || text.find('\n') != std::string_view::npos ||
+        !plain || (text.empty() && separator != '\t')) {
+      raise("InputError", "the cell '" + std::string(text) + "' cannot be written between " +
+                              (separator == '\t' ? "tabs" : "blanks"));
+    }
+    fits[i] = 1;
+  };
+  if (codes.shape(0) != n_rows || offsets.size() == 0 ||
+      offsets.data()[offsets.size() - 1] != static_cast<int64_t>(n_rows)) {
+    throw nb::value_error("ids, offsets and codes must have the same rows");
+  }
+  std::string out;
+  size_t t = 0;
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    for (; static_cast<int64_t>(t) < offsets.data()[i] && t < n_rows; ++t) {
+      for (size_t k = 0; k < n_columns + n_more; ++k) {
+        const bool is_cell = k < n_columns;
+        const int32_t id = is_cell ? ids.data()[t * n_columns + k] : codes.data()[t * n_more + k - n_columns];
+        const size_t place = is_cell ? static_cast<size_t>(id) : n_cells + static_cast<size_t>(id);
+        if (id < 0 || place >= (is_cell ? n_cells : texts.size()))
+          throw nb::index_error("not the id of a text");
+        if (!fits[place]) check(place);
+        if (k > 0) out += separator;
+        out += texts[place];
+      }
+      out += '\n';
+    }
+    out += '\n';
+  }
+  return nb::bytes(out.data(), out.size());
+}
+
 }  // namespace
 
 void bind_columns(nb::module_& m) {
@@ -147,6 +197,9 @@ void bind_columns(nb::module_& m) {
       .def("take", &BoundParser::take,
            "(cells, ids int32 [sum T, K], offsets int64 [N + 1], lines int64 [sum T]) of the complete ones.");
   m.def("columns_from_rows", &columns_from_rows, nb::arg("sentences"), "As ColumnParser.take.");
+  m.def("columns_text", &columns_text, nb::arg("cells"), nb::arg("ids").noconvert(),
+        nb::arg("offsets").noconvert(), nb::arg("names"), nb::arg("codes").noconvert(), nb::arg("separator"),
+        "The bytes of a column file; codes int32 [sum T, E] are places in names.");
   m.def("renumber", &renumber, nb::arg("ids").noconvert(), nb::arg("n_known"),
         "(old id of each new one int32 [n], new ids int32 [len(ids)]), in order of first appearance.");
 }

@@ -101,7 +101,8 @@ bool has_columns(const BoundVocabulary& vocabulary) {
 // Walks X, one item after the other.
 class Encoder {
  public:
-  Encoder(BoundVocabulary* vocabulary, bool grow) : vocabulary_(vocabulary), grow_(grow) {}
+  Encoder(BoundVocabulary* vocabulary, bool grow, bool keep_zeros)
+      : vocabulary_(vocabulary), grow_(grow), reader_(keep_zeros), rows_(keep_zeros) {}
 
   void read(PyObject* X) {
     if (is_text(X) || is_mapping(X) ||
@@ -257,9 +258,9 @@ class Encoder {
   std::vector<size_t> ends_;      // [items read together], where the attributes of each end
 };
 
-nb::tuple encode_objects(nb::handle X, BoundVocabulary& vocabulary, bool grow) {
+nb::tuple encode_objects(nb::handle X, BoundVocabulary& vocabulary, bool grow, bool keep_zeros) {
   return translating([&] {
-    Encoder encoder(&vocabulary, grow);
+    Encoder encoder(&vocabulary, grow, keep_zeros);
     if (!grow) {
       const Reading reading(&vocabulary);  // the GIL is released now and then
       encoder.read(X.ptr());
@@ -303,6 +304,7 @@ void bind_ingest(nb::module_& m) {
           },
           "Copies of (arena uint8 [bytes], offsets int64 [n + 1], slots uint32 [2^b]).");
   m.def("encode_objects", &encode_objects, nb::arg("X"), nb::arg("vocabulary"), nb::arg("grow"),
+        nb::arg("keep_zeros") = false,
         "(offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or "
         "None, A)");
 }

@@ -111,11 +111,13 @@ struct Attribute {
   const char* borrowed;  // its name, where that lies in a Python string; else null
   size_t start;          // its name is text[start .. start + size)
   size_t size;
-  double value;  // finite, not 0
+  double value;  // finite; not 0, unless the reader keeps zeros
 };
 
 class ItemReader {
  public:
+  explicit ItemReader(bool keep_zeros = false) : keep_zeros_(keep_zeros) {}
+
   void clear() {
     text_.clear();
     prefix_.clear();
@@ -295,7 +297,7 @@ class ItemReader {
   }
 
   void add_number(double value) {
-    if (value == 0.0) return;
+    if (value == 0.0 && !keep_zeros_) return;
     if (!std::isfinite(value)) {
       throw InputProblem("feature '" + prefix_ + "': expected a finite number, got " +
                          (std::isnan(value) ? "nan"
@@ -373,6 +375,7 @@ class ItemReader {
                        describe(value));
   }
 
+  bool keep_zeros_;
   std::string text_;    // the names of all attributes, end to end
   std::string prefix_;  // the keys of the dicts being read, joined by ':'
   std::vector<Attribute> attributes_;

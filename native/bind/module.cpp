@@ -11,5 +11,6 @@ NB_MODULE(_native, m) {
   crfkit::bind_ingest(m);
   crfkit::bind_columns(m);
   crfkit::bind_templates(m);
+  crfkit::bind_item_text(m);
   crfkit::bind_foreign(m);
 }

@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crfkit import datasets, exceptions, features, inference, io, metrics
+    from crfkit import compat, datasets, exceptions, features, inference, io, metrics
     from crfkit.models.crf import CRF
 
 __version__ = "0.1.0"
 
-__all__ = ["CRF", "__version__", "datasets", "exceptions", "features", "inference", "io", "metrics"]
+__all__ = ["CRF", "__version__", "compat", "datasets", "exceptions", "features", "inference", "io", "metrics"]
 
 # Public name -> module that defines it. A name that is not here but in __all__ is a subpackage.
 _DEFINED_IN = {"CRF": "crfkit.models.crf"}

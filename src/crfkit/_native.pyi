@@ -1,6 +1,6 @@
 """Types of the C++ core. Private: its functions change without notice."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -163,7 +163,7 @@ class Vocabulary:
     def arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.uint32]]: ...
 
 def encode_objects(
-    X: object, vocabulary: Vocabulary, grow: bool
+    X: object, vocabulary: Vocabulary, grow: bool, keep_zeros: bool = False
 ) -> tuple[
     npt.NDArray[np.int64],  # offsets [N+1]
     npt.NDArray[np.int64],  # indptr [ΣT+1]
@@ -190,6 +190,14 @@ class ColumnParser:
     def take(self) -> ColumnArrays: ...
 
 def columns_from_rows(sentences: object) -> ColumnArrays: ...
+def columns_text(
+    cells: Vocabulary,
+    ids: npt.NDArray[np.int32],  # [ΣT, K]
+    offsets: npt.NDArray[np.int64],  # [N+1]
+    names: list[str],
+    codes: npt.NDArray[np.int32],  # [ΣT, E], places in names
+    separator: str,
+) -> bytes: ...
 def renumber(
     ids: npt.NDArray[np.int32], n_known: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
@@ -221,6 +229,43 @@ class TemplateProgram:
         npt.NDArray[np.float64] | None,  # values [nnz]
         int,  # A
     ]: ...
+
+# item_text
+@final
+class ItemText:
+    def __init__(self, format: str, labels: str, source: str) -> None: ...
+    def read(
+        self, chunks: Iterator[bytes], vocabulary: Vocabulary, grow: bool, positions: int, prompt: bool
+    ) -> (
+        tuple[
+            npt.NDArray[np.int64],  # offsets [N+1]
+            npt.NDArray[np.int64],  # indptr [ΣT+1]
+            npt.NDArray[np.int32],  # indices [nnz]
+            npt.NDArray[np.float64] | None,  # values [nnz]
+            int,  # A
+            npt.NDArray[np.int32],  # labels [ΣT]
+            npt.NDArray[np.float64] | None,  # weights [N]
+        ]
+        | None
+    ): ...
+    def label_names(self, start: int) -> list[str]: ...
+    @property
+    def carriage_return_line(self) -> int: ...
+    @property
+    def colon_label_line(self) -> int: ...
+
+def write_items(
+    format: str,
+    offsets: npt.NDArray[np.int64],
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float64] | None,
+    vocabulary: Vocabulary,
+    labels: npt.NDArray[np.int32] | None,
+    names: Vocabulary,
+    weights: npt.NDArray[np.float64] | None,
+    numbered_from: int,
+) -> bytes: ...
 
 # foreign
 def cqdb_names(

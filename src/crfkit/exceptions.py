@@ -22,3 +22,7 @@ class NoPathError(CRFKitError):
 
 class ConvergenceWarning(UserWarning):
     """Training stopped before it reached the requested tolerance."""
+
+
+class InputWarning(UserWarning):
+    """Data was read as its format demands, but hardly as its author meant it; the message says where."""

@@ -1,21 +1,25 @@
-"""The command line: version, help, errors, and both ways to start it."""
+"""The frame: version, help, errors, exit codes, and what a command loads."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
+import warnings
+from importlib import import_module
 
 import pytest
 
 import crfkit
 from crfkit.cli import main
+from crfkit.cli.main import COMMANDS, parser
+
+HEAVY = {"scipy", "sklearn", "pandas", "matplotlib", "tqdm", "joblib"}
 
 
-def test_version(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["--version"])
-    assert stop.value.code == 0
-    assert capsys.readouterr().out == f"crfkit {crfkit.__version__}\n"
+def test_version(run):
+    assert run("--version") == (0, f"crfkit {crfkit.__version__}\n", "")
 
 
 def test_as_a_module():
@@ -25,24 +29,105 @@ def test_as_a_module():
     assert done.stdout == f"crfkit {crfkit.__version__}\n"
 
 
-def test_without_a_command_it_helps(capsys):
-    assert main([]) == 2
-    assert "demo" in capsys.readouterr().out
+def test_without_a_command_it_helps(run):
+    ran = run()
+    assert ran.code == 2
+    assert all(name in ran.out for name in COMMANDS)
 
 
-def test_unknown_command(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["dmeo"])
-    assert stop.value.code == 2
-    assert "dmeo" in capsys.readouterr().err
+def test_unknown_command(run):
+    ran = run("dmeo")
+    assert ran.code == 2
+    assert "dmeo" in ran.err
 
 
-def test_known_errors_are_one_line(capsys):
-    assert main(["demo", "--noise", "7"]) == 1
-    assert capsys.readouterr().err == "crfkit: noise must lie between 0 and 1, got 7.0\n"
+def test_known_errors_are_one_line(run):
+    ran = run("demo", "--noise", "7")
+    assert (ran.code, ran.err) == (1, "crfkit: noise must lie between 0 and 1, got 7.0\n")
 
 
 @pytest.mark.parametrize("option", ["--train", "--test"])
-def test_nothing_to_learn_from(option, capsys):
-    assert main(["demo", option, "0"]) == 2
-    assert f"{option} must be 1 or more" in capsys.readouterr().err
+def test_nothing_to_learn_from(option, run):
+    ran = run("demo", option, "0")
+    assert ran.code == 2
+    assert f"{option} must be 1 or more" in ran.err
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_teaches(command, run, monkeypatch):
+    """It fits 80 columns, describes in two lines at most, and has examples that can be typed."""
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = run(*command.split(), "--help")
+    assert ran.code == 0
+    assert max(map(len, ran.out.splitlines())) <= 80
+    if command:
+        module = import_module(f"crfkit.cli.{command}")
+        assert module.DESCRIPTION.count("\n") <= 1
+        assert "examples:\n" in ran.out
+    shown = ran.out.partition("examples:\n" if command else "a first round")[2]
+    examples = re.findall(rf" (crfkit (?:{'|'.join(COMMANDS)})\b.*)$", shown, re.MULTILINE)
+    assert len(examples) >= 3
+    for example in examples:
+        words = shlex.split(re.split(r" \| | > |   ", example)[0])
+        assert parser(words[1:]).parse_args(words[1:]).command == words[1]
+
+
+def test_only_the_named_command_is_loaded():
+    code = "import sys\nfrom crfkit.cli.main import parser\nparser(['tag'])\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "crfkit.cli.tag" in loaded
+    assert not loaded & {f"crfkit.cli.{name}" for name in COMMANDS if name != "tag"}
+    assert not loaded & {"numpy", "crfkit._native"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "tag {0}/model.crfkit {0}/test.txt --legal IOB2 --marginals --eval",
+        "eval {0}/test.txt --gold-column -1 --per-label --confusion --bootstrap 20",
+        "inspect {0}/model.crfkit",
+        "convert {0}/test.txt {0}/test.csv",
+    ],
+)
+def test_light_commands(arguments, folder):
+    """What is not training loads neither SciPy nor scikit-learn."""
+    words = arguments.format(folder).split()
+    code = f"import sys\nfrom crfkit.cli import main\nmain({words!r})\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(done.stderr.split()) & HEAVY
+
+
+def test_warnings_are_words(run, monkeypatch):
+    def talk(arguments):
+        warnings.warn("mind the gap", stacklevel=1)
+        return 0
+
+    monkeypatch.setattr("crfkit.cli.demo.run", talk)
+    assert run("demo") == (0, "", "crfkit: warning: mind the gap\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "crfkit: stopped\n"),
+        (OSError(28, "No space left on device", "/x"), 1, "crfkit: /x: No space left on device\n"),
+        (OSError(28, "No space left on device"), 1, "crfkit: No space left on device\n"),
+        (OSError("odd"), 1, "crfkit: odd\n"),
+    ],
+)
+def test_ends(error, code, words, run, monkeypatch):
+    def fail(arguments):
+        raise error
+
+    monkeypatch.setattr("crfkit.cli.demo.run", fail)
+    assert run("demo") == (code, "", words)
+
+
+def test_unexpected_errors_are_not_hidden(monkeypatch):
+    def fail(arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("crfkit.cli.demo.run", fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["demo"])

@@ -69,3 +69,28 @@ def test_losses_are_negated():
     scorer = metrics.make_sequence_scorer(error, greater_is_better=False, scale=3)
     assert scorer(Constant(), X, Y) == pytest.approx(-1)
     assert repr(scorer) == "make_sequence_scorer(error, scale=3)"
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "best"),
+    [
+        (metrics.segment_f1, {"scheme": "IOBES"}, "S-X"),
+        (metrics.strict_segment_f1, {"scheme": "IOBES", "average": "macro"}, "S-X"),
+        (metrics.segment_recall, {"scheme": "IOBES"}, "S-X"),
+    ],
+)
+def test_scorers_for_schemes(metric, options, best):
+    y = [[label.replace("B", "S") for label in labels] for labels in Y]
+    search = GridSearchCV(
+        Constant(),
+        {"label": ["O", "S-X", "B-X"]},
+        scoring=metrics.make_sequence_scorer(metric, **options),
+        cv=KFold(2),
+        n_jobs=1,
+    )
+    assert search.fit(X, y).best_params_ == {"label": best}
+    scores = cross_val_score(
+        Constant("S-X"), X, y, scoring=metrics.make_sequence_scorer(metric, **options), cv=KFold(2)
+    )
+    folds = [metric(y[i : i + 2], Constant("S-X").predict(X[i : i + 2]), **options) for i in (0, 2)]
+    assert scores.tolist() == folds

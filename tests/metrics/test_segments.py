@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from crfkit.exceptions import InputError
 from crfkit.metrics import (
     Segment,
+    conlleval,
+    convert_labels,
+    repair_labels,
     segment_f1,
+    segment_precision,
+    segment_recall,
     segment_scores,
     segments,
     strict_segment_f1,
@@ -42,24 +47,10 @@ def split(pairs):
     return [true.split() for true, _ in pairs], [pred.split() for _, pred in pairs]
 
 
-def as_conlleval_prints(report, n_tokens):
-    overall = report.overall
-    lines = [
-        f"processed {n_tokens} tokens with {overall.true} phrases; "
-        f"found: {overall.predicted} phrases; correct: {overall.correct}.",
-        f"accuracy: {100 * report.token_accuracy:6.2f}%; "
-        + "precision: {:6.2f}%; recall: {:6.2f}%; FB1: {:6.2f}".format(*overall.percentages),
-    ]
-    for kind, score in report.scores.items():
-        numbers = "precision: {:6.2f}%; recall: {:6.2f}%; FB1: {:6.2f}".format(*score.percentages)
-        lines.append(f"{kind:>17}: {numbers}  {score.predicted}")
-    return "\n".join(lines) + "\n"
-
-
 def test_equals_conlleval_to_the_last_digit():
-    y_true, y_pred = split(CONLLEVAL_INPUT)
-    report = segment_scores(y_true, y_pred)
-    assert as_conlleval_prints(report, sum(map(len, y_true))) == CONLLEVAL_OUTPUT
+    report = conlleval(*split(CONLLEVAL_INPUT))
+    assert f"{report}\n" == CONLLEVAL_OUTPUT
+    assert report.to_dict() == segment_scores(*split(CONLLEVAL_INPUT)).to_dict()
 
 
 def test_rounds_halves_as_conlleval():
@@ -104,6 +95,71 @@ def test_conlleval_segments(labels, expected):
 )
 def test_strict_segments(labels, expected):
     assert strict_segments(labels.split()) == [Segment(*segment) for segment in expected]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "labels", "expected"),
+    [
+        ("IOBES", "S-X S-X B-X E-X", [("X", 0, 1), ("X", 1, 2), ("X", 2, 4)]),
+        ("IOBES", "B-X E-X B-X I-X", [("X", 0, 2), ("X", 2, 4)]),  # the last lacks its E
+        ("IOBES", "I-X E-X E-X I-Y", [("X", 0, 2), ("X", 2, 3), ("Y", 3, 4)]),
+        ("BILOU", "U-X B-X I-X L-X L-Y", [("X", 0, 1), ("X", 1, 4), ("Y", 4, 5)]),
+        ("IOB2", "O I-X B-X", [("X", 1, 2), ("X", 2, 3)]),
+        ("IOE2", "I-X E-X I-X", [("X", 0, 2), ("X", 2, 3)]),
+    ],
+)
+def test_forgiving_segments_of_other_schemes(scheme, labels, expected):
+    expected = [Segment(*segment) for segment in expected]
+    assert segments(labels.split(), scheme) == expected
+    assert segments(labels.split()) == expected or scheme == "IOBES"  # which only an S gives away
+
+
+@pytest.mark.parametrize(
+    ("scheme", "labels", "expected"),
+    [
+        ("IOB1", "I-X I-X B-X I-Y", [("X", 0, 2), ("X", 2, 3), ("Y", 3, 4)]),
+        ("IOB1", "O B-X I-X I-Y", [("Y", 3, 4)]),  # B only after a segment of its type
+        ("IOE1", "I-X E-X I-X O I-Y", [("X", 0, 2), ("X", 2, 3), ("Y", 4, 5)]),
+        ("IOE1", "I-X E-X O I-X", [("X", 3, 4)]),
+        ("IOE2", "I-X O E-X I-X E-Y", [("X", 2, 3), ("Y", 4, 5)]),
+        ("IOBES", "B-X O S-X B-X E-X E-X", [("X", 2, 3), ("X", 3, 5)]),
+        ("IOBES", "B-X I-X B-X E-X I-Y E-Y", [("X", 2, 4)]),
+        ("BILOU", "B-X L-X U-Y I-Y L-Y", [("X", 0, 2), ("Y", 2, 3)]),
+    ],
+)
+def test_strict_segments_of_other_schemes(scheme, labels, expected):
+    assert strict_segments(labels.split(), scheme) == [Segment(*segment) for segment in expected]
+
+
+def test_strict_scores_find_the_scheme_of_the_true_labels():
+    y_true, y_pred = [["I-X", "O", "I-Y", "B-Y"]], [["I-X", "O", "B-Y", "I-Y"]]
+    assert strict_segment_scores(y_true, y_pred, scheme="auto") == strict_segment_scores(
+        y_true, y_pred, scheme="IOB1"
+    )
+    assert strict_segment_scores(y_true, y_pred, scheme="auto").overall.correct == 1
+
+
+@pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU"])
+@given(pair=st.deferred(lambda: pairs()))
+def test_scores_do_not_depend_on_the_scheme(scheme, pair):
+    """The same segments score the same, in whatever scheme they are written."""
+    y_true, y_pred = ([*repair_labels(y, "IOB2")] for y in pair)
+    as_is = segment_scores(y_true, y_pred)
+    converted = [convert_labels(y, "IOB2", scheme) for y in (y_true, y_pred)]
+    for report in (
+        segment_scores(*converted, scheme=scheme),
+        strict_segment_scores(*converted, scheme=scheme),
+    ):
+        assert (report.scores, report.overall) == (as_is.scores, as_is.overall)
+    assert segment_f1(*converted, scheme=scheme, average="macro") == as_is.macro.f1
+    assert strict_segment_f1(*converted, scheme=scheme, average="weighted") == as_is.weighted.f1
+    assert segment_precision(*converted, scheme=scheme) == as_is.precision
+    assert segment_recall(*converted, scheme=scheme) == as_is.recall
+
+
+def test_bare_tags_are_segments_of_the_empty_type():
+    assert strict_segments(["B", "I", "O", "B"]) == [Segment("", 0, 2), Segment("", 3, 4)]
+    assert strict_segment_f1([["B", "I"]], [["B", "I"]]) == 1.0
 
 
 IOB_LABELS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
@@ -159,14 +215,30 @@ def test_no_segments_at_all():
     assert "overall" in str(report)
 
 
-@pytest.mark.parametrize("score", [segment_scores, strict_segment_scores])
 @pytest.mark.parametrize(
-    ("label", "message"),
-    [("street", "'street'.*convert the labels to IOB2"), ("S-X", "'S-X'"), (3, "is 3, but segments need")],
+    ("score", "label", "message"),
+    [
+        (segment_scores, "street", "is 'street', but segments need labels .* token_report for plain labels"),
+        (segment_scores, "M-X", "is 'M-X', but segments need"),
+        (segment_scores, "", "is '', but segments need"),
+        (segment_scores, 3, "is 3, but segments need"),
+        (strict_segment_scores, "street", "is 'street', but labels of the scheme IOB2 are 'O' or"),
+        (strict_segment_scores, "S-X", "is 'S-X', but labels of the scheme IOB2 are 'O' or 'B-…', 'I-…'"),
+        (strict_segment_scores, "O-X", "is 'O-X'"),
+        (strict_segment_scores, "", "is ''"),
+        (strict_segment_scores, 3, "is 3"),
+    ],
 )
 def test_labels_without_a_known_tag_are_named(score, label, message):
-    with pytest.raises(InputError, match=r"y_pred\[1\]\[1\] is " + message.removeprefix("is ")):
+    with pytest.raises(InputError, match=r"y_pred\[1\]\[1\] " + message):
         score([["O"], ["O", "O"]], [["O"], ["O", label]])
+
+
+def test_a_single_sequence_is_named_by_itself():
+    with pytest.raises(InputError, match=r"^labels\[1\] is 'M-X'"):
+        segments(["O", "M-X"])
+    with pytest.raises(InputError, match=r"^labels\[1\] is 'M-X'"):
+        strict_segments(["O", "M-X"])
 
 
 @pytest.mark.parametrize("score", [segment_scores, strict_segment_scores, segment_f1, strict_segment_f1])

@@ -8,6 +8,7 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crfkit.data import LabelCodes
 from crfkit.exceptions import InputError
 from crfkit.metrics import confusion_matrix, sequence_accuracy, token_accuracy, token_f1, token_report
 
@@ -58,6 +59,17 @@ def test_report_equals_sklearn(pair):
     for ours, theirs in ((report.macro, "macro avg"), (report.weighted, "weighted avg")):
         assert ours.precision == pytest.approx(expected[theirs]["precision"])
         assert ours.recall == pytest.approx(expected[theirs]["recall"])
+
+
+@given(pairs(), st.lists(st.sampled_from([*LABELS, "E"]), min_size=1, unique=True))
+def test_report_of_some_labels_equals_sklearn(pair, labels):
+    y_true, y_pred = pair
+    report = token_report(y_true, y_pred, labels=labels)
+    for average, ours in (("micro", report.overall), ("macro", report.macro), ("weighted", report.weighted)):
+        theirs = sklearn.metrics.precision_recall_fscore_support(
+            flat(y_true), flat(y_pred), labels=labels, average=average, zero_division=0
+        )
+        assert (ours.precision, ours.recall, ours.f1) == pytest.approx(theirs[:3], abs=1e-12)
 
 
 @given(pairs())
@@ -151,3 +163,20 @@ def test_unknown_average():
 
 def test_numpy_rows_are_sequences():
     assert token_accuracy(np.array([["A", "B"]]), np.array([["A", "A"]])) == 0.5
+
+
+def test_unhashable_labels_are_named():
+    with pytest.raises(InputError, match=r"y_pred\[0\]\[1\] is \['B'\], which is no label"):
+        token_accuracy([["A", "B"]], [["A", ["B"]]])
+
+
+def test_codes_score_as_lists_do():
+    y_true, y_pred = [["A", "B"], [], ["C"]], [["A", "A"], [], ["C"]]
+    codes = [LabelCodes.of(y) for y in (y_true, y_pred)]
+    assert token_report(*codes) == token_report(y_true, y_pred)
+    assert token_report(codes[0], y_pred) == token_report(y_true, y_pred)
+    assert sequence_accuracy(*codes) == 2 / 3
+    # A name that no token has makes no row.
+    more = LabelCodes([*codes[0].names, "Z"], codes[0].ids, codes[0].offsets)
+    assert token_report(more, y_pred) == token_report(y_true, y_pred)
+    assert confusion_matrix(more, y_pred).labels == ("A", "B", "C")

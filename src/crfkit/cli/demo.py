@@ -10,9 +10,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crfkit import datasets, metrics
+from crfkit.cli.messages import UsageError
 from crfkit.cli.paint import Painter, bar, paragraph, wants_colour
 from crfkit.datasets.address_formats import FIELDS
 from crfkit.features import token_features
@@ -34,18 +35,25 @@ _NEXT = (
 )
 
 
-def add_parser(commands: Any) -> None:
-    """Add ``demo`` and its options to the command line."""
-    parser = commands.add_parser(
-        "demo",
-        help="train and show a CRF on generated postal addresses",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+USAGE = "[options]"
+
+DESCRIPTION = """\
+Learns to take generated postal addresses apart, and shows the result from all
+sides: scores, labelled addresses, doubts, and the weights that were learnt."""
+
+EXAMPLES = """\
+examples:
+  crfkit demo
+  crfkit demo --noise 0.9            worse addresses
+  crfkit demo --train 20000          more to learn from"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``demo``."""
     parser.add_argument("--train", type=int, default=3000, metavar="N", help="addresses to learn from")
     parser.add_argument("--test", type=int, default=1000, metavar="N", help="addresses held out")
     parser.add_argument("--noise", type=float, default=0.5, metavar="X", help="0 (clean) to 1 (a mess)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="another seed, other addresses")
-    parser.set_defaults(run=run)
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Train, then print everything."""
     for option in ("train", "test"):
         if getattr(arguments, option) < 1:
-            print(f"crfkit demo: --{option} must be 1 or more", file=sys.stderr)
-            return 2
+            raise UsageError(f"--{option} must be 1 or more")
     painter = Painter(FIELDS, colour=wants_colour(sys.stdout))
     width = min(shutil.get_terminal_size((96, 24)).columns, 96)
 

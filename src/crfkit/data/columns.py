@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +119,9 @@ class Columns(Sequence[list[Row]]):
             f"from {self.source!r})"
         )
 
+    def __reduce__(self) -> tuple[type[Columns], tuple[object, ...]]:
+        return (Columns, (self.cells, self.ids, self.offsets, self.lines, self.source))
+
     def column(self, k: int) -> list[list[str]]:
         """The cells of column k, one list a sequence; -1 is the last column."""
         texts = self._text()[self.ids[:, self._column_index(k)]].tolist()
@@ -146,6 +149,30 @@ class Columns(Sequence[list[Row]]):
             )
         offsets, rows = gather(self.offsets, chosen)
         return Columns(self.cells, self.ids[rows], offsets, self.lines[rows], self.source)
+
+    def text(
+        self,
+        *more: tuple[Sequence[str], npt.NDArray[np.integer]],
+        separator: Literal["\t", " "] = "\t",
+    ) -> bytes:
+        """The column file: its bytes, an empty line after every sequence.
+
+        Each of ``more`` is one more column at the end, as ``codes`` gives it: strings, and every row's place
+        in them, [ΣT]. A cell that would not be read back as one cell raises ``InputError``.
+        """
+        if separator not in ("\t", " "):
+            raise InputError(f"separator must be a tab or a blank, got {separator!r}")
+        names: list[str] = []
+        codes = np.empty((self.n_positions, len(more)), dtype=np.int32)  # [ΣT, E]
+        for e, (strings, places) in enumerate(more):
+            codes[:, e] = places
+            if places.size and not (places.min() >= 0 and places.max() < len(strings)):
+                raise InputError(
+                    f"places must be in 0..{len(strings) - 1}, got {places.min()}..{places.max()}"
+                )
+            codes[:, e] += len(names)
+            names.extend(strings)
+        return _native.columns_text(self.cells.native, self.ids, self.offsets, names, codes, separator)
 
     def _column_index(self, k: int) -> int:
         if not -self.n_columns <= k < self.n_columns:

@@ -37,7 +37,7 @@ def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -
     back when it raises); ``grow=False`` drops unknown ones. For arrays the width must be the vocabulary's.
     """
     if lengths is not None:
-        return _encode_cut(X, vocabulary, grow, _checked_lengths(lengths))
+        return _encode_cut(X, vocabulary, grow, checked_lengths(lengths))
     if is_matrix(X):
         if X.ndim != 3:
             raise InputError(
@@ -90,7 +90,8 @@ def _check_rows(rows: int, total: int) -> None:
         raise InputError(f"lengths add up to {total} positions, but X has {rows} rows")
 
 
-def _checked_lengths(lengths: Any) -> npt.NDArray[np.int64]:
+def checked_lengths(lengths: Any) -> npt.NDArray[np.int64]:
+    """How many rows each sequence has [N]: ints, none of them negative."""
     array = np.asarray(lengths)
     if array.size == 0 and array.ndim == 1:
         return np.zeros(0, dtype=np.int64)

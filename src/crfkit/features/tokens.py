@@ -6,24 +6,11 @@ attributes carry its offset: ``-1:lower=st`` is said of the word behind ``st``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from crfkit.exceptions import InputError
-
-_RUNS = re.compile(r"(.)\1+")
-
-
-@lru_cache(maxsize=65536)
-def word_shape(word: str) -> str:
-    """The pattern of a word: ``X`` a capital, ``x`` a small letter, ``9`` a digit; runs are shortened.
-
-    >>> word_shape("McDonald"), word_shape("2nd"), word_shape("SW1A"), word_shape("80020-310")
-    ('XxXx', '9x', 'X9X', '9-9')
-    """
-    shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in word)
-    return _RUNS.sub(r"\1", shape)
+from crfkit.features.shapes import word_shape
 
 
 @lru_cache(maxsize=65536)

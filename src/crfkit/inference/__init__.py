@@ -24,6 +24,8 @@ from crfkit.inference.posterior import (
     marginals,
     max_marginal,
 )
+from crfkit.inference.rules import rule_constraints
+from crfkit.inference.schemes import scheme_constraints, seen_constraints
 
 __all__ = [
     "Constraints",
@@ -44,6 +46,9 @@ __all__ = [
     "partial_log_likelihood",
     "path_score",
     "permitted_labels",
+    "rule_constraints",
     "sample",
+    "scheme_constraints",
+    "seen_constraints",
     "viterbi",
 ]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
-from crfkit.metrics.pairs import LabelSequences, check_pairs, flatten, sorted_labels
+from crfkit.metrics.pairs import Pairs, sorted_labels
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,13 @@ def confusion_matrix(
 
     ``labels`` chooses the labels and their order; tokens with another true or predicted label are left out.
     """
-    check_pairs(y_true, y_pred)
-    true, pred = flatten(y_true), flatten(y_pred)
-    shown = tuple(sorted_labels([*true, *pred]) if labels is None else labels)
+    pairs = Pairs.of(y_true, y_pred)
+    shown = tuple(sorted_labels(pairs.names) if labels is None else labels)
     if not shown:
         raise InputError("no tokens to count: all sequences are empty")
+    n = len(shown)
     place = {label: i for i, label in enumerate(shown)}
-    counts = np.zeros((len(shown), len(shown)), dtype=np.int64)  # [L, L]
-    for t, p in zip(true, pred, strict=True):
-        if t in place and p in place:
-            counts[place[t], place[p]] += 1
-    return ConfusionMatrix(shown, counts)
+    table = np.array([place.get(name, n) for name in pairs.names], dtype=np.int64)  # [K] n: not shown
+    true, pred = table[pairs.true], table[pairs.pred]
+    counts = np.bincount(true * (n + 1) + pred, minlength=(n + 1) ** 2).reshape(n + 1, n + 1)
+    return ConfusionMatrix(shown, counts[:n, :n])

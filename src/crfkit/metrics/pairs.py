@@ -1,47 +1,108 @@
-"""Checks that true and predicted labels belong together, once for all metrics."""
+"""True and predicted labels side by side, checked and coded once for all metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.label_codes import LabelCodes, LabelSequences
 from crfkit.exceptions import InputError
 
-LabelSequences = Sequence[Sequence[Hashable]]
+IntArray = npt.NDArray[np.int64]
 
 
-def check_pairs(y_true: LabelSequences, y_pred: LabelSequences) -> tuple[LabelSequences, LabelSequences]:
-    """Return both as given; raise an ``InputError`` unless they have the same shape and hold only labels."""
-    for name, y in (("y_true", y_true), ("y_pred", y_pred)):
-        if isinstance(y, str) or not hasattr(y, "__len__"):
-            raise InputError(f"{name} must be a list of label sequences, got {type(y).__name__}")
-    if len(y_true) != len(y_pred):
-        raise InputError(
-            f"y_true has {len(y_true)} sequences but y_pred has {len(y_pred)}; "
-            "pass predictions for the same sequences"
-        )
-    for i, (true, pred) in enumerate(zip(y_true, y_pred, strict=True)):
-        for name, sequence in (("y_true", true), ("y_pred", pred)):
-            if isinstance(sequence, str) or not hasattr(sequence, "__len__"):
-                raise InputError(
-                    f"{name}[{i}] is {sequence!r}, but each sequence must be a list of labels; "
-                    "put a single sequence in a list of its own: [labels]"
-                )
-            if None in sequence:
-                raise InputError(
-                    f"{name}[{i}][{list(sequence).index(None)}] is None: metrics need a label at every "
-                    "position; leave sequences with missing labels out"
-                )
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Two labellings of the same N sequences, over the same K names."""
+
+    names: list[Hashable]  # [K]
+    true: IntArray  # [ΣT] places in names
+    pred: IntArray  # [ΣT]
+    offsets: IntArray  # [N+1]
+    places: tuple[str, str] = ("y_true[{i}][{t}]", "y_pred[{i}][{t}]")  # what messages call positions
+
+    @classmethod
+    def of(
+        cls, y_true: LabelSequences, y_pred: LabelSequences, called: tuple[str, str] = ("y_true", "y_pred")
+    ) -> Pairs:
+        """Check and code both; they must have the same shape and hold nothing but labels."""
+        true, pred = LabelCodes.of(y_true, called[0]).slim(), LabelCodes.of(y_pred, called[1]).slim()
         if len(true) != len(pred):
             raise InputError(
-                f"sequence {i}: y_true has {len(true)} labels but y_pred has {len(pred)}; "
+                f"{called[0]} has {len(true)} sequences but {called[1]} has {len(pred)}; "
+                "pass predictions for the same sequences"
+            )
+        lengths, other = np.diff(true.offsets), np.diff(pred.offsets)  # [N]
+        if not np.array_equal(lengths, other):
+            i = int(np.argmax(lengths != other))
+            raise InputError(
+                f"sequence {i}: {called[0]} has {lengths[i]} labels but {called[1]} has {other[i]}; "
                 "both must have one label per position"
             )
-    return y_true, y_pred
+        names = list(dict.fromkeys([*true.names, *pred.names]))
+        places = (f"{called[0]}[{{i}}][{{t}}]", f"{called[1]}[{{i}}][{{t}}]")
+        return cls(
+            names,
+            _places(true.names, names)[true.ids],
+            _places(pred.names, names)[pred.ids],
+            true.offsets,
+            places,
+        )
+
+    def over(self, names: list[Hashable]) -> Pairs:
+        """The same over other names, which hold all of these."""
+        table = _places(self.names, names)  # [K]
+        return replace(self, names=names, true=table[self.true], pred=table[self.pred])
+
+    def with_tokens(self) -> Pairs:
+        """The pairs as they are; an ``InputError`` where there is no token at all."""
+        if not self.n_tokens:
+            raise InputError("no tokens to score: all sequences are empty")
+        return self
+
+    @property
+    def n_tokens(self) -> int:
+        """ΣT."""
+        return len(self.true)
+
+    @property
+    def n_sequences(self) -> int:
+        """N."""
+        return len(self.offsets) - 1
+
+    @property
+    def right(self) -> npt.NDArray[np.bool_]:
+        """Whether the predicted label is the true one [ΣT]."""
+        right: npt.NDArray[np.bool_] = self.true == self.pred
+        return right
+
+    @property
+    def sequence_of(self) -> IntArray:
+        """The sequence that each position lies in [ΣT]."""
+        return np.repeat(np.arange(self.n_sequences), np.diff(self.offsets))
+
+    def renamed(self, rename: Callable[[Hashable], Hashable]) -> Pairs:
+        """The pairs with other names for the labels; those of one new name become one label."""
+        new = [rename(name) for name in self.names]
+        return replace(self, names=new).over(list(dict.fromkeys(new)))
+
+    def first_place(self, name: int) -> str | None:
+        """Where the label with this place in names is first seen, as messages call it; None: nowhere."""
+        for place, ids in zip(self.places, (self.true, self.pred), strict=True):
+            seen = np.flatnonzero(ids == name)
+            if len(seen):
+                i, t = LabelCodes(self.names, ids, self.offsets).place(seen[0])
+                return place.format(i=i, t=t)
+        return None
 
 
-def flatten(y: LabelSequences) -> list[Hashable]:
-    """All labels in one list, sequence after sequence."""
-    return [label for sequence in y for label in sequence]
+def _places(names: Sequence[Hashable], among: Sequence[Hashable]) -> IntArray:
+    """Where each of the names is among others [K]."""
+    place = {name: k for k, name in enumerate(among)}
+    return np.array([place[name] for name in names], dtype=np.int64)
 
 
 def sorted_labels(labels: Iterable[Hashable]) -> list[Hashable]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+from crfkit.exceptions import InputError
+
+Averaging = Literal["micro", "macro", "weighted"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,13 @@ class Report:
     unit: str  # "token" or "segment"
     scores: Mapping[Hashable, Score]  # by label or segment type, in display order
     overall: Score  # all types pooled (the micro average)
-    token_accuracy: float
+    n_tokens: int
+    n_correct_tokens: int
+
+    @property
+    def token_accuracy(self) -> float:
+        """The share of tokens with the right label; 0 where there are none."""
+        return self.n_correct_tokens / self.n_tokens if self.n_tokens else 0.0
 
     @property
     def precision(self) -> float:
@@ -108,6 +118,14 @@ class Report:
     def weighted(self) -> Average:
         """The mean over types, weighted by how often each is there."""
         return self._mean({name: score.true for name, score in self.scores.items()})
+
+    def averaged_f1(self, average: Averaging) -> float:
+        """F1 of all types pooled (micro), or its mean over types (macro, weighted)."""
+        if average not in ("micro", "macro", "weighted"):
+            raise InputError(f"average must be 'macro', 'weighted' or 'micro', got {average!r}")
+        if average == "micro":
+            return self.f1
+        return (self.macro if average == "macro" else self.weighted).f1
 
     def _mean(self, weights: Mapping[Hashable, int]) -> Average:
         total = sum(weights.values())

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crfkit.metrics.pairs import LabelSequences
-from crfkit.metrics.segments import segment_f1, strict_segment_f1
+from crfkit.data.label_codes import LabelSequences
+from crfkit.metrics.segment_scores import segment_f1, strict_segment_f1
 from crfkit.metrics.tokens import sequence_accuracy, token_accuracy, token_f1
 
 

@@ -1,32 +1,39 @@
-"""Scores of labelled segments (chunks, entities), as conlleval counts them, and strictly.
+"""Where labels say that segments (chunks, entities) are: as conlleval reads them, and strictly.
 
 A label is a tag, a hyphen and a type: ``B-LOC`` has tag ``B`` and type ``LOC``. Only the first hyphen counts,
 so types may hold hyphens. Two ways of reading segments out of such labels are in use, and they differ on
-label sequences that break the rules (``O I-LOC``), which predictions often do:
+label sequences that break the rules (``O I-LOC``), which predictions often do.
 
-*conlleval* (``segments``, ``segment_scores``), the scorer of the CoNLL shared tasks, forgives. It reads IOB1
-and IOB2 alike. A segment starts at a token inside (not ``O``) whose tag is ``B``, or whose predecessor is
-outside, or whose type differs from its predecessor's; it ends before the next start or the next ``O``. A
-stray ``I-LOC`` thus starts a segment. The rules also know the tags ``E`` (the token after an ``E-X`` starts
-anew when it is ``I-X`` or ``E-X``), ``[`` and ``]`` (segments of one token). A sequence's borders count as
-outside.
+*conlleval* (``segments``), the scorer of the CoNLL shared tasks, forgives. It reads IOB1, IOB2, IOE1 and IOE2
+alike. A segment starts at a token inside (not ``O``) whose tag is ``B``, or whose predecessor is outside, or
+whose type differs from its predecessor's; it ends before the next start or the next ``O``. A stray ``I-LOC``
+thus starts a segment. After an ``E-X``, ``I-X`` and ``E-X`` start anew. The script also knows ``[`` and ``]``
+(segments of one token each) and ``.``. A sequence's borders count as outside.
 
-*strict IOB2* (``strict_segments``, ``strict_segment_scores``) takes the scheme at its word: a segment is a
-``B-X`` and the ``I-X`` of the same type right behind it; an ``I-X`` anywhere else belongs to no segment.
+The script knows nothing of ``S``, ``L`` and ``U``: of ``S-X S-X`` it makes one segment, and it joins
+``B-X E-X B-X E-X`` as well. So where ``S`` is among the labels, or with ``scheme="IOBES"``, tokens lie in one
+segment if they are of one type, the former is ``B`` or ``I`` and the latter ``I`` or ``E``; BILOU likewise.
 
-A predicted segment is right when a true one has the same first token, last token and type.
+*Strict* reading (``strict_segments``) takes a scheme at its word. A segment that breaks its rules is none:
+in IOB2 one without its ``B-``, in IOBES one without its ``E-``, and so on.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.label_codes import LabelCodes
+from crfkit.data.relabel import detect_scheme, whole_runs
+from crfkit.data.schemes import Scheme, following, scheme_called, tag_labels
 from crfkit.exceptions import InputError
-from crfkit.metrics.pairs import LabelSequences, sorted_labels
-from crfkit.metrics.report import Report, Score
-from crfkit.metrics.tokens import token_accuracy
+from crfkit.metrics.pairs import IntArray, Pairs
+
+BoolArray = npt.NDArray[np.bool_]
 
 
 class Segment(NamedTuple):
@@ -37,168 +44,176 @@ class Segment(NamedTuple):
     end: int
 
 
-class _Tag(NamedTuple):
-    tag: str
-    type: str
+class Spans(NamedTuple):
+    """M segments of one labelling."""
+
+    starts: IntArray  # [M] positions of the batch
+    ends: IntArray  # [M] the positions after the last
+    types: IntArray  # [M]
 
 
-_OUTSIDE = _Tag("O", "")
-_CONLLEVAL_TAGS = frozenset("BIOE[].")
-_STRICT_TAGS = frozenset("BIO")
+@dataclass(frozen=True)
+class Reading:
+    """Which pairs of neighbours start and end a segment, by tag number; the first tag is ``O``."""
 
-# Pairs (tag before, tag here) that start and end a segment whatever the types.
-_STARTS = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"})
-_ENDS = frozenset({"BB", "BO", "IB", "IO", "EE", "EI", "EO"})
+    tags: str
+    starts: BoolArray  # [G, G, 2] tag before, tag here, whether of the same type
+    ends: BoolArray  # [G, G, 2]
 
+    @classmethod
+    def conlleval(cls) -> Reading:
+        """The rules of the script conlleval."""
+        tags = "OBIE[]."
+        starts, ends = np.zeros((2, len(tags), len(tags), 2), dtype=np.bool_)
+        for b, before in enumerate(tags):
+            for h, here in enumerate(tags):
+                pair = before + here
+                anyhow = here in "[]" or pair in ("OB", "OI", "OE", "BB", "IB", "EE", "EI")
+                starts[b, h] = [anyhow or here not in "O.", anyhow]
+                anyhow = before in "[]" or pair in ("BO", "IO", "EO", "BB", "IB", "EE", "EI")
+                ends[b, h] = [anyhow or before not in "O.", anyhow]
+        return cls(tags, starts, ends)
 
-def _starts(before: _Tag, here: _Tag) -> bool:
-    if here.tag in "[]" or before.tag + here.tag in _STARTS:
-        return True
-    return here.tag not in "O." and before.type != here.type
-
-
-def _ends(before: _Tag, here: _Tag) -> bool:
-    if before.tag in "[]" or before.tag + here.tag in _ENDS:
-        return True
-    return before.tag not in "O." and before.type != here.type
-
-
-def _parse(
-    labels: Sequence[Hashable], known: dict[Hashable, _Tag], tags: frozenset[str], where: str
-) -> list[_Tag]:
-    """Split labels into tag and type, remembering those already seen in ``known``."""
-    parsed = []
-    for t, label in enumerate(labels):
-        if label not in known:
-            tag, _, kind = label.partition("-") if isinstance(label, str) else ("", "", "")
-            if tag not in tags:
-                wanted = ", ".join(sorted(tags - {"O", "."}))
-                raise InputError(
-                    f"{where}[{t}] is {label!r}, but segments need labels 'O' or tag-type, such as 'B-LOC', "
-                    f"with a tag out of {wanted}; convert the labels to IOB2, or use token_report for plain "
-                    "labels"
-                )
-            known[label] = _Tag(tag, kind)
-        parsed.append(known[label])
-    return parsed
+    @classmethod
+    def forgiving(cls, scheme: Scheme) -> Reading:
+        """A scheme's own segments; labels that its rules do not join to their neighbours start anew."""
+        tags = np.arange(len(scheme.tags))  # [G]
+        before, here, same = tags[:, None, None], tags[None, :, None], np.array([False, True])
+        apart = ~scheme.joined(before, here, same)  # [G, G, 2]
+        return cls(scheme.tags, apart & (here != 0), apart & (before != 0))
 
 
-def segments(labels: Sequence[str]) -> list[Segment]:
+CONLLEVAL = Reading.conlleval()
+
+
+def reading_for(names: Sequence[object], scheme: str | None) -> Reading:
+    """The reading that conlleval's scores are made of, for labels of these names."""
+    if scheme is not None and scheme != "auto":
+        return Reading.forgiving(scheme_called(scheme))
+    tags = {name[:1] for name in names if isinstance(name, str) and name[1:2] in ("", "-")}
+    if "S" in tags:
+        return Reading.forgiving(scheme_called("IOBES"))
+    if tags & {"L", "U"}:
+        return Reading.forgiving(scheme_called("BILOU"))
+    return CONLLEVAL
+
+
+class Marked(NamedTuple):
+    """Two labellings with the places where segments start and end.
+
+    Before the first sequence and after each there is a token ``O``; M = ΣT + N + 1 tokens in all.
+    """
+
+    type_names: list[str]
+    sequence_of: IntArray  # [M] a sequence's own tokens and the O after it
+    types: IntArray  # [2, M] of the true and of the predicted labels
+    starts: BoolArray  # [2, M] a segment starts here
+    ends: BoolArray  # [2, M] a segment ended at the token before
+
+
+def mark(pairs: Pairs, reading: Reading) -> Marked:
+    """Find starts and ends in both labellings."""
+    tag_of, type_of, type_names = _split(pairs, reading)
+    place = np.arange(pairs.n_tokens) + 1 + pairs.sequence_of  # [ΣT] where tokens lie among the M
+    size = pairs.n_tokens + pairs.n_sequences + 1
+    tags, types = np.zeros((2, 2, size), dtype=np.int64)  # [2, M] each
+    for side, ids in enumerate((pairs.true, pairs.pred)):
+        tags[side, place], types[side, place] = tag_of[ids], type_of[ids]
+    same = (types[:, 1:] == types[:, :-1]).astype(np.int64)
+    starts, ends = np.zeros((2, 2, size), dtype=np.bool_)
+    starts[:, 1:] = reading.starts[tags[:, :-1], tags[:, 1:], same]
+    ends[:, 1:] = reading.ends[tags[:, :-1], tags[:, 1:], same]
+    sequence_of = np.zeros(size, dtype=np.int64)  # [M]
+    sequence_of[1:] = np.repeat(np.arange(pairs.n_sequences), np.diff(pairs.offsets) + 1)
+    return Marked(type_names, sequence_of, types, starts, ends)
+
+
+def _split(pairs: Pairs, reading: Reading) -> tuple[IntArray, IntArray, list[str]]:
+    """The tag and type of each name [K], and the names of the types, the first the empty one."""
+    kinds = {"": 0}
+    tag_of = np.zeros(len(pairs.names), dtype=np.int64)  # [K]
+    type_of = np.zeros(len(pairs.names), dtype=np.int64)  # [K]
+    for k, label in enumerate(pairs.names):
+        tag, _, kind = label.partition("-") if isinstance(label, str) else ("", "", "")
+        if len(tag) != 1 or tag not in reading.tags:
+            place = pairs.first_place(k)
+            if place is None:
+                continue
+            wanted = ", ".join(t for t in reading.tags if t not in "O.")
+            raise InputError(
+                f"{place} is {label!r}, but segments need labels 'O' or tag-type, such as "
+                f"'B-LOC', with a tag out of {wanted}; name another scheme with scheme=, or use token_report "
+                "for plain labels"
+            )
+        tag_of[k] = reading.tags.index(tag)
+        type_of[k] = kinds.setdefault(kind, len(kinds))
+    return tag_of, type_of, list(kinds)
+
+
+def forgiving_spans(pairs: Pairs, reading: Reading) -> tuple[Spans, Spans, list[str]]:
+    """The segments of the true and of the predicted labels, and the names of their types."""
+    marked = mark(pairs, reading)
+    spans = []
+    for side in range(2):
+        starts, ends = np.flatnonzero(marked.starts[side]), np.flatnonzero(marked.ends[side])
+        # Each start goes with the next end, unless another start comes first ("." can do that).
+        upper = np.append(starts[1:], len(marked.sequence_of))
+        which = np.searchsorted(ends, starts, side="right")
+        closed = which < len(ends)
+        closed[closed] = ends[which[closed]] <= upper[closed]
+        starts, stops = starts[closed], ends[which[closed]]
+        shift = marked.sequence_of[starts] + 1
+        spans.append(Spans(starts - shift, stops - shift, marked.types[side, starts]))
+    return spans[0], spans[1], marked.type_names
+
+
+def strict_spans(pairs: Pairs, scheme: str) -> tuple[Spans, Spans, list[str]]:
+    """The legal segments of the true and of the predicted labels, and the names of their types."""
+    if scheme == "auto":
+        found = scheme_called(detect_scheme(LabelCodes(pairs.names, pairs.true, pairs.offsets)))
+    else:
+        found = scheme_called(scheme)
+    # From all names, so that labellings over the same names have the same types.
+    kinds = {str(name).partition("-")[2]: 0 for name in pairs.names}
+    kinds = {kind: k for k, kind in enumerate(kinds)}
+    spans = []
+    for place, ids in zip(pairs.places, (pairs.true, pairs.pred), strict=True):
+        tagged = tag_labels(LabelCodes(pairs.names, ids, pairs.offsets), found, place)
+        inside = tagged.tags != 0  # [ΣT]
+        begins = inside & ~tagged.joined()
+        whole = inside & whole_runs(begins, tagged.met() | ~inside)
+        starts = np.flatnonzero(begins & whole)
+        ends = np.flatnonzero(whole & ~following(tagged.joined())) + 1
+        table = np.array([kinds.get(kind, -1) for kind in tagged.parsed.type_names])
+        spans.append(Spans(starts, ends, table[tagged.types[starts]]))
+    return spans[0], spans[1], list(kinds)
+
+
+def segments(labels: Sequence[str], scheme: str | None = None) -> list[Segment]:
     """The segments of one sequence by conlleval's rules.
 
     >>> segments(["B-PER", "I-PER", "O", "I-LOC"])
     [Segment(type='PER', start=0, end=2), Segment(type='LOC', start=3, end=4)]
     """
-    found = []
-    start = -1  # of the open segment; -1: none is open
-    before = _OUTSIDE
-    for t, here in enumerate([*_parse(labels, {}, _CONLLEVAL_TAGS, "labels"), _OUTSIDE]):
-        if start >= 0 and _ends(before, here):
-            found.append(Segment(before.type, start, t))
-            start = -1
-        if _starts(before, here):
-            start = t
-        before = here
-    return found
+    pairs = _alone(labels)
+    spans, _, kinds = forgiving_spans(pairs, reading_for(pairs.names, scheme))
+    return _listed(spans, kinds)
 
 
-def strict_segments(labels: Sequence[str]) -> list[Segment]:
-    """The segments of one sequence by the letter of IOB2.
+def strict_segments(labels: Sequence[str], scheme: str = "IOB2") -> list[Segment]:
+    """The segments of one sequence by the letter of a scheme.
 
     >>> strict_segments(["B-PER", "I-PER", "O", "I-LOC"])
     [Segment(type='PER', start=0, end=2)]
     """
-    return _strict(_parse(labels, {}, _STRICT_TAGS, "labels"))
+    spans, _, kinds = strict_spans(_alone(labels), scheme)
+    return _listed(spans, kinds)
 
 
-def _strict(tags: Sequence[_Tag]) -> list[Segment]:
-    found = []
-    start, kind = -1, ""
-    for t, here in enumerate([*tags, _OUTSIDE]):
-        if start >= 0 and not (here.tag == "I" and here.type == kind):
-            found.append(Segment(kind, start, t))
-            start = -1
-        if here.tag == "B":
-            start, kind = t, here.type
-    return found
+def _alone(labels: Sequence[str]) -> Pairs:
+    return replace(Pairs.of([labels], [labels]), places=("labels[{t}]", "labels[{t}]"))
 
 
-class _Counts(NamedTuple):
-    correct: Counter[str]
-    predicted: Counter[str]
-    true: Counter[str]
-
-
-def _count_conlleval(true: Sequence[_Tag], pred: Sequence[_Tag], counts: _Counts) -> None:
-    """Walk both readings side by side, as conlleval does, so that odd tags are counted its way too."""
-    agree = False  # both are in a segment that began at the same token with the same type
-    before_t = before_p = _OUTSIDE
-    for t, p in zip([*true, _OUTSIDE], [*pred, _OUTSIDE], strict=True):
-        if agree:
-            ends_t, ends_p = _ends(before_t, t), _ends(before_p, p)
-            if ends_t and ends_p and before_t.type == before_p.type:
-                counts.correct[before_t.type] += 1
-                agree = False
-            elif ends_t != ends_p or t.type != p.type:
-                agree = False
-        starts_t, starts_p = _starts(before_t, t), _starts(before_p, p)
-        if starts_t and starts_p and t.type == p.type:
-            agree = True
-        if starts_t:
-            counts.true[t.type] += 1
-        if starts_p:
-            counts.predicted[p.type] += 1
-        before_t, before_p = t, p
-
-
-def _count_strict(true: Sequence[_Tag], pred: Sequence[_Tag], counts: _Counts) -> None:
-    true_segments, pred_segments = _strict(true), _strict(pred)
-    counts.correct.update(segment.type for segment in set(true_segments) & set(pred_segments))
-    counts.predicted.update(segment.type for segment in pred_segments)
-    counts.true.update(segment.type for segment in true_segments)
-
-
-def _scores(
-    y_true: LabelSequences,
-    y_pred: LabelSequences,
-    tags: frozenset[str],
-    count: Callable[[Sequence[_Tag], Sequence[_Tag], _Counts], None],
-) -> Report:
-    accuracy = token_accuracy(y_true, y_pred)  # checks the pairs, too
-    known: dict[Hashable, _Tag] = {}
-    counts = _Counts(Counter(), Counter(), Counter())
-    for i, (true, pred) in enumerate(zip(y_true, y_pred, strict=True)):
-        count(_parse(true, known, tags, f"y_true[{i}]"), _parse(pred, known, tags, f"y_pred[{i}]"), counts)
-    scores = {
-        kind: Score(counts.correct[str(kind)], counts.predicted[str(kind)], counts.true[str(kind)])
-        for kind in sorted_labels([*counts.true, *counts.predicted])
-    }
-    return Report("segment", scores, Score(*(sum(counter.values()) for counter in counts)), accuracy)
-
-
-def segment_scores(y_true: LabelSequences, y_pred: LabelSequences) -> Report:
-    """Precision, recall and F1 of segments, per type and overall: the numbers of conlleval.
-
-    >>> print(round(segment_scores([["B-X", "I-X", "O"]], [["I-X", "I-X", "O"]]).f1, 2))
-    1.0
-    """
-    return _scores(y_true, y_pred, _CONLLEVAL_TAGS, _count_conlleval)
-
-
-def strict_segment_scores(y_true: LabelSequences, y_pred: LabelSequences) -> Report:
-    """Precision, recall and F1 of segments by the letter of IOB2: a segment without its ``B-`` is none.
-
-    >>> print(round(strict_segment_scores([["B-X", "I-X", "O"]], [["I-X", "I-X", "O"]]).f1, 2))
-    0.0
-    """
-    return _scores(y_true, y_pred, _STRICT_TAGS, _count_strict)
-
-
-def segment_f1(y_true: LabelSequences, y_pred: LabelSequences) -> float:
-    """Overall F1 of segments by conlleval's rules."""
-    return segment_scores(y_true, y_pred).f1
-
-
-def strict_segment_f1(y_true: LabelSequences, y_pred: LabelSequences) -> float:
-    """Overall F1 of segments by the letter of IOB2."""
-    return strict_segment_scores(y_true, y_pred).f1
+def _listed(spans: Spans, kinds: list[str]) -> list[Segment]:
+    columns = (array.tolist() for array in (spans.types, spans.starts, spans.ends))
+    return [Segment(kinds[kind], start, end) for kind, start, end in zip(*columns, strict=True)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Literal
 
+import numpy as np
+
+from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
-from crfkit.metrics.pairs import LabelSequences, check_pairs, flatten, sorted_labels
-from crfkit.metrics.report import Report, Score
+from crfkit.metrics.pairs import IntArray, Pairs, sorted_labels
+from crfkit.metrics.report import Averaging, Report, Score
 
 
 def token_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
@@ -17,11 +18,8 @@ def token_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
     >>> token_accuracy([["A", "B"], ["A"]], [["A", "A"], ["A"]])
     0.6666666666666666
     """
-    check_pairs(y_true, y_pred)
-    true, pred = flatten(y_true), flatten(y_pred)
-    if not true:
-        raise InputError("no tokens to score: all sequences are empty")
-    return sum(t == p for t, p in zip(true, pred, strict=True)) / len(true)
+    pairs = Pairs.of(y_true, y_pred).with_tokens()
+    return int(pairs.right.sum()) / pairs.n_tokens
 
 
 def sequence_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
@@ -30,10 +28,17 @@ def sequence_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
     >>> sequence_accuracy([["A", "B"], ["A"]], [["A", "A"], ["A"]])
     0.5
     """
-    check_pairs(y_true, y_pred)
-    if not len(y_true):
+    pairs = Pairs.of(y_true, y_pred)
+    if not pairs.n_sequences:
         raise InputError("no sequences to score")
-    return sum(list(t) == list(p) for t, p in zip(y_true, y_pred, strict=True)) / len(y_true)
+    return int(right_sequences(pairs).sum()) / pairs.n_sequences
+
+
+def right_sequences(pairs: Pairs) -> IntArray:
+    """1 for each sequence with every label right, 0 for others [N]."""
+    wrong = np.concatenate([[0], np.cumsum(~pairs.right)])  # [ΣT+1] so many before each position
+    right: IntArray = (wrong[pairs.offsets[1:]] == wrong[pairs.offsets[:-1]]).astype(np.int64)
+    return right
 
 
 def token_report(
@@ -44,29 +49,27 @@ def token_report(
     ``labels`` chooses the labels to report, in this order (say, all but ``"O"``); the overall row then pools
     only these. The token accuracy is always that of all tokens.
     """
-    check_pairs(y_true, y_pred)
-    true, pred = flatten(y_true), flatten(y_pred)
-    n_true, n_pred = Counter(true), Counter(pred)
-    correct = Counter(t for t, p in zip(true, pred, strict=True) if t == p)
-    shown = sorted_labels([*true, *pred]) if labels is None else list(labels)
-    scores = {label: Score(correct[label], n_pred[label], n_true[label]) for label in shown}
-    overall = Score(*(sum(counts[label] for label in scores) for counts in (correct, n_pred, n_true)))
-    return Report("token", scores, overall, token_accuracy(y_true, y_pred))
+    pairs = Pairs.of(y_true, y_pred).with_tokens()
+    n = len(pairs.names)
+    right = pairs.right
+    counts = [np.bincount(ids, minlength=n) for ids in (pairs.true[right], pairs.pred, pairs.true)]
+    rows = dict(zip(pairs.names, np.stack(counts, axis=1).tolist(), strict=True))
+    shown = sorted_labels(pairs.names) if labels is None else list(labels)
+    scores = {label: Score(*rows.get(label, (0, 0, 0))) for label in shown}
+    overall = Score(
+        sum(score.correct for score in scores.values()),
+        sum(score.predicted for score in scores.values()),
+        sum(score.true for score in scores.values()),
+    )
+    return Report("token", scores, overall, pairs.n_tokens, int(right.sum()))
 
 
 def token_f1(
     y_true: LabelSequences,
     y_pred: LabelSequences,
     *,
-    average: Literal["macro", "weighted", "micro"] = "weighted",
+    average: Averaging = "weighted",
     labels: Sequence[Hashable] | None = None,
 ) -> float:
     """F1 over tokens, averaged over labels: scikit-learn's ``f1_score`` on flattened labels."""
-    report = token_report(y_true, y_pred, labels=labels)
-    if average == "macro":
-        return report.macro.f1
-    if average == "weighted":
-        return report.weighted.f1
-    if average == "micro":
-        return report.f1
-    raise InputError(f"average must be 'macro', 'weighted' or 'micro', got {average!r}")
+    return token_report(y_true, y_pred, labels=labels).averaged_f1(average)

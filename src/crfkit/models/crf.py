@@ -400,8 +400,13 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     # ---- files
 
-    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Write the fitted model to a file (see docs/model-file.md), atomically."""
+    def save(
+        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the fitted model to a file (see docs/model-file.md), atomically.
+
+        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
+        """
         tagger = self._fitted()
         params = {name: _plain(value) for name, value in self.get_params().items()}
         params = {name: value for name, value in params.items() if _is_json(value) and name != "template"}
@@ -414,7 +419,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             "converged": bool(self.converged_),
             "history": self.history_,
         }
-        tagger.save(path, state)
+        tagger.save(path, {**(record or {}), **state})
 
     @classmethod
     def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:

@@ -20,7 +20,7 @@ from crfkit.models.tagger import Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 _KIND = "linear-chain CRF"
-_PIECE = 1 << 22  # scores computed at once
+_PIECE = 1 << 20  # scores computed at once: they stay in the cache until they are read
 
 
 class LinearTagger(Tagger):

@@ -1,0 +1,252 @@
+// Item files (CRFsuite data, MALLET SimpleTagger) to sequences of attribute ids and back.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+#include "bound_vocabulary.h"
+#include "crfsuite_text.h"
+#include "item_writer.h"
+#include "mallet_text.h"
+
+namespace crfkit {
+namespace {
+
+// A reader and the name of what it reads, for messages.
+struct BoundItemText {
+  BoundItemText(const std::string& format, const std::string& labels, std::string source)
+      : source(std::move(source)) {
+    const LabelField field = labels == "required"   ? LabelField::required
+                             : labels == "optional" ? LabelField::optional
+                                                    : LabelField::absent;
+    if (format == "crfsuite") {
+      reader = std::make_unique<CrfsuiteText>(field);
+    } else {
+      reader = std::make_unique<MalletText>(field);
+    }
+  }
+
+  std::unique_ptr<ItemTextReader> reader;
+  std::string source;
+  bool busy = false;  // a call is reading, with the GIL released now and then
+};
+
+// One reader, one call at a time.
+class Turn {
+ public:
+  explicit Turn(BoundItemText* text) : text_(text) {
+    if (text->busy) raise("InputError", text->source + " is being read by another thread");
+    text->busy = true;
+  }
+  ~Turn() { text_->busy = false; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  BoundItemText* text_;
+};
+
+// Reads chunks of text until whole sequences have so many positions; or, if prompt, until there is at least
+// one whole sequence; or until the chunks end.
+void read_chunks(BoundItemText& text, nb::handle chunks, Vocabulary* vocabulary, bool grow, size_t positions,
+                 bool prompt) {
+  ItemTextReader& reader = *text.reader;
+  for (;;) {
+    bool enough;
+    {
+      const nb::gil_scoped_release released;
+      enough = reader.read(vocabulary, grow, positions);
+    }
+    if (enough || reader.finished() || (prompt && reader.whole_sequences() > 0)) return;
+    const nb::object chunk = nb::steal(PyIter_Next(chunks.ptr()));
+    if (chunk.is_valid()) {
+      if (!PyBytes_Check(chunk.ptr())) {
+        raise("InputError",
+              text.source +
+                  ": expected a file opened in binary mode ('rb'), which gives bytes, got one that gives " +
+                  Py_TYPE(chunk.ptr())->tp_name);
+      }
+      reader.feed({PyBytes_AS_STRING(chunk.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(chunk.ptr()))});
+    } else {
+      if (PyErr_Occurred()) throw nb::python_error();
+      reader.finish();
+    }
+  }
+}
+
+// The next whole sequences, or None when the text has come to its end.
+nb::object read_items(BoundItemText& text, nb::handle chunks, BoundVocabulary& vocabulary, bool grow,
+                      size_t positions, bool prompt) {
+  const Turn turn(&text);
+  if (!PyIter_Check(chunks.ptr())) raise("InputError", "chunks must be an iterator of bytes");
+  try {
+    translating([&] {
+      if (grow) {
+        Growth growth(&vocabulary, true);
+        read_chunks(text, chunks, vocabulary.core.get(), true, positions, prompt);
+        growth.keep();
+      } else {
+        const Reading reading(&vocabulary);
+        read_chunks(text, chunks, vocabulary.core.get(), false, positions, prompt);
+      }
+    });
+  } catch (const LineProblem& problem) {
+    raise("InputError", text.source + ":" + std::to_string(problem.line) + ": " + problem.what());
+  }
+  if (text.reader->whole_sequences() == 0) return nb::none();
+  const auto batch = text.reader->take();
+  const nb::object values = batch->rows.all_ones() ? nb::object(nb::none()) : to_numpy(&batch->rows.values);
+  const nb::object weights = batch->weighted ? to_numpy(&batch->weights) : nb::object(nb::none());
+  return nb::make_tuple(to_numpy(&batch->rows.offsets), to_numpy(&batch->rows.indptr),
+                        to_numpy(&batch->rows.indices), values, vocabulary.core->size(),
+                        to_numpy(&batch->labels), weights);
+}
+
+nb::list label_names(BoundItemText& text, size_t start) {
+  const Turn turn(&text);
+  const Vocabulary& labels = text.reader->labels();
+  nb::list names;
+  for (size_t id = start; id < labels.size(); ++id) {
+    std::string_view name;
+    (void)labels.string(id, &name);
+    names.append(nb::str(name.data(), name.size()));
+  }
+  return names;
+}
+
+// --- writing ---
+
+struct ItemArrays {
+  Array<const int64_t> offsets;                // [N + 1]
+  Array<const int64_t> indptr;                 // [ΣT + 1]
+  Array<const int32_t> indices;                // [nnz]
+  std::optional<Array<const double>> values;   // [nnz]
+  std::optional<Array<const int32_t>> labels;  // [ΣT]
+  std::optional<Array<const double>> weights;  // [N]
+};
+
+void require(bool condition, const char* what) {
+  if (!condition) throw nb::value_error(what);
+}
+
+void check_bounds(const Array<const int64_t>& bounds, size_t last, const char* what) {
+  require(bounds.size() > 0 && bounds(0) == 0 && bounds(bounds.size() - 1) == static_cast<int64_t>(last),
+          what);
+  for (size_t i = 1; i < bounds.size(); ++i) require(bounds(i) >= bounds(i - 1), what);
+}
+
+void check(const ItemArrays& x, const Vocabulary& attributes, const Vocabulary& labels) {
+  check_bounds(x.indptr, x.indices.size(), "indptr does not fit indices");
+  check_bounds(x.offsets, x.indptr.size() - 1, "offsets do not fit indptr");
+  for (size_t i = 0; i < x.indices.size(); ++i) {
+    require(x.indices(i) >= 0 && static_cast<size_t>(x.indices(i)) < attributes.size(),
+            "an attribute is not in the vocabulary");
+  }
+  if (x.values) require(x.values->size() == x.indices.size(), "values do not fit indices");
+  if (x.weights) require(x.weights->size() == x.offsets.size() - 1, "weights do not fit offsets");
+  if (x.labels) {
+    require(x.labels->size() == x.indptr.size() - 1, "labels do not fit indptr");
+    for (size_t t = 0; t < x.labels->size(); ++t) {
+      const int32_t id = (*x.labels)(t);
+      require(id >= -1 && id < static_cast<int64_t>(labels.size()), "a label is not in the vocabulary");
+    }
+  }
+}
+
+std::string_view string_of(const Vocabulary& vocabulary, int32_t id) {
+  std::string_view name;
+  if (!vocabulary.string(static_cast<size_t>(id), &name)) {
+    throw std::invalid_argument("string " + std::to_string(id) + " of the vocabulary lies outside its arena");
+  }
+  return name;
+}
+
+template <class Writer>
+void write_position(const ItemArrays& x, const Vocabulary& attributes, const Vocabulary& labels, size_t t,
+                    Writer* out) {
+  const auto begin = static_cast<size_t>(x.indptr(t)), end = static_cast<size_t>(x.indptr(t + 1));
+  if (!x.labels) {
+    out->no_label(begin == end);
+  } else if (const int32_t id = (*x.labels)(t); id >= 0) {
+    out->label(string_of(labels, id));
+  } else {
+    throw NotExpressible(std::string("there is no single label, which ") + Writer::kFormat +
+                         " cannot express; leave the sequence out");
+  }
+  for (size_t i = begin; i < end; ++i) {
+    out->attribute(string_of(attributes, x.indices(i)), x.values ? (*x.values)(i) : 1.0);
+  }
+  out->end_position();
+}
+
+// numbered_from is what the first sequence is called in messages.
+template <class Writer>
+std::string write_sequences(const ItemArrays& x, const Vocabulary& attributes, const Vocabulary& labels,
+                            size_t numbered_from) {
+  Writer out;
+  for (size_t i = 0; i + 1 < x.offsets.size(); ++i) {
+    const std::string where = "sequence " + std::to_string(numbered_from + i);
+    const int64_t begin = x.offsets(i), end = x.offsets(i + 1);
+    if (begin == end) {
+      throw NotExpressible(where + " is empty, which " + Writer::kFormat + " cannot express; leave it out");
+    }
+    int64_t t = begin;
+    try {
+      if (x.weights) out.weight((*x.weights)(i));
+      for (; t < end; ++t) write_position(x, attributes, labels, static_cast<size_t>(t), &out);
+    } catch (const NotExpressible& problem) {
+      throw NotExpressible(where + ", position " + std::to_string(t - begin) + ": " + problem.what());
+    }
+    out.text += '\n';
+  }
+  return std::move(out.text);
+}
+
+nb::bytes write_items(const std::string& format, Array<const int64_t> offsets, Array<const int64_t> indptr,
+                      Array<const int32_t> indices, std::optional<Array<const double>> values,
+                      BoundVocabulary& vocabulary, std::optional<Array<const int32_t>> labels,
+                      BoundVocabulary& names, std::optional<Array<const double>> weights,
+                      size_t numbered_from) {
+  const ItemArrays x{std::move(offsets), std::move(indptr), std::move(indices),
+                     std::move(values),  std::move(labels), std::move(weights)};
+  const Reading reading(&vocabulary), reading_names(&names);
+  std::string text;
+  try {
+    translating([&] {
+      const nb::gil_scoped_release released;
+      check(x, *vocabulary.core, *names.core);
+      text = format == "crfsuite"
+                 ? write_sequences<CrfsuiteWriter>(x, *vocabulary.core, *names.core, numbered_from)
+                 : write_sequences<MalletWriter>(x, *vocabulary.core, *names.core, numbered_from);
+    });
+  } catch (const NotExpressible& problem) {
+    raise("InputError", problem.what());
+  }
+  return nb::bytes(text.data(), text.size());
+}
+
+}  // namespace
+
+void bind_item_text(nb::module_& m) {
+  nb::class_<BoundItemText>(m, "ItemText", "Reads an item file.")
+      .def(nb::init<const std::string&, const std::string&, std::string>(), nb::arg("format"),
+           nb::arg("labels"), nb::arg("source"),
+           "format: \"crfsuite\" or \"mallet\"; labels: \"required\", \"optional\" or \"absent\"; source: "
+           "named in messages.")
+      .def(
+          "read", &read_items, nb::arg("chunks"), nb::arg("vocabulary"), nb::arg("grow"),
+          nb::arg("positions"), nb::arg("prompt"),
+          "(offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or "
+          "None, A, labels int32 [sum T], weights float64 [N] or None) of the next whole sequences, or None.")
+      .def("label_names", &label_names, nb::arg("start"), "The labels with ids start, start + 1, ...")
+      .def_prop_ro("carriage_return_line",
+                   [](const BoundItemText& t) { return t.reader->carriage_return_line(); })
+      .def_prop_ro("colon_label_line", [](const BoundItemText& t) { return t.reader->colon_label_line(); });
+  m.def("write_items", &write_items, nb::arg("format"), nb::arg("offsets").noconvert(),
+        nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("values").noconvert().none(),
+        nb::arg("vocabulary"), nb::arg("labels").noconvert().none(), nb::arg("names"),
+        nb::arg("weights").noconvert().none(), nb::arg("numbered_from"),
+        "Sequences as text (bytes); the first of them is called numbered_from in messages.");
+}
+
+}  // namespace crfkit

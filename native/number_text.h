@@ -1,0 +1,58 @@
+// Numbers as text, the same in every locale: a point, never a comma. Reading takes what people and programs
+// write (a plus sign, blanks around the number); writing gives the shortest text that reads back as the same
+// double.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+namespace crfkit {
+
+enum class NumberText { number, not_finite, malformed };
+
+// Of a number too large or too small for a double: whether it is too large. Its decimal exponent, counted
+// from the first digit that is not 0, tells.
+inline bool is_huge(std::string_view text) {
+  long long exponent = 0;
+  if (const size_t e = text.find_first_of("eE"); e != std::string_view::npos) {
+    const char* digits = text.data() + e + 1;
+    if (*digits == '+') ++digits;
+    // One that is itself too long for a long long outweighs all the digits that memory could hold.
+    const bool negative = *digits == '-';
+    if (std::from_chars(digits, text.data() + text.size(), exponent).ec != std::errc()) return !negative;
+    text = text.substr(0, e);
+  }
+  const size_t point = std::min(text.find('.'), text.size());
+  const size_t first = text.find_first_of("123456789");
+  if (first == std::string_view::npos) return false;
+  const auto leading = static_cast<long long>(point) - static_cast<long long>(first);
+  return exponent + leading > 0;
+}
+
+// A decimal number with blanks or a CR around it. Too small a number is 0, too large a one not finite.
+inline NumberText parse_number(std::string_view text, double* value) {
+  constexpr std::string_view kBlanks = " \r";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return NumberText::malformed;
+  text = text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  if (end != text.data() + text.size() || problem == std::errc::invalid_argument) {
+    return NumberText::malformed;
+  }
+  if (problem == std::errc::result_out_of_range) {
+    *value = 0.0;
+    return is_huge(text) ? NumberText::not_finite : NumberText::number;
+  }
+  return std::isfinite(*value) ? NumberText::number : NumberText::not_finite;
+}
+
+inline void append_number(double value, std::string* out) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  out->append(digits, end);
+}
+
+}  // namespace crfkit

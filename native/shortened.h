@@ -1,0 +1,20 @@
+// Text for a message: cut where it is long, never inside a UTF-8 character; and without NULs, where messages
+// end.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace crfkit {
+
+inline std::string shortened(std::string_view text) {
+  constexpr size_t kLongest = 60;  // bytes
+  size_t cut = std::min(text.size(), kLongest);
+  while (cut < text.size() && cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
+  std::string out(text.substr(0, cut));
+  for (size_t nul; (nul = out.find('\0')) != std::string::npos;) out.replace(nul, 1, "\\0");
+  return cut < text.size() ? out + "..." : out;
+}
+
+}  // namespace crfkit

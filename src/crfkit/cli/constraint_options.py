@@ -1,0 +1,81 @@
+"""Options that forbid labellings: a label scheme, transitions never seen, rules of the user's own."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from crfkit.cli.messages import UsageError
+from crfkit.cli.options import Group
+
+if TYPE_CHECKING:
+    from crfkit.inference import Constraints
+    from crfkit.models.linear_tagger import LinearTagger
+
+_START, _END = "^", "$"  # unless they are labels, as $ is in the Penn Treebank
+_OUTSIDE = "\0"  # stands for both: no label has it
+
+
+def add_constraints(group: Group) -> None:
+    """``--legal``, ``--seen-transitions`` and ``--forbid``."""
+    group.add_argument(
+        "--legal",
+        metavar="SCHEME",
+        help="legal labels only, by IOB1, IOB2, IOE1, IOE2, IOBES or BILOU; auto: the scheme that the "
+        "model's labels are in",
+    )
+    group.add_argument(
+        "--seen-transitions", action="store_true", help="only transitions that the model has a weight for"
+    )
+    group.add_argument(
+        "--forbid",
+        action="append",
+        default=[],
+        metavar="'A>B'",
+        help="label B never right after A; * stands for anything, '^>B' means never first, 'A>$' never last. "
+        "May be given several times",
+    )
+
+
+def constraints_of(arguments: argparse.Namespace, tagger: LinearTagger) -> Constraints | None:
+    """What the options forbid, for the labels of the model; None: nothing."""
+    rules = [_rule(text) for text in arguments.forbid]
+    if arguments.legal is None and not arguments.seen_transitions and not rules:
+        return None
+    from crfkit import inference
+
+    all_of = inference.Constraints()
+    if arguments.legal is not None:
+        all_of &= inference.scheme_constraints(tagger.classes, arguments.legal)
+    if arguments.seen_transitions:
+        seen = tagger.index.edges
+        if tagger.index.pair_ids is not None:
+            seen = seen.copy()
+            seen.reshape(-1)[tagger.index.pair_ids] = True
+        all_of &= inference.Constraints(transitions=seen)
+    for rule in rules:
+        all_of &= _forbidden(rule, tagger.classes)
+    return all_of
+
+
+def _rule(text: str) -> list[str]:
+    labels = [part.strip() for part in text.split(">")]
+    if len(labels) not in (2, 3) or not all(labels):
+        raise UsageError(f"--forbid {text}: expected labels with > between them, such as 'O>I-*'")
+    return labels
+
+
+def _forbidden(rule: list[str], labels: list[str]) -> Constraints:
+    """The constraints of one rule; the beginning and the end of a sequence are a label more for it."""
+    import numpy as np
+
+    from crfkit import inference
+
+    if len(rule) == 2 and (
+        (rule[0] == _START and _START not in labels) or (rule[1] == _END and _END not in labels)
+    ):
+        named = [_OUTSIDE if part in (_START, _END) and part not in labels else part for part in rule]
+        found = inference.rule_constraints([*labels, _OUTSIDE], forbid=[named])
+        steps = np.asarray(found.transitions)  # [L+1, L+1]
+        return inference.Constraints(starts=steps[-1, :-1], ends=steps[:-1, -1])
+    return inference.rule_constraints(labels, forbid=[rule])

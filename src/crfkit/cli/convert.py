@@ -1,0 +1,123 @@
+"""``crfkit convert``: data, label schemes and models from one format to another."""
+
+from __future__ import annotations
+
+import argparse
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.outputs import check_writable
+from crfkit.exceptions import InputError
+
+USAGE = "IN OUT [--to FORMAT] [options]"
+
+DESCRIPTION = """\
+Turns data or a model of one format into another; what IN is, its content tells.
+Labels can change their scheme on the way."""
+
+EXAMPLES = """\
+examples:
+  crfkit convert train.txt train.crfsuite --to crfsuite -t chunking.template
+  crfkit convert train.mallet train.crfsuite --to crfsuite
+  crfkit convert table.csv table.txt --to columns --sequence-column sentence
+  crfkit convert train.txt train-iobes.txt --to columns --labels IOB2:IOBES
+  crfkit convert old.crfsuite new.crfkit             a model of CRFsuite
+  crfkit convert wapiti.model model.crfsuite         a model of Wapiti
+
+models: crfkit and CRFsuite in both directions; from Wapiti and CRF++.
+data: columns and csv into each other and, by a template, into crfsuite and
+mallet; crfsuite and mallet into each other."""
+
+MODEL_FORMATS = ("crfkit", "crfsuite")  # that can be written
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``convert``."""
+    parser.add_argument("input", metavar="IN", help="data or a model; - is standard input (data only)")
+    parser.add_argument("output", metavar="OUT", help="where it goes; - is standard output (data only)")
+    formats = parser.add_argument_group("formats")
+    formats.add_argument(
+        "--from",
+        dest="format",
+        choices=("auto", *options.DATA_FORMATS),
+        default="auto",
+        help="of data; models are told by their content",
+    )
+    formats.add_argument(
+        "--to",
+        choices=(*options.DATA_FORMATS, "crfkit"),
+        help="crfkit and crfsuite are formats of models, too (default: by the name of OUT)",
+    )
+    options.add_table_options(formats)
+    options.add_template(formats, "makes attributes of columns")
+    labels = parser.add_argument_group("labels")
+    options.add_label_column(labels, "the last; 'none': there are none")
+    labels.add_argument(
+        "--labels",
+        metavar="FROM:TO",
+        help="another label scheme: IOB1, IOB2, IOE1, IOE2, IOBES, BILOU; FROM may be auto",
+    )
+    labels.add_argument(
+        "--repair",
+        choices=("begin", "drop", "join"),
+        help="of labels that break their scheme: begin a segment with them, drop it, or join them to the one "
+        "before (default: they are an error)",
+    )
+    options.add_quiet(labels)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Find out what IN is, and convert it."""
+    if arguments.repair is not None and arguments.labels is None:
+        raise UsageError("--repair goes with --labels")
+    check_writable(arguments.output)
+    from crfkit.cli.loading import model_format
+
+    found = None if arguments.input == "-" or arguments.format != "auto" else model_format(arguments.input)
+    if found is not None:
+        _convert_model(arguments, found)
+    elif arguments.to == "crfkit":
+        raise InputError(
+            f"{arguments.input}: it is no model that crfkit knows; 'crfkit train' makes models of data"
+        )
+    else:
+        from crfkit.cli.convert_data import convert_data
+
+        convert_data(arguments)
+    return 0
+
+
+def _convert_model(arguments: argparse.Namespace, found: str) -> None:
+    """One model file into another."""
+    from crfkit.cli.loading import load_model
+
+    for name in ("template", "labels", "label_column", "separator", "sequence_column"):
+        if getattr(arguments, name) is not None:
+            option = "--" + name.replace("_", "-")
+            raise UsageError(f"{arguments.input} is a model ({found}): {option} goes with data")
+    target = arguments.to or ("crfsuite" if arguments.output.endswith(".crfsuite") else "crfkit")
+    if target not in MODEL_FORMATS:
+        raise UsageError(
+            f"{arguments.input} is a model ({found}), and models can be written as "
+            f"{' and '.join(MODEL_FORMATS)}, not as {target}"
+        )
+    if arguments.output == "-":
+        raise UsageError("a model goes into a file, not to standard output")
+    tagger, header = load_model(arguments.input)
+    if target == "crfkit":
+        own = ("model", "classes", "template")  # the tagger writes these itself
+        tagger.save(arguments.output, {name: value for name, value in header.items() if name not in own})
+    else:
+        from crfkit.models.foreign import export_crfsuite
+
+        export_crfsuite(tagger, arguments.output)
+        if tagger.template is not None:
+            warn(
+                f"{arguments.output} has no template: CRFsuite's models do not hold any. Make attributes "
+                "with 'crfkit convert DATA … --template', or give it to 'crfkit tag --template'"
+            )
+    if not arguments.quiet:
+        note(
+            f"{arguments.input} ({found}) → {arguments.output} ({target}): {len(tagger.classes):,} labels, "
+            f"{tagger.index.n_attributes:,} attributes, {tagger.index.n_features:,} features"
+        )

@@ -1,0 +1,223 @@
+"""``crfkit eval``: predicted labels against the true ones."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError
+from crfkit.exceptions import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crfkit.data.columns import Columns
+    from crfkit.data.label_codes import LabelCodes
+    from crfkit.metrics import ConfusionMatrix
+
+USAGE = "[FILE] [options]\n       crfkit eval --gold FILE --predicted FILE [options]"
+
+DESCRIPTION = """\
+Compares predicted labels with the true ones and prints what conlleval prints.
+The last two columns of FILE are the true and the predicted label."""
+
+EXAMPLES = """\
+examples:
+  crfkit tag chunks.crfkit test.txt | crfkit eval
+  crfkit eval tagged.txt --per-label --confusion
+  crfkit eval --gold test.txt --predicted tagged.txt --strict --scheme IOB2
+  crfkit eval tagged.txt --compare other-tagged.txt         which is better?
+  crfkit eval tagged.txt --bootstrap --json                 for a program
+
+Lines that begin with -DOCSTART- are left out; conlleval counts them as tokens."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``eval``."""
+    parser.add_argument("file", nargs="?", metavar="FILE", help="tagged data (default: standard input)")
+    given = parser.add_argument_group("the labels")
+    given.add_argument("--gold", metavar="FILE", help="a file with the true labels, in its last column")
+    given.add_argument(
+        "--predicted", metavar="FILE", help="a file with the predicted ones, in its last column"
+    )
+    given.add_argument(
+        "--gold-column", type=int, metavar="K", help="column of the true labels, 0, 1, … or -1, -2, …"
+    )
+    given.add_argument("--predicted-column", type=int, metavar="K", help="column of the predicted labels")
+    given.add_argument(
+        "--tabs", action="store_true", help="columns are between single tabs; cells may hold blanks"
+    )
+    how = parser.add_argument_group("scoring")
+    how.add_argument(
+        "--scheme",
+        metavar="NAME",
+        help="IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: told by the labels, as conlleval reads them)",
+    )
+    how.add_argument(
+        "--strict", action="store_true", help="what breaks the rules of the scheme is no segment"
+    )
+    how.add_argument("--raw", action="store_true", help="plain labels: each token by itself (conlleval -r)")
+    how.add_argument(
+        "--outside", default="O", metavar="LABEL", help="label of what is in no segment (conlleval -o)"
+    )
+    more = parser.add_argument_group("what else to show")
+    more.add_argument(
+        "--per-label", action="store_true", help="precision, recall and F1 of every label, by token"
+    )
+    more.add_argument("--confusion", action="store_true", help="which label was taken for which")
+    more.add_argument(
+        "--compare",
+        metavar="OTHER",
+        help="another tagged file of the same data: McNemar's test and the bootstrap interval of the gap",
+    )
+    more.add_argument(
+        "--bootstrap",
+        nargs="?",
+        type=options.whole(10),
+        const=1000,
+        metavar="N",
+        help="95 %% intervals from N resamples of the sequences (1000 unless given)",
+    )
+    more.add_argument("--seed", type=options.whole(0), default=0, metavar="N", help="of the resamples")
+    more.add_argument("--json", action="store_true", help="everything as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read both labellings, score them, print."""
+    _check(arguments)
+    true, found = _labels(arguments)
+    from crfkit import metrics
+    from crfkit.cli.scores import conlleval_report
+
+    report = conlleval_report(
+        true,
+        found,
+        scheme=arguments.scheme,
+        strict=arguments.strict,
+        raw=arguments.raw,
+    )
+    per_label = metrics.token_report(true, found) if arguments.per_label else None
+    confusion = metrics.confusion_matrix(true, found) if arguments.confusion else None
+    sureness = None
+    if arguments.bootstrap is not None or arguments.compare is not None:
+        from crfkit.cli.comparison import Sureness
+
+        other = None if arguments.compare is None else _other_labels(arguments, true)
+        sureness = Sureness(true, found, other, arguments)
+    if arguments.json:
+        import json
+
+        result: dict[str, Any] = {"n_tokens": report.n_tokens, **report.to_dict()}
+        if per_label is not None:
+            result["per_label"] = per_label.to_dict()["scores"]
+        if confusion is not None:
+            result["confusion"] = {"labels": confusion.labels, "counts": confusion.counts.tolist()}
+        if sureness is not None:
+            result |= sureness.to_json()
+        json.dump(result, sys.stdout, ensure_ascii=False, indent=2)
+        print()
+        return 0
+    print(report)
+    if per_label is not None:
+        print(f"\n{per_label}")
+    if confusion is not None:
+        print("\n" + "\n".join(_confusion_lines(confusion)))
+    if sureness is not None:
+        print("\n" + "\n".join(sureness.lines()))
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if (arguments.gold is None) != (arguments.predicted is None):
+        raise UsageError("--gold and --predicted go together")
+    if arguments.gold is not None and arguments.file is not None:
+        raise UsageError(f"--gold and --predicted stand in place of {arguments.file}")
+    if arguments.raw and (arguments.strict or arguments.scheme):
+        raise UsageError("--raw reads no segments: leave out --strict and --scheme")
+    if [arguments.gold, arguments.predicted, arguments.compare].count("-") > 1:
+        raise UsageError("only one input can come from standard input")
+
+
+def _labels(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
+    """True and predicted labels, out of one file or two."""
+    outside = arguments.outside
+    if arguments.gold is None:
+        columns = _read(arguments.file or "-", arguments.tabs)
+        if columns.n_columns < 2:
+            raise InputError(
+                f"{columns.source}: expected at least two columns, the true and the predicted label; got "
+                f"{columns.n_columns}"
+            )
+        true = _codes(columns, _or(arguments.gold_column, -2), outside)
+        return true, _codes(columns, _or(arguments.predicted_column, -1), outside)
+    gold, predicted = _read(arguments.gold, arguments.tabs), _read(arguments.predicted, arguments.tabs)
+    _check_same_shape(gold, predicted)
+    true = _codes(gold, _or(arguments.gold_column, -1), outside)
+    return true, _codes(predicted, _or(arguments.predicted_column, -1), outside)
+
+
+def _other_labels(arguments: argparse.Namespace, true: LabelCodes) -> LabelCodes:
+    """The labels to compare with; they must be of the same sequences, with the same true labels if any."""
+    other = _read(arguments.compare, arguments.tabs)
+    if other.lengths.tolist() != [len(labels) for labels in true]:
+        raise InputError(f"{other.source}: it must hold the same sequences as the labels it is compared with")
+    if arguments.gold is None:
+        again = _codes(other, _or(arguments.gold_column, -2), arguments.outside)
+        wrong = next((i for i, (a, b) in enumerate(zip(true, again, strict=True)) if a != b), None)
+        if wrong is not None:
+            raise InputError(
+                f"{other.source}:{other.lines[other.offsets[wrong]]}: the true labels of the sequence that "
+                "begins here are others than in the labels it is compared with"
+            )
+    return _codes(other, _or(arguments.predicted_column, -1), arguments.outside)
+
+
+def _or(column: int | None, default: int) -> int:
+    return default if column is None else column
+
+
+def _read(path: str, tabs: bool) -> Columns:
+    from crfkit.io.columns import read_columns
+
+    columns = read_columns(path, separator="tab" if tabs else None)
+    if columns.n_positions == 0:
+        raise InputError(f"{columns.source}: there is nothing in it to score")
+    return columns
+
+
+def _codes(columns: Columns, k: int, outside: str) -> LabelCodes:
+    """The labels in a column, the one that means outside being called O."""
+    import numpy as np
+
+    from crfkit.data.label_codes import LabelCodes
+
+    names, ids = columns.codes(k)
+    place: dict[str, int] = {}
+    new = np.array([place.setdefault("O" if name == outside else name, len(place)) for name in names])
+    return LabelCodes(list(place), new[ids], columns.offsets)
+
+
+def _check_same_shape(first: Columns, second: Columns) -> None:
+    """Raise where two files do not hold the same sequences, with the line from which on they differ."""
+    for a, b in zip(range(len(first)), range(len(second)), strict=False):
+        if first.lengths[a] != second.lengths[b]:
+            raise InputError(
+                f"{second.source}:{second.lines[second.offsets[b]]}: the sequence that begins here has "
+                f"{second.lengths[b]} tokens, but {first.lengths[a]} in {first.source} (line "
+                f"{first.lines[first.offsets[a]]}); both files must hold the same sequences"
+            )
+    if len(first) != len(second):
+        raise InputError(
+            f"{second.source} has {len(second):,} sequences, {first.source} has {len(first):,}; both must "
+            "hold the same ones"
+        )
+
+
+def _confusion_lines(confusion: ConfusionMatrix) -> Iterable[str]:
+    from crfkit.cli.tables import matrix
+
+    names = [str(label) for label in confusion.labels]
+    cells = [[str(count) if count else "." for count in row] for row in confusion.counts.tolist()]
+    return matrix("true \\ predicted", names, names, cells, gap="  ")

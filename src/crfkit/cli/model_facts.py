@@ -1,0 +1,138 @@
+"""What there is to say of a linear model: numbers of features, the strongest of them, one attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.models.linear_tagger import LinearTagger
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One weight: of an attribute with a label, or with a previous label and a label."""
+
+    attribute: str
+    before: str | None  # the previous label; None: the label alone
+    label: str
+    weight: float
+
+    def __str__(self) -> str:
+        return self.attribute if self.before is None else f"{self.attribute} ({self.before} → {self.label})"
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        before = {} if self.before is None else {"previous": self.before}
+        return {"attribute": self.attribute, **before, "label": self.label, "weight": self.weight}
+
+
+class Facts:
+    """Answers questions about one model; labels are given by their places."""
+
+    def __init__(self, tagger: LinearTagger) -> None:
+        self.tagger = tagger
+        self.labels = [str(label) for label in tagger.classes]  # [L]
+        index, weights = tagger.index, tagger.weights
+        self._state_attributes = _owners(index.state_indptr)  # [F]
+        no_ids, no_weights = np.empty(0, np.int32), np.empty(0)
+        self._pair_ids = no_ids if index.pair_ids is None else index.pair_ids  # [G]
+        self._pair_weights = no_weights if weights.pair is None else weights.pair  # [G]
+        self._pair_attributes = (  # [G]
+            np.empty(0, np.int64) if index.pair_indptr is None else _owners(index.pair_indptr)
+        )
+
+    def counts(self) -> dict[str, int]:
+        """How much there is of everything."""
+        index, weights = self.tagger.index, self.tagger.weights
+        tables = [weights.edge] if weights.edge2 is None else [weights.edge, weights.edge2]
+        used = [weights.state, self._pair_weights, *tables]
+        return {
+            "labels": len(self.labels),
+            "attributes": index.n_attributes,
+            "state_features": len(index.state_labels),
+            "transition_features": int(index.edges.sum()),
+            "trigram_features": 0 if index.edges2 is None else int(index.edges2.sum()),
+            "pair_features": len(self._pair_ids),
+            "nonzero_weights": sum(int(np.count_nonzero(table)) for table in used),
+        }
+
+    def strongest(self, label: int, n: int) -> tuple[list[Feature], list[Feature]]:
+        """The n features that speak loudest for the label, and the n that speak loudest against it."""
+        L = len(self.labels)
+        state = np.flatnonzero(self.tagger.index.state_labels == label)
+        pairs = np.flatnonzero(self._pair_ids % L == label)
+        weights = np.concatenate([self.tagger.weights.state[state], self._pair_weights[pairs]])
+        order = np.argsort(weights, kind="stable")
+        loudest = [order[::-1][:n], order[:n]]
+        chosen: list[list[Feature]] = [[], []]
+        for sign, places, found in zip((1, -1), loudest, chosen, strict=True):
+            for place in places.tolist():
+                if sign * weights[place] <= 0:
+                    break
+                if place < len(state):
+                    found.append(self._state(int(state[place])))
+                else:
+                    found.append(self._pair(int(pairs[place - len(state)])))
+        return chosen[0], chosen[1]
+
+    def of_attribute(self, attribute: int) -> list[Feature]:
+        """All features of one attribute, the strongest first."""
+        start, stop = self.tagger.index.state_indptr[attribute : attribute + 2].tolist()
+        found = [self._state(f) for f in range(start, stop)]
+        if self.tagger.index.pair_indptr is not None:
+            start, stop = self.tagger.index.pair_indptr[attribute : attribute + 2].tolist()
+            found += [self._pair(g) for g in range(start, stop)]
+        return sorted(found, key=lambda feature: -abs(feature.weight))
+
+    def loudness(self) -> npt.NDArray[np.float64]:
+        """The largest absolute weight of each attribute [A]."""
+        loudest = np.zeros(self.tagger.index.n_attributes)
+        np.maximum.at(loudest, self._state_attributes, np.abs(self.tagger.weights.state))
+        np.maximum.at(loudest, self._pair_attributes, np.abs(self._pair_weights))
+        return loudest
+
+    def transitions(self) -> list[tuple[tuple[str, ...], float]]:
+        """Labels in a row (two, in a model of order 2 also three) and their weights, the largest first."""
+        found = [
+            (tuple(map(str, labels)), weight) for labels, weight in self.tagger.transition_features().items()
+        ]
+        return sorted(found, key=lambda item: -item[1])
+
+    def all_features(self) -> Iterator[tuple[str, str, str, float]]:
+        """Attribute, previous label, label and weight of every weight but 0; "#" where there is none."""
+        names = self.tagger.vocabulary.strings()
+        L = len(self.labels)
+        weights = self.tagger.weights.state
+        for f in np.flatnonzero(weights).tolist():
+            label = self.labels[self.tagger.index.state_labels[f]]
+            yield names[self._state_attributes[f]], "#", label, float(weights[f])
+        for g in np.flatnonzero(self._pair_weights).tolist():
+            before, label = divmod(int(self._pair_ids[g]), L)
+            name = names[self._pair_attributes[g]]
+            yield name, self.labels[before], self.labels[label], float(self._pair_weights[g])
+        for labels, weight in self.transitions():
+            yield "#", " ".join(labels[:-1]), labels[-1], weight
+
+    def _name(self, attribute: int) -> str:
+        return self.tagger.vocabulary.strings(attribute, attribute + 1)[0]
+
+    def _state(self, f: int) -> Feature:
+        label = self.labels[self.tagger.index.state_labels[f]]
+        name = self._name(int(self._state_attributes[f]))
+        return Feature(name, None, label, float(self.tagger.weights.state[f]))
+
+    def _pair(self, g: int) -> Feature:
+        before, label = divmod(int(self._pair_ids[g]), len(self.labels))
+        name = self._name(int(self._pair_attributes[g]))
+        return Feature(name, self.labels[before], self.labels[label], float(self._pair_weights[g]))
+
+
+def _owners(indptr: IntArray) -> IntArray:
+    """The attribute that each feature belongs to."""
+    return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))

@@ -1,0 +1,40 @@
+"""Scores in conlleval's layout, for labels with segments in them and for plain ones."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from crfkit.cli.messages import note
+
+if TYPE_CHECKING:
+    from crfkit.data.label_codes import LabelCodes
+    from crfkit.metrics import ConllevalReport
+
+_TAGGED = re.compile(r"([BIESLU\[\]]|O|\.)(-|$)")
+
+
+def are_plain(*labellings: LabelCodes) -> bool:
+    """Whether the labels spell no segments: none is such as ``B-LOC`` or ``I``, as with parts of speech."""
+    named = [str(label) for codes in labellings for label in codes.names if label != "O"]
+    return bool(named) and not any(_TAGGED.match(label) for label in named)
+
+
+def conlleval_report(
+    true: LabelCodes,
+    found: LabelCodes,
+    *,
+    scheme: str | None = None,
+    strict: bool = False,
+    raw: bool = False,
+) -> ConllevalReport:
+    """Scores of segments, or of tokens where the labels have no segments; ``print`` shows them."""
+    from crfkit import metrics
+
+    if not raw and scheme is None and not strict and are_plain(true, found):
+        note("the labels spell no segments (there is no B-, no I-): each token is scored by itself (--raw)")
+        raw = True
+    if strict:
+        report = metrics.strict_segment_scores(true, found, scheme=scheme or "auto")
+        return metrics.ConllevalReport(**vars(report))
+    return metrics.conlleval(true, found, scheme=scheme, raw=raw)

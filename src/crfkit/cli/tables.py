@@ -1,0 +1,86 @@
+"""Tables in plain text: aligned columns, and matrices cut into blocks that fit the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+
+def width_of(text: str) -> int:
+    """Columns that the text takes on a terminal: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """The text in ``width`` columns, at the left or the right of them."""
+    blanks = " " * (width - width_of(text))
+    return blanks + text if right else text + blanks
+
+
+def shorten(text: str, width: int) -> str:
+    """The text in at most ``width`` columns, with an ellipsis where something is left out."""
+    if width_of(text) <= width:
+        return text
+    kept = ""
+    for c in text:
+        if width_of(kept + c) > width - 1:
+            break
+        kept += c
+    return kept + "…"
+
+
+def terminal_columns() -> int:
+    """Columns of the terminal, as COLUMNS or the system says; 80 where neither does.
+
+    (shutil has a function for it, and loads three compression libraries.)
+    """
+    named = os.environ.get("COLUMNS", "")
+    if named.isdigit() and int(named) > 0:
+        return int(named)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:  # no terminal
+        return 80
+
+
+def screen_width() -> int | None:
+    """Columns of the terminal that the results go to; None where they go into a file or a pipe."""
+    return terminal_columns() if sys.stdout.isatty() else None
+
+
+def matrix(
+    corner: str, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], gap: str = " "
+) -> Iterable[str]:
+    """Lines of a table with a name at each row and column, in blocks of columns as wide as the screen."""
+    first = max(map(width_of, (corner, *rows)))
+    widths = [
+        max(width_of(name), *(width_of(row[j]) for row in cells)) if cells else width_of(name)
+        for j, name in enumerate(columns)
+    ]
+    for block in _blocks([width + len(gap) for width in widths], first):
+        if block.start:
+            yield ""
+        yield pad(corner, first) + "".join(gap + pad(columns[j], widths[j], right=True) for j in block)
+        for name, row in zip(rows, cells, strict=True):
+            yield pad(name, first) + "".join(gap + pad(row[j], widths[j], right=True) for j in block)
+
+
+def _blocks(widths: Sequence[int], first: int) -> Iterable[range]:
+    """Columns that fit on the screen side by side, at least one each time."""
+    limit = screen_width()
+    if limit is None:
+        yield range(len(widths))
+        return
+    start, used = 0, first
+    for j, width in enumerate(widths):
+        if j > start and used + width > limit:
+            yield range(start, j)
+            start, used = j, first
+        used += width
+    yield range(start, len(widths))

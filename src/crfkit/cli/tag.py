@@ -1,0 +1,246 @@
+"""``crfkit tag``: label sequences with a model, from a file or as they come in."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from crfkit.cli import options
+from crfkit.cli.constraint_options import add_constraints, constraints_of
+from crfkit.cli.data_file import DataFile
+from crfkit.cli.loading import data_record, load_model
+from crfkit.cli.messages import UsageError, note
+from crfkit.cli.outputs import open_result
+from crfkit.exceptions import InputError, NoPathError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crfkit.cli.decoding import Batch
+    from crfkit.models.linear_tagger import LinearTagger
+
+USAGE = "MODEL [INPUT] [-o OUTPUT] [options]"
+
+DESCRIPTION = """\
+Labels sequences with a model and writes them with the predicted label as last
+column. Reads as it writes: any amount of data, also from a pipe, also by hand."""
+
+EXAMPLES = """\
+examples:
+  crfkit tag chunks.crfkit test.txt > tagged.txt
+  crfkit tag chunks.crfkit test.txt --eval -o tagged.txt    scores on the screen
+  tokenize < book.txt | crfkit tag chunks.crfkit | less     as the words come in
+  crfkit tag names.crfsuite test.txt --legal IOB2 --marginals
+  crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'"""
+
+_POSITIONS = 1 << 15  # of a batch, at most
+_SCORES = 1 << 22  # of a batch, at most: 32 MB
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``tag``."""
+    parser.add_argument("model", metavar="MODEL", help="a model of crfkit, CRFsuite, Wapiti or CRF++")
+    parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help="data; - is standard input")
+    given = parser.add_argument_group("the data")
+    options.add_format(given)
+    options.add_label_column(given, "as in training; 'none': there are none")
+    given.add_argument(
+        "--known-column",
+        metavar="K",
+        help="column of labels that are certain: '_', '-' or nothing where the label is free, 'A|B' where it "
+        "is A or B",
+    )
+    options.add_template(given, "for models that have none: it makes their attributes out of columns")
+    how = parser.add_argument_group("decoding")
+    how.add_argument(
+        "--posterior", action="store_true", help="the most probable label of each token, not of the sequence"
+    )
+    add_constraints(how)
+    options.add_jobs(how)
+    shape = parser.add_argument_group("what to write")
+    shape.add_argument("-o", "--output", default="-", metavar="FILE", help="- is standard output")
+    shape.add_argument("--label-only", action="store_true", help="the predicted labels without the input")
+    shape.add_argument(
+        "--marginals",
+        nargs="?",
+        const="best",
+        choices=("best", "all"),
+        metavar="all",
+        help="also the probability of the label; 'all': of every label, as label:probability",
+    )
+    shape.add_argument(
+        "--score", action="store_true", help="'# probability' of the labelling before each sequence"
+    )
+    shape.add_argument(
+        "--nbest",
+        type=options.whole(1),
+        metavar="K",
+        help="the K best labellings, each after a line '# rank probability'; the best has rank 0",
+    )
+    shape.add_argument("--blanks", action="store_true", help="blanks between the columns, not tabs")
+    shape.add_argument("--eval", action="store_true", help="scores on standard error, where labels are given")
+    shape.add_argument(
+        "--flush",
+        action="store_true",
+        help="answer every sequence before the next is read; terminals and pipes are served so anyway",
+    )
+    options.add_quiet(shape)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Load, decode, write, batch after batch."""
+    _check(arguments)
+    tagger, header = load_model(arguments.model, arguments.jobs)
+    if arguments.template is not None:
+        tagger.template = _added_template(arguments, tagger)
+    constraints = constraints_of(arguments, tagger)
+
+    from crfkit.cli.decoding import decode, decode_several, lattice_of, no_path_at
+    from crfkit.cli.tag_output import Writer
+
+    labels = [str(label) for label in tagger.classes]
+    tally = _Tally(labels) if arguments.eval else None
+    if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
+        note("reading from the terminal: an empty line ends a sequence, Ctrl-D the input")
+    likely = "columns" if tagger.template is not None else None
+    with (
+        DataFile(arguments.input, arguments.format, arguments, likely) as data,
+        open_result(arguments.output) as file,
+    ):
+        if data.format == "csv" and (arguments.nbest or arguments.score):
+            raise UsageError(
+                "--nbest and --score write lines that csv has no place for: convert it to columns"
+            )
+        writer = Writer(file, labels, arguments)
+        prompt = arguments.flush or data.waits
+        for batch in _batches(data, tagger, data_record(header), arguments, prompt):
+            lattice = lattice_of(tagger, batch, constraints)
+            try:
+                if arguments.nbest:
+                    writer.write_several(batch, decode_several(lattice, arguments.nbest, arguments.jobs))
+                else:
+                    decoded = decode(
+                        lattice,
+                        posterior=arguments.posterior,
+                        with_marginals=arguments.marginals is not None,
+                        with_probability=arguments.score,
+                        jobs=arguments.jobs,
+                    )
+                    writer.write(batch, decoded)
+                    if tally is not None:
+                        tally.add(batch, decoded.labels)
+            except NoPathError as error:
+                raise no_path_at(lattice, batch, error) from error
+            if prompt:
+                writer.flush()
+    if tally is not None:
+        tally.report()
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.nbest and (arguments.posterior or arguments.marginals or arguments.score or arguments.eval):
+        raise UsageError("--nbest goes without --posterior, --marginals, --score and --eval")
+    if arguments.blanks and arguments.separator is not None:
+        raise UsageError("--blanks: cells that were between tabs may hold blanks; leave out one of the two")
+    if arguments.input == "-" and arguments.model == "-":
+        raise UsageError("model and data cannot both come from standard input")
+
+
+def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
+    from crfkit.features.template import Template
+
+    if tagger.template is not None:
+        raise UsageError(f"{arguments.model} has a template of its own: leave out --template")
+    return Template.read(arguments.template)
+
+
+def _batches(
+    data: DataFile,
+    tagger: LinearTagger,
+    record: dict[str, int] | None,
+    arguments: argparse.Namespace,
+    prompt: bool,
+) -> Iterator[Batch]:
+    """The data in pieces that the tagger takes; what was taken for what is said with the first."""
+    from crfkit.cli.column_roles import tagging_roles
+    from crfkit.cli.decoding import Batch
+    from crfkit.data.sequences import Encoded
+
+    positions = min(_POSITIONS, max(1, _SCORES // tagger.potential.scores_per_position))
+    roles = None
+    if data.is_table:
+        if tagger.template is None:
+            raise InputError(
+                f"{data.name}: the model has no template to make attributes of {data.format}: give one with "
+                "--template, or data with ready-made attributes (--format crfsuite or mallet)"
+            )
+        for table in data.tables(positions, prompt):
+            if table.n_positions == 0:
+                continue
+            if roles is None:
+                roles = tagging_roles(
+                    table, tagger.template.n_columns, record, arguments.label_column, arguments.known_column
+                )
+                if not arguments.quiet:
+                    data.say(f", {table.n_columns} a row, {_labels_in_words(roles.label)}")
+            gold = None if roles.label is None else table.codes(roles.label)
+            yield Batch(roles.for_template(table), table.offsets, gold, table, roles, table.source)
+        return
+    if arguments.known_column is not None:
+        raise UsageError("--known-column goes with columns and csv")
+    labelled = arguments.label_column != "none"
+    for piece in data.item_pieces(
+        tagger.vocabulary, grow=False, labelled=labelled, positions=positions, prompt=prompt
+    ):
+        if roles is None:
+            from crfkit.cli.column_roles import Roles
+
+            roles = Roles(0 if (piece.ids >= 0).any() else None)
+            if not arguments.quiet:
+                data.say("" if roles.label is not None else ", without labels")
+        gold = None if roles.label is None else (piece.names, piece.ids)
+        x = Encoded(piece.sequences, tagger.vocabulary)
+        yield Batch(x, piece.sequences.offsets, gold, None, None, data.name)
+
+
+def _labels_in_words(column: int | None) -> str:
+    return "without labels" if column is None else f"true labels in column {column}"
+
+
+class _Tally:
+    """True and predicted labels of all batches, a few bytes a token."""
+
+    def __init__(self, labels: list[str]) -> None:
+        self._place = {label: i for i, label in enumerate(labels)}
+        self._true: list[Any] = []
+        self._found: list[Any] = []
+        self._lengths: list[Any] = []
+
+    def add(self, batch: Batch, found: Any) -> None:
+        """One batch more."""
+        import numpy as np
+
+        if batch.gold is None or (batch.gold[1] < 0).any():
+            raise InputError(f"{batch.source}: --eval needs true labels, and there are none")
+        names, ids = batch.gold
+        new = np.array([self._place.setdefault(name, len(self._place)) for name in names], dtype=np.int32)
+        self._true.append(new[ids])
+        self._found.append(found)
+        self._lengths.append(np.diff(batch.offsets))
+
+    def report(self) -> None:
+        """The scores, on standard error."""
+        import numpy as np
+
+        from crfkit.cli.scores import conlleval_report
+        from crfkit.data.label_codes import LabelCodes
+
+        if not self._true:
+            raise InputError("--eval: there is nothing to score, the data is empty")
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate(self._lengths))])
+        names = list(self._place)
+        true = LabelCodes(names, np.concatenate(self._true), offsets)
+        found = LabelCodes(names, np.concatenate(self._found), offsets)
+        print(conlleval_report(true, found), file=sys.stderr)

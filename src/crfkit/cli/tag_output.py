@@ -1,0 +1,139 @@
+"""What ``crfkit tag`` writes: rows with a label at the end, an empty line after each sequence.
+
+    The     DT      B-NP    B-NP                    the cells of the input, then the predicted label
+    The     DT      B-NP    B-NP    0.998215        --marginals
+    The     DT      B-NP    B-NP    B-NP:0.998215   O:0.001785      … --marginals all
+
+Tables with a header are written as such: csv, with the columns ``predicted`` and ``probability``, or
+``probability of …`` for each label, and an empty line between sequences.
+
+With ``--score`` a line ``# probability`` comes before each sequence, with ``--nbest`` a line ``# rank
+probability`` before each of its labellings, the best having rank 0: both as CRF++'s crf_test has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import IO, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.cli.decoding import Batch, Decoded
+from crfkit.data.columns import Columns
+from crfkit.data.labels import decode_labels
+
+
+class Writer:
+    """Writes batches in the order they come."""
+
+    def __init__(self, file: IO[bytes], labels: list[str], arguments: argparse.Namespace) -> None:
+        self._file = file
+        self._labels = labels  # [L]
+        self._label_only: bool = arguments.label_only
+        self._marginals: str | None = arguments.marginals
+        self._separator: Literal[" ", "\t"] = " " if arguments.blanks else "\t"
+        # One format for the probabilities of a position; % in a label must stay itself.
+        escaped = [label.replace("%", "%%") for label in labels]
+        self._all = self._separator.join(f"{label}:%.6f" for label in escaped)
+        self._begun = False
+
+    def write(self, batch: Batch, decoded: Decoded) -> None:
+        """One labelling of each sequence."""
+        if self._is_plain(batch, decoded) and batch.table is not None:
+            self._file.write(batch.table.text((self._labels, decoded.labels), separator=self._separator))
+            return
+        predicted = decode_labels(decoded.labels, batch.offsets, self._labels)
+        probabilities = self._probabilities(batch.offsets, decoded)
+        shown = self._given(batch)
+        if batch.table is not None and hasattr(batch.table, "names"):
+            self._write_csv(batch.table, [*shown, predicted], decoded)
+            return
+        heads: Iterable[str] = [""] * len(predicted)
+        if decoded.probability is not None:
+            heads = [f"# {p:.6f}\n" for p in decoded.probability.tolist()]
+        join = self._separator.join
+        text = []
+        for i, (head, labels) in enumerate(zip(heads, predicted, strict=True)):
+            rows = zip(*(column[i] for column in shown), labels, *(p[i] for p in probabilities), strict=True)
+            text.append(head + "\n".join(map(join, rows)))
+        self._put(text)
+
+    def write_several(self, batch: Batch, labellings: Iterator[list[tuple[Any, float]]]) -> None:
+        """Several labellings of each sequence, with their probabilities."""
+        shown = self._given(batch)
+        join = self._separator.join
+        names = np.array(self._labels, dtype=object)  # [L]
+        text = []
+        for i, paths in enumerate(labellings):
+            for rank, (path, probability) in enumerate(paths):
+                rows = zip(*(column[i] for column in shown), names[path].tolist(), strict=True)
+                text.append(f"# {rank} {probability:.6f}\n" + "\n".join(map(join, rows)))
+        self._put(text)
+
+    def _write_csv(self, table: Columns, columns: list[list[list[str]]], decoded: Decoded) -> None:
+        import csv
+
+        extra: list[str] = []
+        if decoded.marginals is not None and self._marginals == "all":
+            extra = [f"probability of {label}" for label in self._labels]
+            texts = [["%.6f" % p for p in row] for row in decoded.marginals.tolist()]  # noqa: UP031
+        elif decoded.marginals is not None:
+            extra = ["probability"]
+            texts = [[p] for found in self._probabilities(table.offsets, decoded)[0] for p in found]
+        else:
+            texts = [[] for _ in decoded.labels]
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        if not self._begun:
+            writer.writerow([*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra])
+        bounds = table.offsets.tolist()
+        for i, sentence in enumerate(zip(*columns, strict=True)):
+            if i or self._begun:
+                text.write("\n")
+            rows = zip(zip(*sentence, strict=True), texts[bounds[i] : bounds[i + 1]], strict=True)
+            writer.writerows((*row, *more) for row, more in rows)
+        self._begun = True
+        self._file.write(text.getvalue().encode())
+
+    def flush(self) -> None:
+        """What is written can be read at the other end."""
+        self._file.flush()
+
+    def _is_plain(self, batch: Batch, decoded: Decoded) -> bool:
+        """Whether it is the cells and a label, nothing else: then the core writes them."""
+        return not (
+            batch.table is None
+            or hasattr(batch.table, "names")
+            or self._label_only
+            or decoded.marginals is not None
+            or decoded.probability is not None
+        )
+
+    def _put(self, sequences: list[str]) -> None:
+        if sequences:
+            self._file.write(("\n\n".join(sequences) + "\n\n").encode())
+
+    def _given(self, batch: Batch) -> list[list[list[str]]]:
+        """The columns before the predicted label: those of the input; of attribute files the true label."""
+        if self._label_only:
+            return []
+        if batch.table is not None:
+            return [batch.table.column(k) for k in range(batch.table.n_columns)]
+        if batch.gold is None:
+            return []
+        names, ids = batch.gold
+        return [decode_labels(np.where(ids < 0, len(names), ids), batch.offsets, [*names, "_"])]
+
+    def _probabilities(self, offsets: npt.NDArray[np.int64], decoded: Decoded) -> list[list[list[str]]]:
+        if decoded.marginals is None:
+            return []
+        if self._marginals == "all":
+            texts = [self._all % tuple(row) for row in decoded.marginals.tolist()]
+        else:
+            chosen = decoded.marginals[np.arange(len(decoded.labels)), decoded.labels]  # [ΣT]
+            texts = ["%.6f" % p for p in chosen.tolist()]  # noqa: UP031  (twice as fast as an f-string here)
+        return [[texts[start:stop] for start, stop in pairwise(offsets.tolist())]]

@@ -1,0 +1,233 @@
+"""``crfkit train``: learn a model from labelled data."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError, note
+from crfkit.cli.outputs import check_writable
+from crfkit.cli.train_data import Data, read_data
+from crfkit.exceptions import InputError
+
+if TYPE_CHECKING:
+    from crfkit.features.template import Template
+    from crfkit.models.crf import CRF
+
+USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE] [options]"
+
+DESCRIPTION = """\
+Learns a model from labelled sequences: column files with a template, as CRF++
+and Wapiti have them, or files of ready-made attributes. Reports on stderr."""
+
+EXAMPLES = """\
+examples:
+  crfkit train train.txt -m chunks.crfkit              a usual template
+  crfkit train train.txt -m chunks.crfkit -t chunking.template --c2 0.05
+  crfkit train a.txt.gz b.txt.gz -m names.crfkit --dev dev.txt --patience 5
+  crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
+  crfkit train new.txt -m better.crfkit --continue chunks.crfkit"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``train``; the choices and defaults are the estimator's own."""
+    from crfkit.models.training import ALGORITHMS
+
+    parser.add_argument("data", nargs="+", metavar="DATA", help="labelled data; - is standard input")
+    needed = parser.add_argument_group("the model")
+    needed.add_argument("-m", "--model", required=True, metavar="FILE", help="where the model goes")
+    options.add_template(needed, "without one, columns get a window of two rows on either side")
+    needed.add_argument(
+        "--continue",
+        dest="continued",
+        metavar="MODEL",
+        help="go on from this model with new data, and change what the data asks for",
+    )
+    needed.add_argument(
+        "--start", metavar="MODEL", help="begin with the weights of this model, but learn from DATA alone"
+    )
+    given = parser.add_argument_group("the data")
+    options.add_format(given)
+    options.add_label_column(given)
+    given.add_argument("--dev", metavar="FILE", help="held-out data; training keeps what is best on it")
+    learning = parser.add_argument_group("learning")
+    learning.add_argument(
+        "--c1", type=float, default=0.0, metavar="X", help="L1 penalty; makes models sparse"
+    )
+    learning.add_argument("--c2", type=float, default=1.0, metavar="X", help="L2 penalty")
+    learning.add_argument(
+        "--order", type=int, choices=(1, 2), help="labels that a label depends on (default: 1)"
+    )
+    learning.add_argument(
+        "--algorithm",
+        choices=tuple(ALGORITHMS),
+        default="auto",
+        help="lbfgs (with --c1: OWL-QN), sgd (stochastic), or what is fastest",
+    )
+    learning.add_argument(
+        "--max-iterations", type=options.whole(1), metavar="N", help="(default: as the algorithm needs)"
+    )
+    learning.add_argument(
+        "--tol",
+        type=float,
+        default=1e-5,
+        metavar="X",
+        help="stop when the objective changes by less, relatively",
+    )
+    learning.add_argument(
+        "--patience", type=options.whole(1), default=10, metavar="N", help="iterations without gain on --dev"
+    )
+    learning.add_argument("--class-weight", choices=("balanced",), help="rare labels count more")
+    learning.add_argument("--seed", type=options.whole(0), metavar="N", help="of the stochastic steps")
+    options.add_jobs(learning)
+    features = parser.add_argument_group("features")
+    features.add_argument(
+        "--min-freq", type=float, default=0, metavar="N", help="leave out what is seen less often"
+    )
+    features.add_argument(
+        "--all-possible-states", action="store_true", help="also attributes and labels never seen together"
+    )
+    features.add_argument(
+        "--all-possible-transitions", action="store_true", help="also labels never seen in a row"
+    )
+    talk = parser.add_argument_group("messages").add_mutually_exclusive_group()
+    options.add_quiet(talk)
+    talk.add_argument("-v", "--verbose", action="store_true", help="a line for each iteration")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, train, save, report."""
+    _check(arguments)
+    check_writable(arguments.model)
+    crf, template = _estimator(arguments)
+    began = time.perf_counter()
+    if not arguments.quiet and arguments.template is not None and template is not None:
+        note(f"{arguments.template}: {template.dialect} template")
+    data, template = read_data(arguments.data, arguments, template, crf)
+    crf.set_params(template=template)
+    dev = None
+    if arguments.dev is not None:
+        dev, _ = read_data([arguments.dev], arguments, template, crf)
+    read = time.perf_counter()
+    interrupted = _fit(crf, data, dev, arguments)
+    trained = time.perf_counter()
+    if interrupted:
+        _keep_unfinished(crf, data, arguments)
+    _save(crf, data, arguments.model)
+    saved = time.perf_counter()
+    if not arguments.quiet:
+        _report(crf, data, arguments.model, (read - began, trained - read, saved - trained))
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.continued is not None and arguments.start is not None:
+        raise UsageError("--continue and --start exclude each other")
+    inputs = [*arguments.data, arguments.dev, arguments.template, arguments.continued, arguments.start]
+    if inputs.count("-") > 1:
+        raise UsageError("only one input can come from standard input")
+    if arguments.model == "-":
+        raise UsageError("the model goes into a file; -m - is not possible")
+
+
+def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
+    """The estimator with its parameters, the model it goes on from inside it; and the template, if known."""
+    from crfkit.models.crf import CRF
+
+    talkative = sys.stderr.isatty() and not arguments.quiet
+    crf = CRF(
+        c1=arguments.c1,
+        c2=arguments.c2,
+        order=arguments.order or 1,
+        algorithm=arguments.algorithm,
+        max_iterations=arguments.max_iterations,
+        tol=arguments.tol,
+        min_freq=arguments.min_freq,
+        all_possible_states=arguments.all_possible_states,
+        all_possible_transitions=arguments.all_possible_transitions,
+        class_weight=arguments.class_weight,
+        patience=arguments.patience,
+        n_jobs=arguments.jobs,
+        random_state=arguments.seed,
+        verbose=2 if arguments.verbose else talkative,
+        warm_start=arguments.start is not None,
+    )
+    template = None
+    if arguments.template is not None:
+        from crfkit.features.template import Template
+
+        template = Template.read(arguments.template)
+    earlier = arguments.continued or arguments.start
+    if earlier is not None:
+        from crfkit.cli.loading import load_model
+
+        crf.tagger_, header = load_model(earlier, arguments.jobs)
+        crf.set_params(edge_attributes=(header.get("params") or {}).get("edge_attributes"))
+        if arguments.order is None:
+            crf.set_params(order=crf.tagger_.index.order)
+        if template is None:
+            template = crf.tagger_.template
+        elif template != crf.tagger_.template:
+            raise InputError(f"{arguments.template} is not the template of {earlier}: leave out --template")
+    return crf, template
+
+
+def _fit(crf: CRF, data: Data, dev: Data | None, arguments: argparse.Namespace) -> bool:
+    """Train; whether the user stopped it. (The optimisers take Ctrl-C as a wish to end early.)"""
+    pressed = []
+
+    def remember(number: int, frame: Any) -> None:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGINT, remember)
+    except ValueError:  # not in the main thread: somebody else's signals
+        before = None
+    try:
+        fit = crf.fit if arguments.continued is None else crf.partial_fit
+        fit(data.x, data.y, data.weights, *((None, None) if dev is None else (dev.x, dev.y)))
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    return bool(pressed)
+
+
+def _save(crf: CRF, data: Data, path: str) -> None:
+    crf.save(path, record={} if data.record is None else {"data": data.record})
+
+
+def _keep_unfinished(crf: CRF, data: Data, arguments: argparse.Namespace) -> None:
+    """What was learnt until Ctrl-C goes beside the model, and the command ends as interrupted."""
+    beside = f"{arguments.model}.unfinished"
+    _save(crf, data, beside)
+    raise KeyboardInterrupt(
+        f"stopped after {crf.n_iter_} iterations; what was learnt until then is in {beside} "
+        f"(--start {beside} goes on from there), {arguments.model} is as it was"
+    )
+
+
+def _report(crf: CRF, data: Data, path: str, seconds: tuple[float, float, float]) -> None:
+    index = crf.tagger_.index
+    how = "converged" if crf.converged_ else "not converged"
+    size = os.path.getsize(path) / 1e6
+    lines = [
+        ("data", f"{len(data.y):,} sequences, {data.n_tokens:,} tokens"),
+        (
+            "model",
+            f"{len(crf.classes_):,} labels, {index.n_attributes:,} attributes, {index.n_features:,} features",
+        ),
+        ("objective", f"{crf.objective_:,.4f} after {crf.n_iter_:,} iterations ({how})"),
+        ("seconds", "reading {:.2f}, training {:.2f}, saving {:.2f}".format(*seconds)),
+        ("written", f"{path}, {size:,.1f} MB"),
+    ]
+    if crf.history_ and "dev_accuracy" in crf.history_[-1]:
+        best = max(record["dev_accuracy"] for record in crf.history_)
+        lines.insert(3, ("dev accuracy", f"{100 * best:.2f} %"))
+    for name, words in lines:
+        note(f"{name:13}{words}")

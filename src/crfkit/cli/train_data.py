@@ -1,0 +1,148 @@
+"""Labelled data as ``crfkit train`` gets it: one or more files, of columns or of attributes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crfkit.cli.data_file import DataFile
+from crfkit.cli.messages import UsageError, note
+from crfkit.exceptions import InputError
+
+if TYPE_CHECKING:
+    from crfkit.data.sequences import Sequences
+    from crfkit.features.template import Template
+    from crfkit.models.crf import CRF
+
+
+@dataclass(frozen=True)
+class Data:
+    """Labelled sequences as ``CRF.fit`` takes them."""
+
+    x: Any
+    y: list[list[Any]]
+    weights: Any  # [N], or None
+    record: dict[str, Any] | None  # of tables: how many columns, and which is the label
+
+    @property
+    def n_tokens(self) -> int:
+        """ΣT."""
+        return sum(map(len, self.y))
+
+
+def read_data(
+    paths: Sequence[str], arguments: argparse.Namespace, template: Template | None, crf: CRF
+) -> tuple[Data, Template | None]:
+    """The data of all files together, and the template, which is made here where columns have none."""
+    parts: list[Data] = []
+    for path in paths:
+        with DataFile(path, arguments.format, arguments, "columns" if template is not None else None) as file:
+            if file.is_table:
+                part, template = _read_table(file, arguments, template, crf)
+            else:
+                part = _read_items(file, arguments, template)
+        if parts and (part.record is None) != (parts[0].record is None):
+            raise InputError(f"{path}: attributes and columns cannot be trained on together")
+        parts.append(part)
+    return _together(parts, template, crf), template
+
+
+def _read_table(
+    file: DataFile, arguments: argparse.Namespace, template: Template | None, crf: CRF
+) -> tuple[Data, Template | None]:
+    from crfkit.cli.column_roles import Roles, label_place
+
+    columns = file.table()
+    if columns.n_positions == 0:
+        raise InputError(f"{file.name}: there is nothing in it")
+    label = label_place(columns, arguments.label_column)
+    if not arguments.quiet:
+        file.say(f", {columns.n_columns} a row, labels in column {label}")
+    if template is None:
+        if hasattr(crf, "tagger_"):
+            raise InputError(
+                f"{file.name}: the model to go on from has no template, so it takes ready-made attributes "
+                "(--format crfsuite or mallet), not columns"
+            )
+        template = _made_template(columns.n_columns - 1, arguments.quiet)
+    record = {"columns": columns.n_columns, "label_column": label}
+    return Data(Roles(label).for_template(columns), columns.column(label), None, record), template
+
+
+def _made_template(n_columns: int, quiet: bool) -> Template:
+    from crfkit.cli.default_template import default_template
+    from crfkit.features.template import Template
+
+    text = default_template(n_columns)
+    if not quiet:
+        n_lines = text.count("\n") - 1
+        note(
+            f"no template given: {n_lines} lines for a window of two rows on either side, and B "
+            "(crfkit inspect MODEL --template shows them)"
+        )
+    return Template.parse(text, "crf++", "the usual template")
+
+
+def _read_items(file: DataFile, arguments: argparse.Namespace, template: Template | None) -> Data:
+    from crfkit.data.sequences import Encoded
+    from crfkit.data.vocabulary import Vocabulary
+
+    if template is not None:
+        raise InputError(
+            f"{file.name}: {file.format} data has its attributes already, and takes no template; "
+            "if these are columns, say so with --format columns"
+        )
+    if arguments.label_column is not None:
+        raise UsageError("--label-column goes with columns and csv")
+    vocabulary = Vocabulary()
+    examples = file.items(vocabulary, grow=True)
+    if not arguments.quiet:
+        file.say("")
+    return Data(Encoded(examples.sequences, vocabulary), examples.labels, examples.weights, None)
+
+
+def _together(parts: list[Data], template: Template | None, crf: CRF) -> Data:
+    """Several files as one: all over one vocabulary."""
+    if len(parts) == 1:
+        return parts[0]
+    import numpy as np
+
+    from crfkit.data.sequences import Encoded
+    from crfkit.data.vocabulary import Vocabulary
+    from crfkit.models.inputs import encode_input
+
+    vocabulary = Vocabulary()
+    encoded = [encode_input(part.x, vocabulary, template, grow=True, n_jobs=crf.n_jobs) for part in parts]
+    weights = None
+    if any(part.weights is not None for part in parts):
+        weights = np.concatenate(
+            [np.ones(len(part.y)) if part.weights is None else part.weights for part in parts]
+        )
+    y = [labels for part in parts for labels in part.y]
+    return Data(Encoded(_joined(encoded, len(vocabulary)), vocabulary), y, weights, parts[0].record)
+
+
+def _joined(parts: list[Sequences], n_attributes: int) -> Sequences:
+    """Sequences end to end."""
+    import numpy as np
+
+    from crfkit.data.sequences import Sequences
+
+    def bounds(arrays: list[Any]) -> Any:
+        lengths = np.concatenate([np.diff(array) for array in arrays])
+        return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+    values = None
+    if any(part.values is not None for part in parts):
+        values = np.concatenate(
+            [np.ones(len(part.indices)) if part.values is None else part.values for part in parts]
+        )
+    return Sequences(
+        bounds([part.offsets for part in parts]),
+        bounds([part.indptr for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        values,
+        n_attributes,
+    )

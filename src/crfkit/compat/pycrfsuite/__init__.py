@@ -1,0 +1,26 @@
+"""python-crfsuite's ``Trainer``, ``Tagger`` and ``ItemSequence``, on crfkit's training and inference.
+
+The models are CRFsuite's own files: what ``Trainer`` writes, python-crfsuite opens, and the other way round.
+"""
+
+from crfkit.compat.pycrfsuite.dump import ParsedDump
+from crfkit.compat.pycrfsuite.errors import CRFSuiteError
+from crfkit.compat.pycrfsuite.items import ItemSequence
+from crfkit.compat.pycrfsuite.tagger import Tagger
+from crfkit.compat.pycrfsuite.trainer import BaseTrainer, Trainer
+from crfkit.compat.pycrfsuite.training_log import LabelScore, TrainLogParser
+
+CRFSUITE_VERSION = "0.12.2"
+"""The CRFsuite whose behaviour and files these classes follow."""
+
+__all__ = [
+    "CRFSUITE_VERSION",
+    "BaseTrainer",
+    "CRFSuiteError",
+    "ItemSequence",
+    "LabelScore",
+    "ParsedDump",
+    "Tagger",
+    "TrainLogParser",
+    "Trainer",
+]

@@ -1,0 +1,122 @@
+"""The sequences that a trainer has been given, as arrays; nothing of the caller's objects is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.compat.pycrfsuite.items import read_items
+from crfkit.data.sequences import Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of the sequences, with their labels as places in ``Instances.labels``."""
+
+    sequences: Sequences
+    ids: npt.NDArray[np.int32]  # [ΣT]
+
+
+class Instances:
+    """Item and label sequences, each in a group."""
+
+    def __init__(self) -> None:
+        self.vocabulary = Vocabulary()
+        self.labels: dict[str, int] = {}  # name: place, in order of first appearance
+        self._pieces: list[Sequences] = []  # [N], of one sequence each
+        self._ids: list[npt.NDArray[np.int32]] = []  # [N] arrays [T]
+        self._groups: list[int] = []  # [N]
+
+    def append(self, xseq: Any, yseq: Any, group: int) -> None:
+        """Read one sequence. After an error everything is as before."""
+        name = f"sequence {len(self._pieces)}"
+        names = _label_names(yseq, name)
+        sequence = read_items(xseq, self.vocabulary, grow=True, name=name)
+        if sequence.n_positions != len(names):
+            raise InputError(
+                f"{name}: xseq has {sequence.n_positions} items but yseq has {len(names)} labels; every item "
+                "needs one label"
+            )
+        ids = [self.labels.setdefault(label, len(self.labels)) for label in names]
+        self._pieces.append(sequence)
+        self._ids.append(np.array(ids, dtype=np.int32))
+        self._groups.append(group)
+
+    def groups(self) -> set[int]:
+        """The groups there are."""
+        return set(self._groups)
+
+    def part(self, chosen: npt.NDArray[np.bool_] | None = None) -> Part:
+        """The chosen sequences [N], or all, end to end; values of 0 are still in."""
+        picks = range(len(self._pieces)) if chosen is None else np.flatnonzero(chosen).tolist()
+        ids = [self._ids[i] for i in picks]
+        return Part(
+            _end_to_end([self._pieces[i] for i in picks], len(self.vocabulary)),
+            np.concatenate(ids) if ids else np.zeros(0, dtype=np.int32),
+        )
+
+    def in_group(self, group: int) -> npt.NDArray[np.bool_]:
+        """Which sequences are in the group [N]."""
+        return np.array([found == group for found in self._groups], dtype=np.bool_)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+
+def _label_names(yseq: Any, name: str) -> list[str]:
+    if isinstance(yseq, (str, bytes, Mapping)) or not isinstance(yseq, Iterable):
+        raise InputError(f"{name}: yseq must be a list of labels, got {type(yseq).__name__} {yseq!r:.60}")
+    found = []
+    for position, label in enumerate(yseq):
+        if isinstance(label, bytes):
+            label = label.decode("utf-8")
+        if not isinstance(label, str):
+            raise InputError(
+                f"{name}, position {position}: a label must be a str here, as in CRFsuite; got "
+                f"{type(label).__name__} {label!r:.60}. Use str(label), or crfkit.CRF, which also takes "
+                "numbers, missing labels and sets of labels"
+            )
+        found.append(str(label))
+    return found
+
+
+def _end_to_end(pieces: list[Sequences], n_attributes: int) -> Sequences:
+    if not pieces:
+        nothing = np.zeros(1, dtype=np.int64)
+        return Sequences(nothing, nothing, np.zeros(0, dtype=np.int32), None, n_attributes)
+    values = None
+    if any(piece.values is not None for piece in pieces):
+        values = np.concatenate(
+            [np.ones(piece.indices.size) if piece.values is None else piece.values for piece in pieces]
+        )
+    lengths = np.array([piece.n_positions for piece in pieces], dtype=np.int64)  # [N]
+    rows = np.concatenate([np.diff(piece.indptr) for piece in pieces])  # [ΣT]
+    return Sequences(
+        _bounds(lengths), _bounds(rows), np.concatenate([p.indices for p in pieces]), values, n_attributes
+    )
+
+
+def without_zeros(sequences: Sequences) -> Sequences:
+    """The same sequences without attributes of value 0, as training expects them."""
+    if sequences.values is None:
+        return sequences
+    kept = sequences.values != 0
+    before = np.concatenate(([0], np.cumsum(kept))).astype(np.int64)  # [nnz+1] kept ones before a place
+    values = sequences.values[kept]
+    return Sequences(
+        sequences.offsets,
+        before[sequences.indptr],
+        sequences.indices[kept],
+        None if (values == 1).all() else values,
+        sequences.n_attributes,
+    )
+
+
+def _bounds(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

@@ -1,0 +1,160 @@
+"""CRFsuite's training algorithms and their parameters: names, defaults, limits, and what they do here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from crfkit.exceptions import InputError
+
+ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
+NO_LIMIT = 2**31 - 1  # what CRFsuite shows for "no limit"
+SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter: how to read it, and what to say about it."""
+
+    default: Any
+    kind: str  # float, int, flag, or text
+    expected: str  # in words
+    check: Callable[[Any], bool]
+    help: str
+
+    def read(self, name: str, value: Any) -> Any:
+        """The value as a Python object; numbers may also come as text, as they do on a command line."""
+        try:
+            found = _READERS[self.kind](value)
+            sound = self.check(found)
+        except (TypeError, ValueError, OverflowError):
+            sound = False
+        if not sound:
+            raise InputError(f"the parameter {name!r} must be {self.expected}, got {value!r}")
+        return found
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, str):
+        return int(value)
+    if int(value) != value:
+        raise ValueError(value)
+    return int(value)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "int": _whole,
+    "flag": lambda value: bool(_whole(value)),
+    "text": str,
+}
+
+
+def _number(default: float, help: str) -> Parameter:
+    return Parameter(default, "float", "a number of at least 0", lambda v: 0 <= v < float("inf"), help)
+
+
+def _positive(default: float, help: str) -> Parameter:
+    return Parameter(default, "float", "a number above 0", lambda v: 0 < v < float("inf"), help)
+
+
+def _count(default: int, help: str, low: int = 1) -> Parameter:
+    return Parameter(default, "int", f"a whole number of at least {low}", lambda v: bool(v >= low), help)
+
+
+def _flag(default: bool, help: str) -> Parameter:
+    return Parameter(default, "flag", "True or False (or 1 or 0)", lambda v: True, help)
+
+
+_UNUSED = " Accepted for compatibility: crfkit's optimiser reaches the same optimum without it."
+_NO_METHOD = " Accepted for compatibility, without effect: crfkit trains the likelihood instead."
+
+_FEATURES = {
+    "feature.minfreq": _number(0.0, "Features whose values add up to less than this are left out."),
+    "feature.possible_states": _flag(
+        False, "Also make features of attribute-label pairs never seen together."
+    ),
+    "feature.possible_transitions": _flag(False, "Also make features of transitions never seen."),
+}
+_C2 = _number(1.0, "Weight of the L2 penalty.")
+_PERIOD = "How many iterations back the stopping criterion looks."
+_DELTA = "Stop when the objective fell by less than this share of itself over ${period} iterations."
+_STEP = "Of the search for the first step size." + _UNUSED
+
+ALGORITHMS: dict[str, dict[str, Parameter]] = {
+    "lbfgs": {
+        **_FEATURES,
+        "c1": _number(0.0, "Weight of the L1 penalty; above 0 the model gets sparse (OWL-QN)."),
+        "c2": _C2,
+        "max_iterations": _count(NO_LIMIT, "At most this many iterations; 0 means no limit.", 0),
+        "num_memories": _count(6, "Updates that L-BFGS remembers." + _UNUSED),
+        "epsilon": _number(1e-5, "Stop when the gradient's norm is below this share of the weights' norm."),
+        "period": _count(10, _PERIOD + " 0 turns it off.", 0),
+        "delta": _number(1e-5, _DELTA),
+        "linesearch": Parameter(
+            "MoreThuente",
+            "text",
+            "one of " + ", ".join(map(repr, SEARCHES)),
+            lambda v: v in SEARCHES,
+            "How the step length is found: " + ", ".join(SEARCHES) + "." + _UNUSED,
+        ),
+        "max_linesearch": _count(20, "Step lengths tried in an iteration." + _UNUSED),
+    },
+    "l2sgd": {
+        **_FEATURES,
+        "c2": _C2,
+        "max_iterations": _count(1000, "At most this many epochs."),
+        "period": _count(10, _PERIOD),
+        "delta": _number(1e-6, _DELTA),
+        "calibration.eta": _positive(0.1, _STEP),
+        "calibration.rate": _positive(2.0, _STEP),
+        "calibration.samples": _count(1000, _STEP),
+        "calibration.candidates": _count(10, _STEP),
+        "calibration.max_trials": _count(20, _STEP),
+    },
+    "averaged-perceptron": {
+        **_FEATURES,
+        "max_iterations": _count(100, "At most this many iterations."),
+        "epsilon": _number(0.0, "Stop at this share of wrong labels." + _NO_METHOD),
+    },
+    "passive-aggressive": {
+        **_FEATURES,
+        "type": Parameter(1, "int", "0, 1 or 2", lambda v: v in (0, 1, 2), "PA, PA-I or PA-II." + _NO_METHOD),
+        "c": _number(1.0, "Aggressiveness." + _NO_METHOD),
+        "error_sensitive": _flag(True, "Let the number of wrong labels count." + _NO_METHOD),
+        "averaging": _flag(True, "Average the weights of all updates." + _NO_METHOD),
+        "max_iterations": _count(100, "At most this many iterations."),
+        "epsilon": _number(0.0, "Stop at this mean loss." + _NO_METHOD),
+    },
+    "arow": {
+        **_FEATURES,
+        "variance": _positive(1.0, "Variance of every weight at the start." + _NO_METHOD),
+        "gamma": _positive(1.0, "How much the loss counts against changes of weights." + _NO_METHOD),
+        "max_iterations": _count(100, "At most this many iterations."),
+        "epsilon": _number(0.0, "Stop at this mean loss." + _NO_METHOD),
+    },
+}
+
+
+def algorithm_name(algorithm: str, type: str) -> str:
+    """CRFsuite's full name of an algorithm, short names included."""
+    name = ALIASES.get(str(algorithm).lower(), str(algorithm).lower())
+    if name not in ALGORITHMS:
+        known = ", ".join(repr(known) for known in ("lbfgs", "l2sgd", "ap", "pa", "arow"))
+        raise InputError(f"unknown algorithm {algorithm!r}: expected one of {known}")
+    if type != "crf1d":
+        raise InputError(f"unknown type of model {type!r}: CRFsuite has only 'crf1d'")
+    return name
+
+
+def find_parameter(algorithm: str, name: str) -> Parameter:
+    """The parameter of this name, or an error that lists those there are."""
+    table = ALGORITHMS[algorithm]
+    if name in table:
+        return table[name]
+    elsewhere = [other for other, parameters in ALGORITHMS.items() if name in parameters]
+    hint = f" (it belongs to {' and '.join(map(repr, elsewhere))})" if elsewhere else ""
+    raise InputError(
+        f"the algorithm {algorithm!r} has no parameter {name!r}{hint}; it has {', '.join(table)}"
+    )

@@ -1,0 +1,54 @@
+"""The ``.crfsuite`` file behind an estimator; a temporary one is written only when its name is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import weakref
+from collections.abc import Iterator
+
+from crfkit.models.linear_tagger import LinearTagger
+
+
+class ModelFile:
+    """``name`` is the path of the model's file: the one asked for, or a temporary one that goes with this."""
+
+    def __init__(
+        self, path: str | os.PathLike[str] | None, tagger: LinearTagger | None, keep: bool = False
+    ) -> None:
+        self._path = None if path is None else os.fspath(path)
+        self._tagger, self._keep = tagger, keep
+
+    @property
+    def name(self) -> str | None:
+        """The path; None before there is a model."""
+        if self._path is None and self._tagger is not None:
+            from crfkit.models.foreign import export_crfsuite
+
+            self._path = _new_path()
+            if not self._keep:
+                weakref.finalize(self, _remove, self._path)
+            export_crfsuite(self._tagger, self._path)
+        return self._path
+
+
+@contextlib.contextmanager
+def temporary_path() -> Iterator[str]:
+    """A path for a model that is gone afterwards."""
+    path = _new_path()
+    try:
+        yield path
+    finally:
+        _remove(path)
+
+
+def _new_path() -> str:
+    descriptor, path = tempfile.mkstemp(".crfsuite", "model")
+    os.close(descriptor)
+    return path
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)

@@ -1,0 +1,245 @@
+"""How extractors combine: neighbours ``[-1]``, windows, conjunctions ``&``.
+
+An extractor never changes: every method makes a new one. Two are equal if they are made in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from crfkit.exceptions import InputError
+from crfkit.features.builder.settings import offset_range, whole
+from crfkit.features.builder.sources import Chain, Learner, Vectors
+
+
+class _Origin(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def code(self) -> str: ...
+
+    def learners(self) -> Iterator[Learner]: ...
+
+
+_Self = TypeVar("_Self", bound="Extractor")
+_Moved = TypeVar("_Moved", bound="Shiftable")
+_Same = TypeVar("_Same", bound="Track")
+
+
+class Extractor:
+    """Anything that makes attributes."""
+
+    # ``extractor[-1]`` is the neighbour's: without these two lines Python would take it for a sequence.
+    __iter__: ClassVar[None] = None
+    __contains__: ClassVar[None] = None
+
+    name: str  # what the attributes are called: all in front of ``=``
+
+    @property
+    def head(self) -> str:
+        """The name, with ``=`` if a value follows."""
+        return self.name
+
+    @property
+    def reach(self) -> int:
+        """How many positions away it looks."""
+        return 0
+
+    def learners(self) -> Iterator[Learner]:
+        """What fit must learn."""
+        return iter(())
+
+    def __copy__(self: _Self) -> _Self:
+        return self
+
+    def __deepcopy__(self: _Self, memo: Any) -> _Self:
+        return self  # it never changes
+
+
+class Shiftable(Extractor):
+    """What can be looked at from a neighbouring position, and combined with others."""
+
+    def __getitem__(self: _Moved, offset: int) -> _Moved:
+        if isinstance(offset, slice):
+            raise InputError("an offset is a single number; for several write .window(-2, 2)")
+        return self._at(whole("an offset", offset))
+
+    def _at(self: _Moved, offset: int) -> _Moved:
+        raise NotImplementedError
+
+    def window(self, first: int, last: int) -> Group:
+        """The same, of every position from ``first`` to ``last`` (both included) around this one."""
+        return Group(tuple(self[k] for k in offset_range(first, last)), f"{self!r}.window({first}, {last})")
+
+    def ngrams(self, n: int, first: int, last: int) -> Group:
+        """Runs of n neighbours from ``first`` to ``last`` (both included), each combined into one."""
+        offsets = offset_range(first, last)
+        if not 2 <= whole("n", n) <= len(offsets):
+            raise InputError(f"n must be 2 or more and fit into the window {first} to {last}, got {n}")
+        runs = []
+        for start in range(len(offsets) - n + 1):
+            run: Shiftable = self[offsets[start]]
+            for k in offsets[start + 1 : start + n]:
+                run = run._with(self[k])
+            runs.append(run)
+        return Group(tuple(runs), f"{self!r}.ngrams({n}, {first}, {last})")
+
+    def __and__(self, other: Shiftable | Group) -> Any:
+        if isinstance(other, Group):
+            return Group(tuple(self & member for member in other), f"{self!r} & {other!r}")
+        return self._with(other) if isinstance(other, Shiftable) else NotImplemented
+
+    def _with(self, other: Shiftable) -> Conjunction:
+        return Conjunction((*self._parts(), *other._parts()))
+
+    def _parts(self) -> tuple[Track, ...]:
+        raise InputError(f"{self!r} cannot be combined with others")
+
+
+@dataclass(frozen=True, repr=False)
+class Track(Shiftable):
+    """One value a position, seen from ``offset`` positions away."""
+
+    chain: Any  # an _Origin: its class says which
+    offset: int = 0
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Such as w.lower[-1]."""
+        return f"{self._origin.name}{_bracket(self.offset)}"
+
+    @property
+    def reach(self) -> int:
+        """How many positions away it looks."""
+        return abs(self.offset)
+
+    @property
+    def _origin(self) -> _Origin:
+        return self.chain  # type: ignore[no-any-return]
+
+    def learners(self) -> Iterator[Learner]:
+        """What fit must learn."""
+        return self._origin.learners()
+
+    def _at(self: _Same, offset: int) -> _Same:
+        return replace(self, offset=self.offset + offset)
+
+    def _parts(self) -> tuple[Track, ...]:
+        return (self,)
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        return f"{self._origin.code}{_bracket(self.offset)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Flag(Track):
+    """Yes or no: makes the attribute ``name`` where it is yes."""
+
+    chain: Chain
+
+
+@dataclass(frozen=True, repr=False)
+class Vector(Track):
+    """A vector of numbers: makes the attributes ``name:0``, ``name:1``, …"""
+
+    chain: Vectors
+
+    def _parts(self) -> tuple[Track, ...]:
+        raise InputError(f"{self!r} cannot be combined with others: it is a vector")
+
+
+@dataclass(frozen=True, repr=False)
+class Conjunction(Shiftable):
+    """Several things at once: the text of all of them, where no flag says no, with the product of numbers."""
+
+    parts: tuple[Track, ...]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Such as w[-1]|w."""
+        return "|".join(part.name for part in self.parts)
+
+    @property
+    def head(self) -> str:
+        """The name, with ``=`` if there is text in it."""
+        return self.name + ("=" if any(part.head.endswith("=") for part in self.parts) else "")
+
+    @property
+    def reach(self) -> int:
+        """How many positions away it looks."""
+        return max(part.reach for part in self.parts)
+
+    def learners(self) -> Iterator[Learner]:
+        """What fit must learn."""
+        for part in self.parts:
+            yield from part.learners()
+
+    def _at(self, offset: int) -> Conjunction:
+        return Conjunction(tuple(part[offset] for part in self.parts))
+
+    def _parts(self) -> tuple[Track, ...]:
+        return self.parts
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        return " & ".join(map(repr, self.parts))
+
+
+@dataclass(frozen=True, repr=False)
+class Own(Extractor):
+    """A function of the sentence and the position."""
+
+    function: Callable[[Any, int], Any]
+    name: str
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        written = getattr(self.function, "__qualname__", None) or repr(self.function)
+        return f"function({written}, {self.name!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class Group:
+    """Several extractors that were made together."""
+
+    members: tuple[Shiftable, ...]
+    code: str
+
+    def __iter__(self) -> Iterator[Shiftable]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, offset: int) -> Group:
+        return Group(tuple(member[offset] for member in self.members), f"{self._bracketed()}[{offset}]")
+
+    def window(self, first: int, last: int) -> Group:
+        """All of them, of every position from ``first`` to ``last`` (both included) around this one."""
+        members = tuple(member for k in offset_range(first, last) for member in self[k])
+        return Group(members, f"{self._bracketed()}.window({first}, {last})")
+
+    def __and__(self, other: Shiftable | Group) -> Group:
+        """Each of them combined with the other, or with each of the others."""
+        if not isinstance(other, (Shiftable, Group)):
+            return NotImplemented
+        others = other if isinstance(other, Group) else (other,)
+        return Group(tuple(a & b for a in self.members for b in others), f"{self!r} & {other!r}")
+
+    def _bracketed(self) -> str:
+        return f"({self.code})" if " & " in self.code else self.code
+
+    def __deepcopy__(self, memo: Any) -> Group:
+        return self  # it never changes
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        return self.code
+
+
+def _bracket(offset: int) -> str:
+    return f"[{offset}]" if offset else ""

@@ -1,0 +1,275 @@
+"""From a block of sentences to attributes.
+
+All sentences of a block lie in one list, with ``reach`` border marks between them: a neighbour's values are
+the same list, cut at another place. What a cell becomes is worked out once for each distinct cell; the rest
+is looking up.
+
+An attribute is ``name`` or ``name=value``. So that no two values make the same attribute, signs with a
+meaning of their own have a backslash in front when they stand in a value: ``|`` and ``\\`` in conjunctions,
+and a value that reads ``<s>`` or ``</s>``, which stand for the borders.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from itertools import chain
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+
+from crfkit.exceptions import InputError
+from crfkit.features.builder.algebra import Conjunction, Extractor, Flag, Own, Track, Vector
+from crfkit.features.builder.extractors import Number, Text
+from crfkit.features.builder.sentences import Block
+from crfkit.features.builder.sources import Chain, Learnt
+
+Pair = tuple[str, Any]  # an attribute's name and its number or vector
+Item = list[str] | dict[str, Any]
+Stream = Iterable[Any]  # one value for each row of the layout
+
+_BORDERS = ("<s>", "</s>")
+
+
+class _Border:
+    """Outside of the sentence."""
+
+
+_BORDER = _Border()
+
+
+class _Memory(dict[Any, Any]):
+    """Remembers what a function made of each value."""
+
+    def __init__(self, function: Callable[[Any], Any], known: dict[Any, Any]) -> None:
+        super().__init__(known)
+        self.function = function
+
+    def __missing__(self, value: Any) -> Any:
+        result = self[value] = self.function(value)
+        return result
+
+
+class Renderer:
+    """Makes the attributes of a plan, block after block."""
+
+    def __init__(self, plan: list[Extractor], learnt: Learnt, padding: bool) -> None:
+        self.plan = plan
+        self.learnt = learnt
+        self.padding = padding
+        self.reach = max((e.reach for e in plan), default=0)
+        self.tables: dict[Chain, dict[Any, Any]] = {}  # what the steps of a chain make of each value
+        self.memories: dict[tuple[Track, bool], _Memory] = {}
+
+    def items(self, block: Block, keep: frozenset[str] | None) -> list[list[Item]]:
+        """The attributes of each position of each sentence; without a number only those to keep."""
+        texts, pairs = self._positions(block)
+        if keep is not None:
+            texts = [list(filter(keep.__contains__, position)) for position in texts]
+        items: list[Item] = list(texts)
+        for i, numbers in pairs.items():
+            item: dict[str, Any] = dict.fromkeys(texts[i], 1.0)
+            item.update(numbers)
+            items[i] = item
+        return [items[a:b] for a, b in zip(block.offsets, block.offsets[1:], strict=False)]
+
+    def count(self, block: Block, counts: Counter[str]) -> None:
+        """Adds up the positions where attributes without a number are."""
+        for position in self._positions(block)[0]:
+            counts.update(position)
+
+    def columns(self, block: Block) -> Iterator[tuple[Extractor, list[list[str | Pair]]]]:
+        """For each extractor, what it makes of each position of a block with one sentence."""
+        layout = _Layout(self, block)
+        for extractor in self.plan:
+            if isinstance(extractor, Own):
+                yield extractor, [[*texts, *pairs] for texts, pairs in _asked(extractor, block, 0)]
+            else:
+                stream = layout.pairs(extractor) if _is_number(extractor) else layout.texts(extractor)
+                yield extractor, [[] if made is None else [made] for made in stream]
+
+    def _positions(self, block: Block) -> tuple[list[list[str]], dict[int, list[Pair]]]:
+        """Attributes of each position [ΣT], and, where numbers are or may be, their names and values."""
+        layout = _Layout(self, block)
+        texts = layout.transposed(
+            [layout.texts(e) for e in self.plan if not isinstance(e, Own) and not _is_number(e)]
+        )
+        numbers = [layout.pairs(e) for e in self.plan if _is_number(e)]
+        pairs: dict[int, list[Pair]] = dict(enumerate(layout.transposed(numbers))) if numbers else {}
+        for own in self.plan:
+            if isinstance(own, Own):
+                answers = chain.from_iterable(_asked(own, block, i) for i in range(len(block.lengths)))
+                for i, (more_texts, more_pairs) in enumerate(answers):
+                    texts[i] += more_texts
+                    if more_pairs:
+                        pairs.setdefault(i, []).extend(more_pairs)
+        return texts, pairs
+
+    def memory(self, track: Track, inside: bool) -> _Memory:
+        """From a value of the source to its attribute, or to its part ``inside`` a conjunction."""
+        if (track, inside) not in self.memories:
+            known: dict[Any, str | None] = {None: None, _BORDER: None}
+            results = self.tables[track.chain]
+            if isinstance(track, Flag):
+                made: Any = True if inside else track.name
+
+                def render(value: Any) -> Any:
+                    return None if results[value] is None else made
+            else:
+                head = "" if inside else track.head
+                if self.padding:
+                    known[_BORDER] = head + _BORDERS[track.offset > 0]
+
+                def render(value: Any) -> Any:
+                    text = results[value]
+                    return None if text is None else head + _escaped(text, inside)
+
+            self.memories[track, inside] = _Memory(render, known)
+        return self.memories[track, inside]
+
+
+class _Layout:
+    """The values of a block with border marks between sentences; row r is the place r + reach of it."""
+
+    def __init__(self, renderer: Renderer, block: Block) -> None:
+        self.renderer = renderer
+        self.block = block
+        self.reach = renderer.reach
+        self.starts = [a + i * self.reach for i, a in enumerate(block.offsets[:-1])]  # [N] rows
+        self.n_rows = block.offsets[-1] + (len(block.lengths) - 1) * self.reach
+        self.flat: dict[Any, list[Any]] = {}  # source -> its values [ΣT]
+        self.spaced: dict[Any, list[Any]] = {}  # source -> its values and borders [n_rows + 2 * reach]
+        self.tabled: set[Chain] = set()  # whose table has the values of this block
+
+    def transposed(self, streams: list[Stream]) -> list[list[Any]]:
+        """From one stream an extractor to one list a position [ΣT], without what is missing."""
+        if not streams:
+            return [[] for _ in range(self.block.offsets[-1])]
+        rows = [list(filter(None, row)) for row in zip(*streams, strict=True)]
+        if not self.reach:
+            return rows
+        spans = zip(self.starts, self.block.lengths, strict=True)
+        return list(chain.from_iterable(rows[start : start + n] for start, n in spans))
+
+    def texts(self, extractor: Any) -> Stream:
+        """The attribute of an extractor at each row, None where there is none."""
+        if isinstance(extractor, Conjunction):
+            return self.joined(extractor.head, extractor.parts)
+        return self.looked_up(extractor, inside=False)
+
+    def pairs(self, extractor: Any) -> Stream:
+        """The name and number of an extractor at each row, None where there is none."""
+        if isinstance(extractor, Conjunction):
+            numbers = [part for part in extractor.parts if isinstance(part, Number)]
+            others = tuple(part for part in extractor.parts if not isinstance(part, Number))
+            names = self.joined(extractor.head, others) if others else [extractor.head] * self.n_rows
+            return map(_product, names, *map(self.values, numbers))
+        name = extractor.name
+        return [None if x is None or x is _BORDER else (name, x) for x in self.values(extractor)]
+
+    def joined(self, head: str, parts: tuple[Track, ...]) -> Stream:
+        """Text of all parts behind the head, where none is missing. Flags have no text."""
+        rows = zip(*(self.looked_up(part, inside=True) for part in parts), strict=True)
+        if all(isinstance(part, Text) for part in parts):
+            return [None if None in row else head + "|".join(row) for row in rows]
+        return [
+            None if None in row else head + "|".join([part for part in row if part is not True])
+            for row in rows
+        ]
+
+    def looked_up(self, track: Any, inside: bool) -> Stream:
+        """What becomes of the values of a track."""
+        values = self.values(track)
+        if track.chain not in self.tabled:
+            table = self.renderer.tables.setdefault(track.chain, {None: None})
+            track.chain.table(self.flat[track.chain.source], table, self.block.place)
+            self.tabled.add(track.chain)
+        return map(self.renderer.memory(track, inside).__getitem__, values)
+
+    def values(self, track: Any) -> list[Any]:
+        """The values behind a track at each row, before its steps if it has text."""
+        source = track.chain.source if isinstance(track.chain, Chain) else track.chain
+        if source not in self.spaced:
+            values = self.flat[source] = source.values(self.block, self.renderer.learnt)
+            borders = [_BORDER] * self.reach
+            spaced = list(borders)
+            for start, n in zip(self.block.offsets, self.block.lengths, strict=False):
+                spaced += values[start : start + n]
+                spaced += borders
+            self.spaced[source] = spaced
+        begin = self.reach + track.offset
+        return self.spaced[source][begin : begin + self.n_rows]
+
+
+def _is_number(extractor: Extractor) -> bool:
+    if isinstance(extractor, Conjunction):
+        return any(isinstance(part, Number) for part in extractor.parts)
+    return isinstance(extractor, (Number, Vector))
+
+
+def _product(name: str | None, *numbers: Any) -> Pair | None:
+    if name is None or None in numbers or _BORDER in numbers:
+        return None
+    return name, prod(numbers)
+
+
+def _escaped(text: str, inside: bool) -> str:
+    if inside:
+        text = text.replace("\\", "\\\\").replace("|", "\\|")
+    return "\\" + text if text.lstrip("\\") in _BORDERS else text
+
+
+# ---- functions of the user's
+
+
+def _asked(own: Own, block: Block, i: int) -> Iterator[tuple[list[str], list[Pair]]]:
+    """What a function says of each position of the i-th sentence: attributes, and pairs with a number."""
+    sentence = block.sentence(i)
+    for t in range(block.lengths[i]):
+        try:
+            try:
+                value = own.function(sentence, t)
+            except Exception as error:
+                raise InputError(f"the function failed: {type(error).__name__}: {error}") from error
+            yield _answer(own.name, value)
+        except InputError as error:
+            raise InputError(f"{block.place(block.offsets[i] + t)}: {own.name}: {error}") from error
+
+
+def _answer(name: str, value: Any) -> tuple[list[str], list[Pair]]:
+    if value is None:
+        return [], []
+    if isinstance(value, str):
+        return [f"{name}={value}"], []
+    if isinstance(value, (bool, np.bool_)):
+        return [name] if value else [], []
+    if isinstance(value, Mapping):
+        texts: list[str] = []
+        numbers: list[Pair] = []
+        for key, inner in value.items():
+            if not isinstance(key, str) or "=" in key or isinstance(inner, Mapping):
+                raise InputError(
+                    "a dict must have text without '=' as keys and text, numbers, bools or lists as values, "
+                    f"got {key!r}: {inner!r}"
+                )
+            more_texts, more_numbers = _answer(f"{name}:{key}", inner)
+            texts += more_texts
+            numbers += more_numbers
+        return texts, numbers
+    if isinstance(value, (list, tuple, AbstractSet)):
+        if not all(isinstance(text, str) for text in value):
+            raise InputError(f"a list must have text in it, got {value!r}")
+        distinct = sorted(value) if isinstance(value, AbstractSet) else dict.fromkeys(value)
+        return [f"{name}={text}" for text in distinct], []
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(
+            "a function must return text, a bool, a number, a list of texts, a dict of these, or None, got "
+            f"{type(value).__name__} {value!r}"
+        ) from None
+    if not isfinite(number):
+        raise InputError(f"expected a finite number, got {number}")
+    return [], [(name, number)]

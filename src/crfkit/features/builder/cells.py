@@ -1,0 +1,102 @@
+"""What stands in a cell, as text or as a number; None and NaN are missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+
+from crfkit.exceptions import InputError
+
+Place = Callable[[int], str]  # where the i-th of all cells stands, in words
+
+_NO_CELLS = (list, tuple, AbstractSet, Mapping, bytes, bytearray, np.ndarray)
+
+
+def is_missing(cell: Any) -> bool:
+    """None, NaN, or what pandas has for them."""
+    if cell is None:
+        return True
+    if isinstance(cell, (float, np.floating)):
+        return bool(cell != cell)
+    return type(cell).__name__ in ("NAType", "NaTType")  # told by name: pandas is not imported for it
+
+
+def as_texts(cells: list[Any], place: Place, column: str) -> list[str | None]:
+    """The cells as text, None where one is missing."""
+    if set(map(type, cells)) <= {str, type(None)}:
+        return cells
+    return [cell if type(cell) is str else _as_text(cell, i, place, column) for i, cell in enumerate(cells)]
+
+
+def _as_text(cell: Any, i: int, place: Place, column: str) -> str | None:
+    if is_missing(cell):
+        return None
+    if isinstance(cell, _NO_CELLS):
+        hint = {
+            bytes: "decode it first",
+            np.ndarray: "for a vector of numbers write .vector()",
+        }.get(type(cell), "for several values in a cell write a function of your own")
+        raise InputError(f"{place(i)}: {column}: expected text or a number, got {_short(cell)}; {hint}")
+    return str(cell.item() if isinstance(cell, np.generic) else cell)
+
+
+def as_numbers(cells: list[Any], place: Place, column: str, optional: bool) -> list[float | None]:
+    """The cells as finite numbers; None where one is missing, which ``optional`` must permit."""
+    if set(map(type, cells)) <= {float, int, bool}:
+        numbers = list(map(float, cells))
+        if all(map(math.isfinite, numbers)):
+            return numbers  # type: ignore[return-value]  # list is invariant
+    return [_as_number(cell, i, place, column, optional) for i, cell in enumerate(cells)]
+
+
+def _as_number(cell: Any, i: int, place: Place, column: str, optional: bool) -> float | None:
+    if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+        number = math.nan
+    else:
+        try:
+            number = float(cell)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{place(i)}: {column}: expected a number, got {_short(cell)}") from None
+    if math.isnan(number):
+        if optional:
+            return None
+        raise InputError(
+            f"{place(i)}: {column}: expected a number, but it is missing, got {_short(cell)}; with "
+            "column(…, optional=True) the attribute is left out there, and .missing() marks the gap"
+        )
+    if math.isinf(number):
+        raise InputError(f"{place(i)}: {column}: expected a finite number, got {_short(cell)}")
+    return number
+
+
+def as_vectors(cells: list[Any], place: Place, column: str) -> list[Any]:
+    """The cells as vectors of numbers [D], of one length; None where one is missing."""
+    vectors: list[Any] = []
+    width: int | None = None
+    for i, cell in enumerate(cells):
+        if is_missing(cell):
+            vectors.append(None)
+            continue
+        vector = np.asarray(cell)
+        if vector.ndim != 1 or vector.dtype.kind not in "biuf":
+            raise InputError(f"{place(i)}: {column}: expected a vector of numbers, got {_short(cell)}")
+        if width is not None and len(vector) != width:
+            raise InputError(
+                f"{place(i)}: {column}: expected {width} numbers like the others, got {len(vector)}"
+            )
+        if not np.isfinite(vector).all():
+            raise InputError(
+                f"{place(i)}: {column}: expected finite numbers, got {vector[~np.isfinite(vector)][0]}"
+            )
+        width = len(vector)
+        vectors.append(vector)
+    return vectors
+
+
+def _short(cell: Any) -> str:
+    text = f"{type(cell).__name__} {cell!r}" if cell is not None else "None"
+    return text if len(text) <= 60 else f"{text[:57]}..."

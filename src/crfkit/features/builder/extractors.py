@@ -1,0 +1,221 @@
+"""What to make attributes of: columns, and what is done with them.
+
+word, pos = column(0, "w"), column(1, "pos")
+word.lower()[-1]       the word before, in small letters: w.lower[-1]=the
+word.window(-2, 2)     the words at most two away: w[-2]=…, w[-1]=…, w=…, w[1]=…, w[2]=…
+word & pos[1]          both together: w|pos[1]=the|NN
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.exceptions import InputError
+from crfkit.features.builder import settings as rule
+from crfkit.features.builder.algebra import Flag, Group, Own, Track, Vector
+from crfkit.features.builder.gazetteer import Gazetteer
+from crfkit.features.builder.numbers import Bins, NumberChain, Parsed, Places
+from crfkit.features.builder.sources import Always, Cells, Chain, Gaps, Phrases, Vectors, default_name
+from crfkit.features.builder.steps import Affix, Computed, Mapped, Pattern, Plain, Standardised, Step
+
+
+@dataclass(frozen=True, repr=False)
+class Text(Track):
+    """Text: makes the attribute ``name=value``."""
+
+    chain: Chain
+
+    @property
+    def head(self) -> str:
+        """The name and ``=``."""
+        return f"{self.name}="
+
+    # ---- text from text
+
+    def lower(self) -> Text:
+        """In small letters."""
+        return self._then(Plain("lower"))
+
+    def shape(self) -> Text:
+        """The pattern: ``X`` a capital, ``x`` another letter, ``9`` a digit, other signs as they are."""
+        return self._then(Plain("shape"))
+
+    def short_shape(self) -> Text:
+        """The pattern with runs shortened: ``Xx`` for every capitalised word."""
+        return self._then(Plain("short_shape"))
+
+    def prefix(self, n: int) -> Text:
+        """The first n characters; nothing where there are fewer."""
+        return self._then(Affix("prefix", rule.positive("n", n)))
+
+    def suffix(self, n: int) -> Text:
+        """The last n characters; nothing where there are fewer."""
+        return self._then(Affix("suffix", rule.positive("n", n)))
+
+    def prefixes(self, shortest: int, longest: int) -> Group:
+        """The beginnings of so many characters."""
+        members = tuple(self.prefix(n) for n in rule.length_range(shortest, longest))
+        return Group(members, f"{self!r}.prefixes({shortest}, {longest})")
+
+    def suffixes(self, shortest: int, longest: int) -> Group:
+        """The endings of so many characters."""
+        members = tuple(self.suffix(n) for n in rule.length_range(shortest, longest))
+        return Group(members, f"{self!r}.suffixes({shortest}, {longest})")
+
+    def find(self, pattern: str | re.Pattern[str], name: str) -> Text:
+        """What a regular expression finds first (its first group, if it has one); nothing where it fails."""
+        return self._then(Pattern("find", rule.regular_expression(pattern), rule.attribute_name(name)))
+
+    def map(self, function: Callable[[str], Any], name: str) -> Text:
+        """What a function makes of the text: text, a number taken as text, or None to leave it out."""
+        return self._then(Mapped("map", rule.a_function(function), rule.attribute_name(name)))
+
+    # ---- yes or no
+
+    def matches(self, pattern: str | re.Pattern[str], name: str) -> Flag:
+        """Whether a regular expression matches all of the text."""
+        return self._asks(Pattern("matches", rule.regular_expression(pattern), rule.attribute_name(name)))
+
+    def contains(self, pattern: str | re.Pattern[str], name: str) -> Flag:
+        """Whether a regular expression matches anywhere in the text."""
+        return self._asks(Pattern("contains", rule.regular_expression(pattern), rule.attribute_name(name)))
+
+    def test(self, function: Callable[[str], Any], name: str) -> Flag:
+        """Whether a function of the text says so, such as ``str.isupper``."""
+        return self._asks(Mapped("test", rule.a_function(function), rule.attribute_name(name)))
+
+    def missing(self) -> Flag:
+        """Whether the cell is missing (None, NaN)."""
+        return Flag(Chain(Gaps(self._cells("missing"))), self.offset)
+
+    def member(
+        self,
+        entries: Iterable[str | Sequence[str]],
+        name: str,
+        *,
+        bio: bool = False,
+        ignore_case: bool = False,
+    ) -> Flag | Text:
+        """Whether the position belongs to a phrase of a dictionary.
+
+        Entries are strings, cut at blanks into tokens, or lists of tokens. Sentences are read from left to
+        right and the longest phrase counts. With ``bio`` the attribute has a value: B where a phrase begins,
+        I where it goes on.
+        """
+        gazetteer = Gazetteer.of(entries, bool(ignore_case))
+        phrases = Chain(Phrases(self.chain, gazetteer, rule.attribute_name(name), bool(bio)))
+        return Text(phrases, self.offset) if bio else Flag(phrases, self.offset)
+
+    # ---- numbers
+
+    def number(self) -> Number:
+        """The number that stands there: makes an attribute with this value."""
+        return Number(NumberChain(Parsed(self.chain)), self.offset)
+
+    def vector(self) -> Vector:
+        """The vector of numbers that stands there, such as an embedding: makes name:0, name:1, …"""
+        return Vector(Vectors(self._cells("vector")), self.offset)
+
+    def _then(self, step: Step) -> Text:
+        return Text(self.chain.then(step), self.offset)
+
+    def _asks(self, step: Step) -> Flag:
+        return Flag(self.chain.then(step), self.offset)
+
+    def _cells(self, method: str) -> Cells:
+        if not isinstance(self.chain.source, Cells) or self.chain.steps:
+            raise InputError(f"{method}() is for a column itself, not for {self!r}")
+        return self.chain.source
+
+
+@dataclass(frozen=True, repr=False)
+class Number(Track):
+    """A number: makes the attribute ``name`` with this value."""
+
+    chain: NumberChain
+
+    def map(self, function: Callable[[float], float], name: str) -> Number:
+        """What a function makes of the number."""
+        step = Computed(rule.a_function(function), rule.attribute_name(name))
+        return Number(self.chain.then(step), self.offset)
+
+    def standardised(self) -> Number:
+        """Minus the mean, divided by the standard deviation; ``fit`` learns both."""
+        return Number(self.chain.then(Standardised()), self.offset)
+
+    def binned(self, bins: int | npt.ArrayLike) -> Text:
+        """Which interval the number lies in: ``price.bin=[10,20)``.
+
+        ``bins`` are the edges, or how many intervals ``fit`` shall make that hold about as many numbers each.
+        """
+        if not isinstance(bins, (int, np.integer)):
+            return Text(Chain(Bins(self.chain, rule.bin_edges(bins))), self.offset)
+        if rule.whole("bins", bins) < 2:
+            raise InputError(f"there must be 2 bins or more, got {bins}")
+        return Text(Chain(Bins(self.chain, int(bins))), self.offset)
+
+
+# ---- where one starts
+
+
+def column(key: int | str, name: str | None = None, *, optional: bool = False) -> Text:
+    """A column of the data: its number in rows and tokens (column 0), its name in dicts and data frames.
+
+    Parameters
+    ----------
+    key : number (negative ones count from the last) or name of the column.
+    name : what attributes are called; the key if not given (``c0`` for 0).
+    optional : some rows may not have it. Then there is no attribute, and no error.
+
+    >>> column("pos").prefix(1)[-1].name
+    'pos.prefix1[-1]'
+    """
+    if isinstance(key, bool) or not isinstance(key, (int, str)):
+        raise InputError(f"a column is a number or a name, got {key!r}")
+    return Text(
+        Chain(Cells(key, rule.attribute_name(default_name(key) if name is None else name), bool(optional)))
+    )
+
+
+def token(name: str = "w") -> Text:
+    """The token itself, where sentences are lists of tokens: ``column(0, "w")``."""
+    return column(0, name)
+
+
+def bias() -> Flag:
+    """The attribute ``bias`` at every position: how frequent a label is."""
+    return Flag(Chain(Always("bias")))
+
+
+def first() -> Flag:
+    """The attribute ``first`` at the first position of a sentence."""
+    return Flag(Chain(Always("first")))
+
+
+def last() -> Flag:
+    """The attribute ``last`` at the last position of a sentence."""
+    return Flag(Chain(Always("last")))
+
+
+def position(*, from_end: bool = False) -> Number:
+    """How many positions lie before this one, or after it; most useful as ``position().binned([1, 5])``."""
+    return Number(NumberChain(Places(bool(from_end))))
+
+
+def function(own: Callable[[Any, int], Any], name: str | None = None) -> Own:
+    """A function of your own: called with the sentence, as you passed it, and the position.
+
+    It returns text (``name=text``), True (``name``), a number (``name`` with this value), a list of texts, a
+    dict of any of these (``name:key=text``, …), or None or False for nothing.
+    """
+    if name is None:
+        name = getattr(own, "__name__", "<unnamed>")
+        if name.startswith("<"):
+            raise InputError("a function without a name needs one for its attributes: function(…, 'name')")
+    return Own(rule.a_function(own), rule.attribute_name(name))

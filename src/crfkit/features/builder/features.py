@@ -1,0 +1,212 @@
+"""``Features``: a set of extractors as a scikit-learn transformer.
+
+It follows scikit-learn's conventions (fit, transform, get_params, clone, pickle) without inheriting from its
+classes, so that importing it stays light.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from crfkit.exceptions import InputError
+from crfkit.features.builder.algebra import Extractor, Vector
+from crfkit.features.builder.attributes import Item, Renderer
+from crfkit.features.builder.explanation import Explanation, shown
+from crfkit.features.builder.plan import learners, plan
+from crfkit.features.builder.sentences import Key, read_blocks
+from crfkit.features.builder.sources import Learnt
+
+_USUAL = {"padding": True, "min_count": 1, "sequence_column": None}  # parameters besides the extractors
+
+
+class Features:
+    """Attributes for every position of every sentence, as ``CRF.fit`` takes them.
+
+    Parameters
+    ----------
+    *extractors
+        Columns and what is done with them (see :func:`column`), or functions ``f(sentence, t)``. One given
+        twice counts once.
+    padding
+        At the borders of a sentence, a neighbour that is not there has the text ``<s>`` or ``</s>``; with
+        False it makes no attribute. (Flags and numbers never do.)
+    min_count
+        Attributes seen at fewer positions than this in ``fit`` are left out. Numbers always stay.
+    sequence_column
+        For a single data frame: the column that says which sequence a row belongs to.
+
+    ``fit`` is needed only if something is learnt: with ``min_count`` above 1, ``standardised()`` and
+    ``binned(n)``.
+
+    Examples
+    --------
+    >>> from crfkit.features import Features, column
+    >>> word = column(0, "w")
+    >>> Features(word.window(-1, 0), word.suffix(2), padding=False).transform([["The", "cat"]])
+    [[['w=The', 'w.suffix2=he'], ['w[-1]=The', 'w=cat', 'w.suffix2=at']]]
+    """
+
+    def __init__(
+        self,
+        *extractors: Any,
+        padding: bool = True,
+        min_count: int = 1,
+        sequence_column: Key | None = None,
+    ) -> None:
+        self.extractors = extractors
+        self.padding = padding
+        self.min_count = min_count
+        self.sequence_column = sequence_column
+        plan(extractors)  # a wrong extractor is best reported where it is written
+
+    # ---- from sentences to attributes
+
+    def fit(self, X: Any, y: Any = None, *, lengths: Any = None) -> Features:
+        """Learn what is to be learnt from sentences X: means, bins, which attributes are frequent."""
+        extractors = self._checked()
+        if isinstance(X, Iterator):
+            X = list(X)  # it may be read more than once
+        learnt: Learnt = {}
+        for learner in learners(extractors):
+            numbers: list[float] = []
+            for block in read_blocks(X, lengths, self.sequence_column):
+                numbers += [x for x in learner.numbers(block, learnt) if x is not None]
+            learnt[learner] = learner.learn(numbers)
+        if self.min_count > 1:
+            counts: Counter[str] = Counter()
+            renderer = Renderer(extractors, learnt, bool(self.padding))
+            for block in read_blocks(X, lengths, self.sequence_column):
+                renderer.count(block, counts)
+            self.vocabulary_ = frozenset(name for name, n in counts.items() if n >= self.min_count)
+        self.learnt_ = learnt
+        return self
+
+    def transform(self, X: Any, *, lengths: Any = None) -> list[list[Item]]:
+        """The attributes of each position of each sentence: lists of strings, or dicts where numbers are.
+
+        X is a list of sentences. A sentence is a list of tokens, of rows, of dicts or of objects; a data
+        frame; a dict of columns; or an array [T, columns]. Or X is a single data frame, array or list of rows
+        and ``lengths`` says how many rows each sentence has.
+        """
+        return list(self.stream(X, lengths=lengths))
+
+    def fit_transform(self, X: Any, y: Any = None, *, lengths: Any = None) -> list[list[Item]]:
+        """``fit`` and ``transform`` in one."""
+        if isinstance(X, Iterator):
+            X = list(X)
+        return self.fit(X, y, lengths=lengths).transform(X, lengths=lengths)
+
+    def stream(self, X: Any, *, lengths: Any = None) -> Iterator[list[Item]]:
+        """As ``transform``, a sentence at a time: for data that are larger than memory."""
+        renderer, keep = self._renderer()
+        for block in read_blocks(X, lengths, self.sequence_column):
+            yield from renderer.items(block, keep)
+
+    def _checked(self) -> list[Extractor]:
+        if isinstance(self.min_count, bool) or not isinstance(self.min_count, int) or self.min_count < 1:
+            raise InputError(f"min_count must be a whole number of 1 or more, got {self.min_count!r}")
+        return plan(self.extractors)
+
+    def _renderer(self) -> tuple[Renderer, frozenset[str] | None]:
+        """What makes the attributes, and which of them to keep."""
+        extractors = self._checked()
+        if not self._has_learnt(extractors):
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                "this Features is not fitted yet, and it has something to learn (min_count, standardised() "
+                "or binned(n)): call fit first"
+            )
+        renderer = Renderer(extractors, getattr(self, "learnt_", {}), bool(self.padding))
+        return renderer, self.vocabulary_ if self.min_count > 1 else None
+
+    def _has_learnt(self, extractors: list[Extractor]) -> bool:
+        learnt = getattr(self, "learnt_", {})
+        return all(learner in learnt for learner in learners(extractors)) and (
+            self.min_count <= 1 or hasattr(self, "vocabulary_")
+        )
+
+    # ---- to look at
+
+    @property
+    def names(self) -> list[str]:
+        """What attributes there are: ``w[-1]=`` has a value, ``bias`` has none, ``v:`` has more to come."""
+        return [e.name + ":" if isinstance(e, Vector) else e.head for e in plan(self.extractors)]
+
+    def explain(self, sentence: Any) -> Explanation:
+        """A table of one sentence's attributes: a row for each extractor, a column for each position."""
+        renderer, keep = self._renderer()
+        names, cells = [], []
+        for block in read_blocks([sentence]):
+            for extractor, positions in renderer.columns(block):
+                names.append(extractor.name)
+                cells.append(
+                    [
+                        ", ".join(
+                            shown(a, extractor.name)
+                            for a in made
+                            if keep is None or isinstance(a, tuple) or a in keep
+                        )
+                        for made in positions
+                    ]
+                )
+        return Explanation(names, cells)
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
+        arguments = [*map(_written, self.extractors), *changed]
+        line = f"Features({', '.join(arguments)})"
+        if len(line) <= 88:
+            return line
+        return "Features(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for extractor in self.extractors:
+            names = ", ".join(f"<code>{escape(name)}</code>" for name in Features(extractor).names)
+            rows.append(f"<tr><td style='text-align:left'><code>{escape(_written(extractor))}</code></td>")
+            rows.append(f"<td style='text-align:left'>{names}</td></tr>")
+        head = "<thead><tr><th>made of</th><th>attributes</th></tr></thead>"
+        return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+
+    # ---- what scikit-learn asks for
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; the extractors are one of them."""
+        return {"extractors": self.extractors, **{name: getattr(self, name) for name in _USUAL}}
+
+    def set_params(self, **parameters: Any) -> Features:
+        """Change parameters: ``extractors`` takes a list of them."""
+        for name, value in parameters.items():
+            if name not in ("extractors", *_USUAL):
+                raise InputError(
+                    f"Invalid parameter {name!r} for Features: there are extractors, {', '.join(_USUAL)}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_clone__(self) -> Features:
+        parameters = self.get_params()
+        return type(self)(*parameters.pop("extractors"), **parameters)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._has_learnt(plan(self.extractors))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="transformer",
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(two_d_array=False, string=True),
+            requires_fit=not self.__sklearn_is_fitted__(),
+        )
+
+
+def _written(extractor: Any) -> str:
+    return getattr(extractor, "__qualname__", None) or repr(extractor)

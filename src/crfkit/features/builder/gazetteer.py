@@ -1,0 +1,69 @@
+"""A dictionary of phrases, and where they stand in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from crfkit.exceptions import InputError
+
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Gazetteer:
+    """Phrases of one or more tokens. The longest one that begins at a token counts; none overlap."""
+
+    phrases: frozenset[Phrase]
+    ignore_case: bool = False
+
+    @classmethod
+    def of(cls, entries: Iterable[str | Sequence[str]], ignore_case: bool) -> Gazetteer:
+        """From strings, cut at blanks, or lists of tokens. Empty ones (lines of a file) are skipped."""
+        if isinstance(entries, str):
+            raise InputError(
+                f"a dictionary must be a list or set of entries, got the string {entries!r}; "
+                "for a file pass its lines: open(path, encoding='utf-8')"
+            )
+        phrases = set()
+        for i, entry in enumerate(entries):
+            tokens = entry.split() if isinstance(entry, str) else entry
+            if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
+                raise InputError(
+                    f"entry {i} of the dictionary: expected text or a list of tokens, got {entry!r}"
+                )
+            if tokens:
+                phrases.add(tuple(map(str.casefold, tokens)) if ignore_case else tuple(tokens))
+        if not phrases:
+            raise InputError("a dictionary must have entries, got none")
+        return cls(frozenset(phrases), ignore_case)
+
+    @cached_property
+    def _lengths(self) -> dict[str, list[int]]:
+        """How long the phrases are that begin with a token, longest first."""
+        lengths: dict[str, set[int]] = {}
+        for phrase in self.phrases:
+            lengths.setdefault(phrase[0], set()).add(len(phrase))
+        return {token: sorted(found, reverse=True) for token, found in lengths.items()}
+
+    def mark(self, tokens: Sequence[str | None]) -> list[str | None]:
+        """``B`` where a phrase begins, ``I`` where one goes on, None elsewhere [T]."""
+        lengths = self._lengths
+        if self.ignore_case:
+            tokens = [None if token is None else token.casefold() for token in tokens]
+        marks: list[str | None] = [None] * len(tokens)
+        t = 0
+        while t < len(tokens):
+            for n in lengths.get(tokens[t], ()):  # type: ignore[arg-type]  # None begins no phrase
+                if tuple(tokens[t : t + n]) in self.phrases:
+                    marks[t : t + n] = ["B", *["I"] * (n - 1)]
+                    t += n - 1
+                    break
+            t += 1
+        return marks
+
+    def __repr__(self) -> str:
+        """The first few entries."""
+        few = ", ".join(repr(" ".join(phrase)) for phrase in sorted(self.phrases)[:2])
+        return f"[{few}{', …' if len(self.phrases) > 2 else ''}]"

@@ -1,0 +1,192 @@
+"""Numbers: cells that hold them, positions, what is computed from them, and the bins they fall into."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from crfkit.exceptions import InputError
+from crfkit.features.builder.cells import as_numbers
+from crfkit.features.builder.sentences import Block
+from crfkit.features.builder.sources import Cells, Chain, Learner, Learnt, Numbers
+from crfkit.features.builder.steps import Computed, Standardised
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Cells, or text made of them, as numbers."""
+
+    chain: Chain
+
+    @property
+    def name(self) -> str:
+        """That of the text."""
+        return self.chain.name
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        return f"{self.chain.code}.number()"
+
+    def values(self, block: Block, learnt: Learnt) -> Numbers:
+        """A number for each position [ΣT]."""
+        cells = self.chain.source
+        if not isinstance(cells, Cells):
+            return as_numbers(self.chain.values(block, learnt), block.place, self.name, True)
+        if self.chain.steps:  # a step may leave a cell out
+            return as_numbers(self.chain.values(block, learnt), block.place, cells.title, True)
+        return as_numbers(block.cells(cells.key, cells.optional), block.place, cells.title, cells.optional)
+
+    def learners(self) -> Iterator[Learner]:
+        """Those of the text."""
+        return self.chain.learners()
+
+
+@dataclass(frozen=True)
+class Places:
+    """How many positions lie in front, or behind."""
+
+    from_end: bool
+
+    @property
+    def name(self) -> str:
+        """Fixed."""
+        return "position.end" if self.from_end else "position"
+
+    @property
+    def code(self) -> str:
+        """As a call."""
+        return f"position({'from_end=True' if self.from_end else ''})"
+
+    def values(self, block: Block, learnt: Learnt) -> Numbers:
+        """0, 1, … from the start, or back from the end [ΣT]."""
+        places: Numbers = []
+        for n in block.lengths:
+            places += map(float, reversed(range(n)) if self.from_end else range(n))
+        return places
+
+    def learners(self) -> Iterator[Learner]:
+        """Nothing."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class NumberChain:
+    """Numbers of a source, one step after the other."""
+
+    source: Parsed | Places
+    steps: tuple[Computed | Standardised, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Such as price.standardised."""
+        return ".".join([self.source.name, *(step.label for step in self.steps)])
+
+    @property
+    def code(self) -> str:
+        """As it is written."""
+        return ".".join([self.source.code, *(step.code for step in self.steps)])
+
+    def then(self, step: Computed | Standardised) -> NumberChain:
+        """With one more step."""
+        return NumberChain(self.source, (*self.steps, step))
+
+    def values(self, block: Block, learnt: Learnt) -> Numbers:
+        """A number for each position [ΣT]."""
+        if not self.steps:
+            return self.source.values(block, learnt)
+        values = self.numbers(block, learnt)
+        step = self.steps[-1]
+        if isinstance(step, Standardised):
+            mean, deviation = learnt[self]
+            return [None if x is None else (x - mean) / deviation for x in values]
+        results: Numbers = []
+        for i, x in enumerate(values):
+            try:
+                y = None if x is None else step(x)
+                if y is not None and not math.isfinite(y):
+                    raise InputError(f"expected a finite number, got {y} for {x}")
+            except InputError as error:
+                raise InputError(f"{block.place(i)}: {self.name}: {error}") from error
+            results.append(y)
+        return results
+
+    def numbers(self, block: Block, learnt: Learnt) -> Numbers:
+        """What the last step gets [ΣT]."""
+        return NumberChain(self.source, self.steps[:-1]).values(block, learnt)
+
+    def learn(self, numbers: list[float]) -> tuple[float, float]:
+        """Mean and standard deviation; 1 instead of 0 for the latter."""
+        if not numbers:
+            raise InputError(f"{self.name}: there are no numbers to learn from")
+        return float(np.mean(numbers)), float(np.std(numbers)) or 1.0
+
+    def learners(self) -> Iterator[Learner]:
+        """Those of the source, and itself after each step that learns."""
+        yield from self.source.learners()
+        for k, step in enumerate(self.steps):
+            if isinstance(step, Standardised):
+                yield NumberChain(self.source, self.steps[: k + 1])
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Which of some intervals a number lies in, as text."""
+
+    chain: NumberChain
+    bins: int | tuple[float, ...]  # how many (edges are quantiles, learnt by fit), or the edges
+    label: str = field(default="bin", init=False)
+
+    @property
+    def name(self) -> str:
+        """Such as price.bin."""
+        return f"{self.chain.name}.{self.label}"
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        edges = self.bins if isinstance(self.bins, int) else f"[{', '.join(_marks(self.bins))}]"
+        return f"{self.chain.code}.binned({edges})"
+
+    def values(self, block: Block, learnt: Learnt) -> list[str | None]:
+        """Such as ``[10,20)`` for each position [ΣT]."""
+        edges = learnt[self] if isinstance(self.bins, int) else self.bins
+        titles = _bin_titles(edges)
+        return [None if x is None else titles[bisect_right(edges, x)] for x in self.numbers(block, learnt)]
+
+    def numbers(self, block: Block, learnt: Learnt) -> Numbers:
+        """The numbers [ΣT]."""
+        return self.chain.values(block, learnt)
+
+    def learn(self, numbers: list[float]) -> tuple[float, ...]:
+        """Edges between bins that hold about as many numbers each; fewer where numbers repeat."""
+        if not numbers:
+            raise InputError(f"{self.name}: there are no numbers to learn from")
+        n = int(self.bins)  # type: ignore[arg-type]  # learners() says so
+        edges = np.unique(np.quantile(numbers, np.arange(1, n) / n))
+        return tuple(float(edge) for edge in edges if edge > min(numbers))  # no bin below the smallest
+
+    def learners(self) -> Iterator[Learner]:
+        """Those of the numbers, and itself unless the edges are given."""
+        yield from self.chain.learners()
+        if isinstance(self.bins, int):
+            yield self
+
+
+def _bin_titles(edges: tuple[float, ...]) -> list[str]:
+    if not edges:
+        return ["any"]
+    marks = _marks(edges)
+    between = [f"[{low},{high})" for low, high in pairwise(marks)]
+    return [f"<{marks[0]}", *between, f">={marks[-1]}"]
+
+
+def _marks(edges: tuple[float, ...]) -> list[str]:
+    """The edges as text, as short as tells them apart."""
+    marks = [format(edge, "g") for edge in edges]
+    return marks if len(set(marks)) == len(marks) else list(map(repr, edges))

@@ -1,0 +1,67 @@
+"""The extractors of a ``Features`` one by one, with names that no two of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from crfkit.exceptions import InputError
+from crfkit.features.builder.algebra import Extractor, Group, Own, Vector
+from crfkit.features.builder.sources import Learner
+
+
+def plan(extractors: Iterable[Any]) -> list[Extractor]:
+    """Groups opened, plain functions named, repetitions dropped.
+
+    The part of an attribute in front of ``=`` tells which extractor made it: two different ones must not
+    have the same name.
+    """
+    flat: list[Extractor] = []
+    n_unnamed = 0
+    for given in extractors:
+        if isinstance(given, Group):
+            flat += given
+        elif isinstance(given, Extractor):
+            flat.append(given)
+        elif isinstance(given, (list, tuple)):
+            flat += plan(given)
+        elif callable(given) and not isinstance(given, type):
+            name = getattr(given, "__name__", "<unnamed>")
+            if name.startswith("<"):
+                n_unnamed += 1
+                name = f"f{n_unnamed}"
+            flat.append(Own(given, name))
+        else:
+            raise InputError(
+                "Features is made of columns and what is done with them, such as column(0).lower(), or of "
+                f"functions f(sentence, t); got {type(given).__name__} {given!r}"
+            )
+    made: dict[str, Extractor] = {}
+    for extractor in flat:
+        for head in _heads(extractor):
+            other = made.setdefault(head, extractor)
+            if other != extractor:
+                raise InputError(
+                    f"{other!r} and {extractor!r} would both make attributes called {extractor.name!r}; "
+                    "give one of them another name"
+                )
+    open_ended = {f"{e.name}:": e for e in made.values() if isinstance(e, (Own, Vector))}
+    for start, extractor in open_ended.items():
+        for head, other in made.items():
+            if head.startswith(start) and other != extractor:
+                raise InputError(
+                    f"{extractor!r} makes attributes that begin with {start!r}, and so does {other!r}; "
+                    "give one of them another name"
+                )
+    return list(dict.fromkeys(made.values()))
+
+
+def learners(extractors: Iterable[Extractor]) -> list[Learner]:
+    """What fit must learn, each once, in order."""
+    return list(dict.fromkeys(learner for extractor in extractors for learner in extractor.learners()))
+
+
+def _heads(extractor: Extractor) -> tuple[str, ...]:
+    if isinstance(extractor, Own):  # text or not is up to the function
+        return (extractor.name, f"{extractor.name}=")
+    return (f"{extractor.name}:",) if isinstance(extractor, Vector) else (extractor.head,)

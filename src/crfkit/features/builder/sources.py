@@ -1,0 +1,243 @@
+"""Where the values of an attribute come from: cells, what is made of them, phrases of a dictionary, places.
+
+A source gives one value for each position of a block [ΣT], None where there is none. What ``fit`` learns (the
+mean of a column, the edges of bins) lies in a dict with the source as its key: sources never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from crfkit.exceptions import InputError
+from crfkit.features.builder.cells import as_texts, as_vectors, is_missing
+from crfkit.features.builder.gazetteer import Gazetteer
+from crfkit.features.builder.sentences import Block, Key
+from crfkit.features.builder.steps import Step
+
+Learnt = dict[Any, Any]  # what fit found out, by source
+Numbers = list[float | None]  # [ΣT]
+
+
+class Source(Protocol):
+    """One value a position."""
+
+    @property
+    def name(self) -> str:
+        """What attributes made of it are called."""
+
+    @property
+    def code(self) -> str:
+        """How it is written."""
+
+    def values(self, block: Block, learnt: Learnt) -> list[Any]:
+        """Text, True or a vector for each position [ΣT]; None where there is none."""
+
+    def learners(self) -> Iterator[Learner]:
+        """What must be learnt first, in order."""
+
+
+class Learner(Protocol):
+    """A source that learns something from numbers."""
+
+    def numbers(self, block: Block, learnt: Learnt) -> Numbers:
+        """What it learns from [ΣT]."""
+
+    def learn(self, numbers: list[float]) -> Any:
+        """What it learns."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column, as text."""
+
+    key: Key
+    name: str
+    optional: bool = False
+
+    @property
+    def code(self) -> str:
+        """As a call."""
+        name = "" if self.name == default_name(self.key) else f", {self.name!r}"
+        return f"column({self.key!r}{name}{', optional=True' if self.optional else ''})"
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return f"column {self.key!r}"
+
+    def values(self, block: Block, learnt: Learnt) -> list[str | None]:
+        """The text of each cell [ΣT]."""
+        return as_texts(block.cells(self.key, self.optional), block.place, self.title)
+
+    def learners(self) -> Iterator[Learner]:
+        """Nothing."""
+        return iter(())
+
+
+def default_name(key: Key) -> str:
+    """What a column is called unless the user says so."""
+    return key if isinstance(key, str) else f"c{key}"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Text of a source, one step after the other."""
+
+    source: Source
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Such as w.lower.prefix3."""
+        return ".".join([self.source.name, *(step.label for step in self.steps)])
+
+    @property
+    def code(self) -> str:
+        """As it is written."""
+        return ".".join([self.source.code, *(step.code for step in self.steps)])
+
+    def then(self, step: Step) -> Chain:
+        """With one more step."""
+        return Chain(self.source, (*self.steps, step))
+
+    def apply(self, value: Any) -> Any:
+        """What the steps make of a value of the source."""
+        for step in self.steps:
+            if value is None:
+                return None
+            value = step(value)
+        return None if value is False else value
+
+    def table(self, values: list[Any], known: dict[Any, Any], place: Callable[[int], str]) -> dict[Any, Any]:
+        """What becomes of each distinct value [ΣT]; ``known`` is extended by those it lacks."""
+        for value in dict.fromkeys(values):
+            if value not in known:
+                try:
+                    known[value] = self.apply(value)
+                except InputError as error:
+                    raise InputError(f"{place(values.index(value))}: {self.name}: {error}") from error
+        return known
+
+    def values(self, block: Block, learnt: Learnt) -> list[Any]:
+        """The text after the last step [ΣT]."""
+        values = self.source.values(block, learnt)
+        if not self.steps:
+            return values
+        return list(map(self.table(values, {}, block.place).__getitem__, values))
+
+    def learners(self) -> Iterator[Learner]:
+        """Those of the source."""
+        return self.source.learners()
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """Where phrases of a dictionary stand: B where one begins, I where it goes on."""
+
+    chain: Chain
+    gazetteer: Gazetteer
+    label: str
+    bio: bool
+
+    @property
+    def name(self) -> str:
+        """Such as w.city."""
+        return f"{self.chain.name}.{self.label}"
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        settings = (
+            f"{', bio=True' if self.bio else ''}{', ignore_case=True' if self.gazetteer.ignore_case else ''}"
+        )
+        return f"{self.chain.code}.member({self.gazetteer!r}, {self.label!r}{settings})"
+
+    def values(self, block: Block, learnt: Learnt) -> list[str | None]:
+        """B, I or None [ΣT]."""
+        tokens = self.chain.values(block, learnt)
+        marks: list[str | None] = []
+        for start, stop in zip(block.offsets, block.offsets[1:], strict=False):
+            marks += self.gazetteer.mark(tokens[start:stop])
+        return marks
+
+    def learners(self) -> Iterator[Learner]:
+        """Those of the text."""
+        return self.chain.learners()
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Where a column has no value."""
+
+    cells: Cells
+
+    @property
+    def name(self) -> str:
+        """Such as pos.missing."""
+        return f"{self.cells.name}.missing"
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        return f"{self.cells.code}.missing()"
+
+    def values(self, block: Block, learnt: Learnt) -> list[bool | None]:
+        """True where there is no value [ΣT]."""
+        return [is_missing(cell) or None for cell in block.cells(self.cells.key, self.cells.optional)]
+
+    def learners(self) -> Iterator[Learner]:
+        """Nothing."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Always:
+    """Everywhere (bias), at the first position of a sentence, or at the last."""
+
+    name: str
+
+    @property
+    def code(self) -> str:
+        """As a call."""
+        return f"{self.name}()"
+
+    def values(self, block: Block, learnt: Learnt) -> list[bool | None]:
+        """True where it applies [ΣT]."""
+        if self.name == "bias":
+            return [True] * block.offsets[-1]
+        marks: list[bool | None] = [None] * block.offsets[-1]
+        for start, n in zip(block.offsets, block.lengths, strict=False):
+            if n:
+                marks[start if self.name == "first" else start + n - 1] = True
+        return marks
+
+    def learners(self) -> Iterator[Learner]:
+        """Nothing."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """A column whose cells are vectors of numbers."""
+
+    cells: Cells
+
+    @property
+    def name(self) -> str:
+        """The column's."""
+        return self.cells.name
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        return f"{self.cells.code}.vector()"
+
+    def values(self, block: Block, learnt: Learnt) -> list[Any]:
+        """A vector [D] for each position [ΣT]."""
+        return as_vectors(block.cells(self.cells.key, self.cells.optional), block.place, self.cells.title)
+
+    def learners(self) -> Iterator[Learner]:
+        """Nothing."""
+        return iter(())

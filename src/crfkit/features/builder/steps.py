@@ -1,0 +1,171 @@
+"""What is done to a cell: one text or number in, one out. A step that gives None leaves the attribute out.
+
+Each step has a ``label``, its part of the attribute's name, and ``code``, how it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from crfkit.exceptions import InputError
+from crfkit.features.shapes import full_shape, word_shape
+
+
+class Step(Protocol):
+    """From text to text, or for a test to True or False."""
+
+    @property
+    def label(self) -> str:
+        """Its part of the attribute's name."""
+
+    @property
+    def code(self) -> str:
+        """How it is written."""
+
+    def __call__(self, cell: str, /) -> str | bool | None:
+        """What becomes of a cell."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A step without settings, such as ``lower``."""
+
+    label: str
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        return f"{self.label}()"
+
+    def __call__(self, cell: str) -> str:
+        """What becomes of a cell."""
+        return _PLAIN[self.label](cell)
+
+
+_PLAIN: dict[str, Callable[[str], str]] = {"lower": str.lower, "shape": full_shape, "short_shape": word_shape}
+
+
+@dataclass(frozen=True)
+class Affix:
+    """The first or last n characters of a cell that has so many."""
+
+    kind: str  # prefix or suffix
+    n: int
+
+    @property
+    def label(self) -> str:
+        """Such as prefix3."""
+        return f"{self.kind}{self.n}"
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        return f"{self.kind}({self.n})"
+
+    def __call__(self, cell: str) -> str | None:
+        """What becomes of a cell."""
+        if len(cell) < self.n:
+            return None
+        return cell[: self.n] if self.kind == "prefix" else cell[-self.n :]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression: does it match the whole cell, does it occur, or what does it find?"""
+
+    kind: str  # matches, contains or find
+    pattern: re.Pattern[str]
+    label: str
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        text = self.pattern.pattern
+        raw = "\\" in text and text.isprintable() and not text.endswith("\\") and "'" not in text
+        written = f"r'{text}'" if raw else repr(text)
+        return f"{self.kind}({written}, {self.label!r})"
+
+    def __call__(self, cell: str) -> str | bool | None:
+        """What becomes of a cell."""
+        if self.kind == "matches":
+            return self.pattern.fullmatch(cell) is not None
+        found = self.pattern.search(cell)
+        if self.kind == "contains":
+            return found is not None
+        if found is None:
+            return None
+        text: str | None = found.group(1 if self.pattern.groups else 0)
+        return text
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A function of the cell: ``map`` for its text, ``test`` for yes or no."""
+
+    kind: str
+    function: Callable[[str], Any]
+    label: str
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        return f"{self.kind}({_function_name(self.function)}, {self.label!r})"
+
+    def __call__(self, cell: str) -> str | bool | None:
+        """What becomes of a cell."""
+        value = _call(self.function, cell, self.label)
+        if self.kind == "test":
+            return bool(value)
+        if value is None or isinstance(value, str):
+            return value
+        if isinstance(value, (bool, list, tuple, dict, set, frozenset)):
+            hint = "for yes or no write .test" if isinstance(value, bool) else "see crfkit.features.function"
+            raise InputError(
+                f"map {self.label!r} must give text, a number or None, got {value!r} for {cell!r}; {hint}"
+            )
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A function of a number."""
+
+    function: Callable[[float], Any]
+    label: str
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        return f"map({_function_name(self.function)}, {self.label!r})"
+
+    def __call__(self, number: float) -> float:
+        """What becomes of a number."""
+        value = _call(self.function, number, self.label)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise InputError(f"map {self.label!r} must give a number, got {value!r} for {number!r}") from None
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """Minus the mean, divided by the standard deviation, both learnt by ``fit``."""
+
+    label: str = "standardised"
+    code: str = "standardised()"
+
+
+def _call(function: Callable[[Any], Any], cell: Any, label: str) -> Any:
+    try:
+        return function(cell)
+    except Exception as error:
+        raise InputError(
+            f"the function of {label!r} failed for {cell!r}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _function_name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)

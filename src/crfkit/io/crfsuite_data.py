@@ -1,0 +1,69 @@
+"""CRFsuite's data files: a position a line, fields between TABs, the label first.
+
+A field is ``name`` or ``name:value``; docs/formats.md has all the rules.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import IO, Any, Literal
+
+from ..data.examples import Examples
+from ..data.vocabulary import Vocabulary
+from .item_text import POSITIONS, read_items, stream_items, write_items
+from .opening import Source
+
+
+def read_crfsuite(
+    source: Source, vocabulary: Vocabulary, *, grow: bool, labels: bool | Literal["optional"] = True
+) -> Examples:
+    r"""All sequences of a CRFsuite data file: a path (gzipped or not), ``-``, or a binary file object.
+
+    ``grow=True`` adds new attributes to the vocabulary, ``grow=False`` drops unknown ones. With
+    ``labels="optional"`` a line that begins with a TAB has no label; with ``labels=False`` there is no label
+    field, and every field is an attribute. The values of an attribute that comes more than once in a line are
+    added up, and zeros dropped. Whatever is wrong raises ``InputError`` with path and line.
+    """
+    return read_items("crfsuite", source, vocabulary, grow=grow, labels=labels)
+
+
+def stream_crfsuite(
+    source: Source,
+    vocabulary: Vocabulary,
+    *,
+    grow: bool,
+    labels: bool | Literal["optional"] = True,
+    positions: int = POSITIONS,
+    prompt: bool = False,
+) -> Iterator[Examples]:
+    """The same, in pieces of whole sequences with about so many positions, in bounded memory.
+
+    Label ids mean the same in all pieces. ``prompt=True`` gives every sequence as soon as the empty line
+    after it has come, for input that somebody types or another program writes bit by bit.
+    """
+    return stream_items(
+        "crfsuite", source, vocabulary, grow=grow, labels=labels, positions=positions, prompt=prompt
+    )
+
+
+def write_crfsuite(
+    path: str | os.PathLike[str] | IO[bytes],
+    X: Any,
+    y: Any = None,
+    weights: Any = None,
+    *,
+    vocabulary: Vocabulary | None = None,
+) -> None:
+    r"""Writes a CRFsuite data file; a path is complete at the end or, after an error, as it was before.
+
+    X is whatever ``CRF.fit`` takes (attributes are named as there), ``y`` its labels and ``weights`` [N] the
+    weights of the sequences. With ``vocabulary``, X is ``Sequences``, or ``Examples`` or an iterator of them
+    (``stream_crfsuite``, say), which bring their own labels and weights. Without ``y``, lines begin with a
+    TAB: crfkit reads them with ``labels="optional"``; CRFsuite itself cannot read data without labels.
+
+    Colons and backslashes are escaped, and values written in full precision. What the format cannot hold (an
+    empty sequence, a TAB or line feed in a name, a label that begins with @, a missing label) raises
+    ``InputError`` with the place.
+    """
+    write_items("crfsuite", path, X, y, weights, vocabulary)

@@ -1,0 +1,210 @@
+"""CSV files (comma, semicolon or tab, quoted cells) to columns of text; docs/formats.md has the rules."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import IO
+
+import numpy as np
+
+from ..data.columns import Columns
+from ..data.vocabulary import Vocabulary
+from ..exceptions import InputError
+from .opening import Source, open_input, source_name
+
+_DELIMITERS = ",;\t"
+_SNIFFED = 20  # records that tell the delimiter
+_POSITIONS = 65536
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedColumns(Columns):
+    """Columns with the names of a header."""
+
+    names: tuple[str, ...] = ()  # [K]
+
+    def column_number(self, name: str) -> int:
+        """The number of the column with this name, for ``column``, ``codes`` and ``without``."""
+        return _place(name, self.names, self.source)
+
+
+def read_csv(
+    source: Source,
+    *,
+    sequence_column: str | int | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+) -> NamedColumns:
+    """All sequences of a CSV file: a path (gzipped or not), ``-``, or a binary file object.
+
+    A new sequence begins after an empty line (or a row of empty cells), and where the value of
+    ``sequence_column`` (a name, or a number from 0) changes; an empty cell there means "the same as above".
+    That column is left out of the result. ``delimiter=None`` tells comma, semicolon and tab from the first
+    lines. With ``header=False`` the columns are called "0", "1", …
+    """
+    reader = _Reader(source, sequence_column, delimiter, header)
+    for piece in reader.pieces(sys.maxsize):
+        return piece
+    return reader.columns([], [], [0])
+
+
+def stream_csv(
+    source: Source,
+    *,
+    sequence_column: str | int | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    positions: int = _POSITIONS,
+) -> Iterator[NamedColumns]:
+    """The same, in pieces of whole sequences with about so many rows, in bounded memory."""
+    if positions < 1:
+        raise InputError(f"positions must be at least 1, got {positions}")
+    return _Reader(source, sequence_column, delimiter, header).pieces(positions)
+
+
+class _Reader:
+    """Records, checked and numbered, and what the header says about them."""
+
+    def __init__(
+        self, source: Source, sequence_column: str | int | None, delimiter: str | None, header: bool
+    ) -> None:
+        if delimiter is not None and len(delimiter) != 1:
+            raise InputError(f"delimiter must be one character, got {delimiter!r}")
+        self._source = source
+        self._name = source_name(source)
+        self._sequence_column = sequence_column
+        self._delimiter = delimiter
+        self._header = header
+        self._all_names: tuple[str, ...] = ()  # the sequence column's too
+        self._key: int | None = None  # its place
+
+    def pieces(self, positions: int) -> Iterator[NamedColumns]:
+        cells: list[str] = []  # [ΣT * K]
+        lines: list[int] = []  # [ΣT]
+        offsets = [0]  # [N+1]
+        current = ""  # the value of the sequence column
+        with open_input(self._source) as file:
+            for line, row in self._records(file):
+                ends = not row
+                if row and self._key is not None:
+                    key = row.pop(self._key) or current
+                    ends, current = key != current, key
+                if ends and len(lines) > offsets[-1]:
+                    offsets.append(len(lines))
+                    if len(lines) >= positions:
+                        yield self.columns(cells, lines, offsets)
+                        cells, lines, offsets = [], [], [0]
+                if row:
+                    cells += row
+                    lines.append(line)
+        if len(lines) > offsets[-1]:
+            offsets.append(len(lines))
+        if lines:
+            yield self.columns(cells, lines, offsets)
+
+    def columns(self, cells: list[str], lines: list[int], offsets: list[int]) -> NamedColumns:
+        """Cells [ΣT * K], row by row, as columns."""
+        names = tuple(name for k, name in enumerate(self._all_names) if k != self._key)
+        vocabulary = Vocabulary()
+        return NamedColumns(
+            cells=vocabulary,
+            ids=vocabulary.add(cells).reshape(len(lines), len(names)),
+            offsets=np.array(offsets, dtype=np.int64),
+            lines=np.array(lines, dtype=np.int64),
+            source=self._name,
+            names=names,
+        )
+
+    def _records(self, file: IO[bytes]) -> Iterator[tuple[int, list[str]]]:
+        """Rows of as many cells as there are columns, and empty rows, each with its line."""
+        first = file.readline()
+        text = self._lines(chain([first] if first else [], file))
+        head = list(islice(text, 1))
+        delimiter = self._delimiter or _sniff(head, file)
+        rows = csv.reader(chain(head, text), delimiter=delimiter, strict=True)
+        while True:
+            line = rows.line_num + 1
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise InputError(
+                    f"{self._name}:{line}: not a CSV record ({error}); a quotation mark inside a quoted cell "
+                    'is written twice, and a cell that is one alone as """"'
+                ) from error
+            if not any(row) or (len(row) == 1 and not row[0].strip(" \t")):
+                row = []
+            if not self._all_names:
+                if not row:
+                    continue
+                self._set_names(row if self._header else [str(k) for k in range(len(row))], line)
+                if self._header:
+                    continue
+            if row and len(row) != len(self._all_names):
+                raise InputError(
+                    f"{self._name}:{line}: expected {len(self._all_names)} cells "
+                    f"({', '.join(self._all_names)}) between {delimiter!r}, got {len(row)}: {row!r:.80}"
+                )
+            yield line, row
+
+    def _set_names(self, names: list[str], line: int) -> None:
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise InputError(
+                f"{self._name}:{line}: two columns are called {repeated[0]!r}: rename one, or pass "
+                "header=False if there is no header"
+            )
+        self._all_names = tuple(names)
+        if isinstance(self._sequence_column, str):
+            self._key = _place(self._sequence_column, self._all_names, self._name)
+        elif self._sequence_column is not None:
+            if not -len(names) <= self._sequence_column < len(names):
+                raise InputError(
+                    f"{self._name}: there is no column {self._sequence_column}: it has {len(names)} columns"
+                )
+            self._key = self._sequence_column % len(names)
+        if self._key is not None and len(names) == 1:
+            raise InputError(
+                f"{self._name}:{line}: there is no column beside the sequence column {names[0]!r}"
+            )
+
+    def _lines(self, lines: Iterator[bytes]) -> Iterator[str]:
+        for number, line in enumerate(lines, 1):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{self._name}:{number}: not UTF-8 text ({error.reason}); convert the file to UTF-8"
+                ) from error
+            if "\0" in text:
+                raise InputError(f"{self._name}:{number}: a NUL character; convert the file to UTF-8 text")
+            yield text
+
+
+def _sniff(head: list[str], file: IO[bytes]) -> str:
+    """The delimiter that cuts the first records into equal numbers of cells, the more the better."""
+    more = file.peek(1).decode(errors="replace").split("\n")  # type: ignore[attr-defined]
+    sample = head + [f"{line}\n" for line in more[:-1]]  # the last one may be cut off
+
+    def fit(delimiter: str) -> tuple[bool, int]:
+        widths = []
+        try:
+            for row in islice(csv.reader(sample, delimiter=delimiter), _SNIFFED):
+                if row:
+                    widths.append(len(row))
+        except csv.Error:
+            return False, 0
+        return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0
+
+    return max(_DELIMITERS, key=fit)
+
+
+def _place(name: str, names: Sequence[str], source: str) -> int:
+    if name not in names:
+        raise InputError(f"{source}: there is no column {name!r}: the columns are {', '.join(names)}")
+    return names.index(name)

@@ -1,0 +1,48 @@
+"""Data of MALLET's SimpleTagger: a position a line, words between blanks, the label last; docs/formats.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import IO, Any
+
+from ..data.examples import Examples
+from ..data.vocabulary import Vocabulary
+from .item_text import POSITIONS, read_items, stream_items, write_items
+from .opening import Source
+
+
+def read_mallet(source: Source, vocabulary: Vocabulary, *, grow: bool, labels: bool = True) -> Examples:
+    """All sequences of a SimpleTagger file: a path (gzipped or not), ``-``, or a binary file object.
+
+    The last word of a line is the label, or with ``labels=False`` an attribute like all others.
+    ``grow=True`` adds new attributes to the vocabulary, ``grow=False`` drops unknown ones. An attribute that
+    comes more than once in a line counts once.
+    """
+    return read_items("mallet", source, vocabulary, grow=grow, labels=labels)
+
+
+def stream_mallet(
+    source: Source,
+    vocabulary: Vocabulary,
+    *,
+    grow: bool,
+    labels: bool = True,
+    positions: int = POSITIONS,
+    prompt: bool = False,
+) -> Iterator[Examples]:
+    """The same, in pieces of whole sequences, as ``stream_crfsuite`` gives them."""
+    return stream_items(
+        "mallet", source, vocabulary, grow=grow, labels=labels, positions=positions, prompt=prompt
+    )
+
+
+def write_mallet(
+    path: str | os.PathLike[str] | IO[bytes], X: Any, y: Any = None, *, vocabulary: Vocabulary | None = None
+) -> None:
+    """Writes a SimpleTagger file from the same X and y as ``write_crfsuite``; without y, one without labels.
+
+    What the format cannot hold (values other than 1, weights, empty sequences, names that are empty or have
+    blanks inside) raises ``InputError`` with the place.
+    """
+    write_items("mallet", path, X, y, None, vocabulary)

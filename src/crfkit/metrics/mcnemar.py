@@ -1,0 +1,104 @@
+"""McNemar's test: do two taggers differ, judged by what one gets right and the other wrong?
+
+McNemar (1947); the exact form is the binomial test that, of the units on which exactly one tagger is right,
+each has half. Dietterich (1998) recommends it for comparing classifiers on one test set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import erfc, sqrt
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.label_codes import LabelSequences
+from crfkit.exceptions import InputError
+from crfkit.metrics.pairs import IntArray, Pairs
+from crfkit.metrics.segments import Spans, forgiving_spans, reading_for, strict_spans
+from crfkit.metrics.tokens import right_sequences
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """How often both taggers, one of them or none is right, and how likely chance makes them so unlike."""
+
+    level: str
+    both_right: int
+    only_a: int
+    only_b: int
+    both_wrong: int
+    p_value: float  # exact binomial, two-sided
+    chi2: float  # with continuity correction
+    chi2_p_value: float
+
+    def __str__(self) -> str:
+        return (
+            f"of {self.both_right + self.only_a + self.only_b + self.both_wrong} {self.level}s, only a has "
+            f"{self.only_a} right and only b {self.only_b}: p = {self.p_value:.4g} (exact; chi2 = "
+            f"{self.chi2:.4g}, p = {self.chi2_p_value:.4g})"
+        )
+
+
+def mcnemar(
+    y_true: LabelSequences,
+    y_a: LabelSequences,
+    y_b: LabelSequences,
+    *,
+    level: Literal["token", "sequence", "segment"] = "token",
+    scheme: str | None = None,
+    strict: bool = False,
+) -> McNemar:
+    """Compare two taggers on the same sequences.
+
+    ``level`` says what is right or wrong. Tokens of one sentence hang together, which the test does not know:
+    prefer sequences where there are enough of them. With ``"segment"`` the units are all segments that are
+    there or that one of the taggers found; a tagger is right about one if it found it and it is there, or did
+    not and it is not. So segments missed and segments made up both count. ``scheme`` and ``strict`` say how
+    segments are read, as in ``segment_scores`` and ``strict_segment_scores``.
+    """
+    a, b = Pairs.of(y_true, y_a, ("y_true", "y_a")), Pairs.of(y_true, y_b, ("y_true", "y_b"))
+    if level == "token":
+        return _test(level, a.right, b.right)
+    if level == "sequence":
+        return _test(level, right_sequences(a) > 0, right_sequences(b) > 0)
+    if level != "segment":
+        raise InputError(f"level must be 'token', 'sequence' or 'segment', got {level!r}")
+    names = list(dict.fromkeys(a.names + b.names))
+    read = []
+    for pairs in (a.over(names), b.over(names)):
+        if strict:
+            read.append(strict_spans(pairs, scheme or "IOB2"))
+        else:
+            read.append(forgiving_spans(pairs, reading_for(names, scheme)))
+    true, found_a, kinds = read[0]
+    found_b = read[1][1]
+    there, keys_a, keys_b = (_keys(spans, a.n_tokens, len(kinds)) for spans in (true, found_a, found_b))
+    every = np.unique(np.concatenate([there, keys_a, keys_b]))
+    is_there = np.isin(every, there)
+    return _test(level, np.isin(every, keys_a) == is_there, np.isin(every, keys_b) == is_there)
+
+
+def _keys(spans: Spans, n_tokens: int, n_types: int) -> IntArray:
+    """A number for each segment [M], equal for equal segments."""
+    return (spans.starts * (n_tokens + 1) + spans.ends) * n_types + spans.types
+
+
+def _test(level: str, right_a: npt.NDArray[np.bool_], right_b: npt.NDArray[np.bool_]) -> McNemar:
+    from scipy.special import bdtr
+
+    only_a, only_b = int(np.sum(right_a & ~right_b)), int(np.sum(right_b & ~right_a))
+    unlike = only_a + only_b
+    exact = min(1.0, 2 * float(bdtr(min(only_a, only_b), unlike, 0.5))) if unlike else 1.0
+    chi2 = max(0, abs(only_a - only_b) - 1) ** 2 / unlike if unlike else 0.0
+    return McNemar(
+        level,
+        int(np.sum(right_a & right_b)),
+        only_a,
+        only_b,
+        int(np.sum(~right_a & ~right_b)),
+        exact,
+        chi2,
+        erfc(sqrt(chi2 / 2)),  # the upper tail of chi-squared with one degree of freedom
+    )

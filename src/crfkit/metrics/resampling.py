@@ -1,0 +1,168 @@
+"""How sure is a score, and is one tagger better than another? By resampling sequences.
+
+- ``bootstrap``: an interval for a score (Efron and Tibshirani 1993, percentile intervals).
+- ``bootstrap_difference``: an interval and a p-value for the difference of two taggers on the same sequences
+  (the paired bootstrap; Berg-Kirkpatrick, Burkett and Klein 2012).
+- ``randomisation_test``: a p-value for the same, by swapping the two taggers' labels at random (Noreen 1989,
+  Yeh 2000).
+
+Sequences are drawn, not tokens, because errors within a sentence hang together: intervals from single tokens
+are too narrow. A metric of our own is resampled as sums of counts (:mod:`crfkit.metrics.additive`); any other
+function of (y_true, y_pred) works as well, more slowly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crfkit.data.label_codes import LabelSequences
+from crfkit.exceptions import InputError
+from crfkit.metrics.additive import FloatArray
+from crfkit.metrics.resampled import Level, Metric, scores_to_resample
+
+RandomState = int | np.random.Generator | None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score and the interval in which it lies with the given confidence."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    samples: FloatArray  # [n] the score of each resampled data set
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} ({100 * self.confidence:g} %: {self.low:.4f} to {self.high:.4f})"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The scores of two taggers, ``value`` = a - b with its interval, and how likely chance does as much."""
+
+    a: float
+    b: float
+    value: float
+    low: float
+    high: float
+    confidence: float
+    p_value: float  # two-sided
+    samples: FloatArray  # [n] a - b on each resampled data set
+
+    def __str__(self) -> str:
+        return (
+            f"{self.a:.4f} - {self.b:.4f} = {self.value:+.4f} "
+            f"({100 * self.confidence:g} %: {self.low:+.4f} to {self.high:+.4f}), p = {self.p_value:.4g}"
+        )
+
+
+@dataclass(frozen=True)
+class RandomisationTest:
+    """The scores of two taggers, ``value`` = a - b, and how likely chance does as much."""
+
+    a: float
+    b: float
+    value: float
+    p_value: float  # two-sided
+    samples: FloatArray  # [n] a - b after each swapping
+
+    def __str__(self) -> str:
+        return f"{self.a:.4f} - {self.b:.4f} = {self.value:+.4f}, p = {self.p_value:.4g}"
+
+
+def bootstrap(
+    y_true: LabelSequences,
+    y_pred: LabelSequences,
+    metric: Metric = "segment_f1",
+    *,
+    n: int = 1000,
+    level: Level = "sequence",
+    confidence: float = 0.95,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Interval:
+    """An interval for a score: the middle of its values on ``n`` data sets drawn from this one.
+
+    ``metric`` is the name of one of our metrics (``"token_accuracy"``, ``"token_f1"``,
+    ``"sequence_accuracy"``, ``"segment_f1"``, ``"segment_precision"``, ``"segment_recall"``,
+    ``"strict_segment_f1"``), the function itself, or any function of (y_true, y_pred); ``options`` go to it.
+    ``level="token"`` draws tokens, for metrics of tokens.
+    """
+    _check_confidence(confidence)
+    scores = scores_to_resample(metric, options, level, y_true, y_pred)
+    samples = scores.resample(n, _generator(n, random_state))[0]
+    return Interval(float(scores.values[0]), *_middle(samples, confidence), confidence, samples)
+
+
+def bootstrap_difference(
+    y_true: LabelSequences,
+    y_a: LabelSequences,
+    y_b: LabelSequences,
+    metric: Metric = "segment_f1",
+    *,
+    n: int = 1000,
+    level: Level = "sequence",
+    confidence: float = 0.95,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Difference:
+    """How much better tagger a is than tagger b, on ``n`` data sets drawn from this one; for both the same.
+
+    The p-value is the share of draws whose difference is off the observed one by at least as much as that is
+    off zero: how often taggers that are equally good would look so different. Parameters as in ``bootstrap``.
+    """
+    _check_confidence(confidence)
+    scores = scores_to_resample(metric, options, level, y_true, y_a, y_b)
+    samples_a, samples_b = scores.resample(n, _generator(n, random_state))
+    a, b = map(float, scores.values)
+    samples = samples_a - samples_b
+    p_value = _p_value(samples - (a - b), a - b)
+    return Difference(a, b, a - b, *_middle(samples, confidence), confidence, p_value, samples)
+
+
+def randomisation_test(
+    y_true: LabelSequences,
+    y_a: LabelSequences,
+    y_b: LabelSequences,
+    metric: Metric = "segment_f1",
+    *,
+    n: int = 1000,
+    level: Level = "sequence",
+    random_state: RandomState = None,
+    **options: Any,
+) -> RandomisationTest:
+    """Whether taggers a and b differ: swap their labels in a random half of the sequences, ``n`` times.
+
+    If they were equally good, swapping would not matter: the p-value is how often the difference is at least
+    as large as the observed one. Parameters as in ``bootstrap``.
+    """
+    scores = scores_to_resample(metric, options, level, y_true, y_a, y_b)
+    samples = scores.swap(n, _generator(n, random_state))
+    a, b = map(float, scores.values)
+    return RandomisationTest(a, b, a - b, _p_value(samples, a - b), samples)
+
+
+def _middle(samples: FloatArray, confidence: float) -> tuple[float, float]:
+    low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def _p_value(samples: FloatArray, observed: float) -> float:
+    """The share of samples as large as the observed, which is one of them: no p-value is 0."""
+    beyond = int(np.count_nonzero(np.abs(samples) >= abs(observed) - 1e-12))  # rounding is no evidence
+    return (beyond + 1) / (len(samples) + 1)
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must be between 0 and 1, got {confidence!r}")
+
+
+def _generator(n: int, random_state: RandomState) -> np.random.Generator:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise InputError(f"n, the number of samples, must be a whole number above 0; got {n!r}")
+    return np.random.default_rng(random_state)

@@ -1,0 +1,82 @@
+"""A small corpus made by a toy grammar, a model trained on it, and a way to run the command in here."""
+
+from __future__ import annotations
+
+import io
+import random
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from crfkit.cli import main
+
+_NOUNS = ["dog", "cat", "house", "idea", "Köln", "naïveté", "#", "%s"]
+_VERBS = ["sees", "likes", "builds", "was"]
+_ADJECTIVES = ["small", "red", "odd"]
+_CHUNKS = {
+    "NP": lambda r: [
+        ("the", "DT"),
+        *[(r.choice(_ADJECTIVES), "JJ")] * r.randrange(2),
+        (r.choice(_NOUNS), "NN"),
+    ],
+    "VP": lambda r: [(r.choice(_VERBS), "VB")],
+    "PP": lambda r: [(r.choice(["in", "of"]), "IN")],
+}
+
+
+def sentences(n: int, seed: int = 0) -> list[list[tuple[str, str, str]]]:
+    """Sentences of (word, part of speech, IOB2 label)."""
+    r = random.Random(seed)
+    made = []
+    for _ in range(n):
+        plan = ["NP", "VP", "NP", *(["PP", "NP"] if r.random() < 0.5 else []), "O"]
+        rows = []
+        for chunk in plan:
+            if chunk == "O":
+                rows.append((".", ".", "O"))
+                continue
+            for i, (word, tag) in enumerate(_CHUNKS[chunk](r)):
+                rows.append((word, tag, f"{'I' if i else 'B'}-{chunk}"))
+        made.append(rows)
+    return made
+
+
+def as_text(data, columns: int | None = None, separator: str = " ") -> str:
+    """The sentences as a column file."""
+    return "\n".join("".join(separator.join(row[:columns]) + "\n" for row in rows) for rows in data)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory) -> Path:
+    """Files for all tests of this room: train.txt, test.txt, words.txt (without labels), model.crfkit."""
+    place = tmp_path_factory.mktemp("cli")
+    (place / "train.txt").write_text(as_text(sentences(60)), encoding="utf-8")
+    (place / "test.txt").write_text(as_text(sentences(12, seed=1)), encoding="utf-8")
+    (place / "words.txt").write_text(as_text(sentences(12, seed=1), 2), encoding="utf-8")
+    assert main(["train", str(place / "train.txt"), "-m", str(place / "model.crfkit"), "-q"]) == 0
+    return place
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """run("tag", …, stdin="…") gives exit code, standard output and standard error."""
+
+    def call(*arguments: object, stdin: str | bytes = b"") -> Ran:
+        content = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
+        capsys.readouterr()
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stop:  # argparse
+            code = int(stop.code or 0)
+        return Ran(code, *capsys.readouterr())
+
+    return call

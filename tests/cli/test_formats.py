@@ -1,0 +1,70 @@
+"""Which format is found in a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from crfkit.cli.formats import HEAD, format_by_content, format_by_name
+from crfkit.cli.loading import model_kind
+
+COLUMNS = b"The DT B-NP\ndog NN I-NP\n\nruns VBZ B-VP\n"
+CRFSUITE = b"B-NP\tw=The\tp=DT\tBOS\nI-NP\tw=dog\tp=NN\n\nB-VP\tw=runs\tp=VBZ\tBOS\tEOS\n"
+MALLET = b"w=The p=DT first B-NP\nw=dog p=NN I-NP\n\nCAPS w=runs B-VP\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (COLUMNS, "columns"),
+        (COLUMNS.replace(b" ", b"\t"), "columns"),
+        (COLUMNS.replace(b"\n", b"\r\n"), "columns"),
+        (CRFSUITE, "crfsuite"),
+        (b"B-NP\tbias\tThe\nI-NP\tdog\nI-NP\tdog\tx\ty\nO\n", "crfsuite"),
+        (MALLET, "mallet"),
+        (b"Bill CAPITALIZED noun\nslept non-noun\nhere LOWERCASE STOPWORD non-noun\n", "mallet"),
+        (b"", "columns"),
+        (b"\n\n \t\n", "columns"),
+        (b": : O\n= = O\n# # O\n", "columns"),  # tokens that look like nothing in particular
+        (COLUMNS * 5 + b"one too many cells here\n", "columns"),  # the parser shall name the line
+        (b"a\nb\n", "columns"),
+        ((b"The DT B-NP\n" * HEAD)[:HEAD], "columns"),  # cut off within a line
+        ("naïve JJ B-NP\nKöln NNP I-NP\n".encode(), "columns"),
+        (b"\xff\xfe\x00 x\n", "columns"),
+    ],
+)
+def test_by_content(head, expected):
+    assert format_by_content(head) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.csv", "csv"),
+        ("a.CSV.gz", "csv"),
+        ("dir.csv/a.txt", None),
+        ("a.mallet", "mallet"),
+        ("train.crfsuite", "crfsuite"),
+        ("a.conll.gz", "columns"),
+        ("a.gz", None),
+        ("-", None),
+    ],
+)
+def test_by_name(name, expected):
+    assert format_by_name(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"\x89CRFKIT\n\x01", "crfkit"),
+        (b"lCRF\0\0\0\0FOMC", "crfsuite"),
+        (b"#mdl#2#12345\n", "wapiti"),
+        (b"version: 100\ncost-factor: 1\n", "crf++"),
+        (b"\x64\0\0\0\0\0\0\0", "crf++"),
+        (b"version: NN O\n", None),  # a sentence
+        (b"# NN O\n", None),
+        (b"", None),
+    ],
+)
+def test_models(head, kind):
+    assert model_kind(head) == kind

@@ -1,0 +1,327 @@
+"""``crfkit train``: formats, templates, continuation, messages, and what a failure leaves behind."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+import re
+
+import pytest
+
+from crfkit.cli.default_template import default_template
+from crfkit.cli.main import parser
+from crfkit.features.template import Template
+from crfkit.io.columns import read_columns
+from crfkit.models.crf import CRF
+from crfkit.models.linear_tagger import LinearTagger
+
+from .conftest import as_text, sentences
+
+SMALL = as_text(sentences(8))
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+def test_the_same_as_in_python(run, folder, tmp_path):
+    columns = read_columns(folder / "train.txt")
+    expected = CRF(c1=0.1, c2=0.5, template=default_template(2)).fit(columns.without(2), columns.column(2))
+    ran = run("train", folder / "train.txt", "-m", tmp_path / "m", "--c1", 0.1, "--c2", 0.5)
+    assert (ran.code, ran.out) == (0, "")
+    model = CRF.load(tmp_path / "m")
+    assert model.objective_ == expected.objective_
+    assert model.state_features_ == expected.state_features_
+    assert model.get_params()["c1"] == 0.1
+
+
+def test_report(run, folder, tmp_path):
+    err = run("train", folder / "train.txt", "-m", tmp_path / "m").err
+    model = CRF.load(tmp_path / "m")
+    columns = read_columns(folder / "train.txt")
+    assert "train.txt: columns (told by its content), 3 a row, labels in column 2\n" in err
+    assert "no template given: 19 lines for a window of two" in err
+    assert f"60 sequences, {columns.n_positions:,} tokens" in err
+    assert f"{len(model.classes_)} labels, {model.tagger_.index.n_attributes:,} attributes" in err
+    assert f"{model.objective_:,.4f} after {model.n_iter_} iterations (converged)" in err
+    assert re.search(r"reading \d+\.\d\d, training \d+\.\d\d, saving \d+\.\d\d\n", err)
+    assert re.search(r"written +\S+/m, \d+\.\d MB\n", err)
+    assert run("train", folder / "train.txt", "-m", tmp_path / "m", "-q") == (0, "", "")
+    assert "iteration    1  objective" in run("train", folder / "train.txt", "-m", tmp_path / "m", "-v").err
+
+
+def test_defaults_are_the_estimators():
+    arguments = vars(parser(["train"]).parse_args(["train", "x", "-m", "y"]))
+    renamed = {"n_jobs": "jobs", "random_state": "seed"}
+    for name, parameter in inspect.signature(CRF.__init__).parameters.items():
+        if name in ("self", "template", "edge_attributes", "verbose", "warm_start"):
+            continue
+        given = arguments[renamed.get(name, name)]
+        assert (1 if name == "order" else given) == parameter.default, name
+
+
+def test_options_arrive(run, data, tmp_path):
+    ran = run(
+        *("train", data, "-m", tmp_path / "m", "--order", 2, "--algorithm", "lbfgs", "--max-iterations", 3),
+        *("--tol", 0.001, "--min-freq", 2, "--all-possible-states", "--all-possible-transitions"),
+        *("--class-weight", "balanced", "--seed", 5, "--jobs", 1, "--patience", 4),
+    )
+    assert ran.code == 0
+    assert "crfkit: warning: training stopped before it converged" in ran.err
+    assert "(not converged)" in ran.err
+    given = CRF.load(tmp_path / "m").get_params()
+    expected = {
+        **{"order": 2, "algorithm": "lbfgs", "max_iterations": 3, "tol": 0.001, "min_freq": 2},
+        **{"all_possible_states": True, "all_possible_transitions": True, "class_weight": "balanced"},
+        **{"random_state": 5, "patience": 4},
+    }
+    assert {name: given[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_usual_template(n_columns):
+    template = Template.parse(default_template(n_columns))
+    assert template.n_columns == n_columns
+    assert template.transitions
+    assert len(template.attributes([["x"] * n_columns])[0]) == 7 + 12 * (n_columns - 1)
+
+
+def test_template_file(run, data, tmp_path):
+    (tmp_path / "t").write_text("U0:%x[0,0]\nB1:%x[0,1]\nB\n")
+    assert run("train", data, "-m", tmp_path / "m", "-t", tmp_path / "t").code == 0
+    tagger, header = LinearTagger.load(tmp_path / "m")
+    assert tagger.template == Template.read(tmp_path / "t")
+    assert tagger.edge_features()
+    assert header["data"] == {"columns": 3, "label_column": 2}
+
+
+def test_label_column(run, data, tmp_path):
+    """A label that does not stand last makes the same model: the template counts what is left."""
+    moved = tmp_path / "moved.txt"
+    moved.write_text(as_text([[(c, a, b) for a, b, c in rows] for rows in sentences(8)]), encoding="utf-8")
+    assert run("train", data, "-m", tmp_path / "a", "-q").code == 0
+    assert run("train", moved, "-m", tmp_path / "b", "-q", "--label-column", 0).code == 0
+    assert CRF.load(tmp_path / "a").state_features_ == CRF.load(tmp_path / "b").state_features_
+
+
+def test_all_formats_make_one_model(run, data, tmp_path):
+    (tmp_path / "t").write_text(default_template(2))
+    expected = None
+    for name in ("data.txt", "data.crfsuite", "data.mallet", "data.csv"):
+        path = tmp_path / name
+        if path != data:
+            template = [] if name.endswith("csv") else ["-t", tmp_path / "t"]
+            assert run("convert", data, path, *template).code == 0
+        ran = run("train", path, "-m", tmp_path / "m")
+        assert ran.code == 0
+        assert f"{name}: {'columns' if path == data else name.partition('.')[2]} (told by its" in ran.err
+        model = CRF.load(tmp_path / "m")
+        expected = expected or model
+        assert model.objective_ == pytest.approx(expected.objective_, rel=1e-9)
+        assert model.state_features_.keys() == expected.state_features_.keys()
+
+
+def test_several_files_and_gzip_and_standard_input(run, data, tmp_path):
+    first, second = as_text(sentences(8)[:5]), as_text(sentences(8)[5:])
+    (tmp_path / "a.txt").write_text(first, encoding="utf-8")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(second.encode()))
+    assert run("train", data, "-m", tmp_path / "whole", "-q").code == 0
+    assert run("train", tmp_path / "a.txt", tmp_path / "b.txt.gz", "-m", tmp_path / "two", "-q").code == 0
+    piped = run("train", "-", "-m", tmp_path / "piped", stdin=SMALL)
+    assert (piped.code, "<stdin>: columns (told by its content)" in piped.err) == (0, True)
+    squeezed = run("train", "-", "-m", tmp_path / "gz", "-q", stdin=gzip.compress(SMALL.encode()))
+    assert squeezed.code == 0
+    whole = CRF.load(tmp_path / "whole")
+    for name in ("two", "piped", "gz"):
+        assert CRF.load(tmp_path / name).state_features_ == whole.state_features_
+
+
+def test_several_attribute_files_with_weights(run, tmp_path):
+    (tmp_path / "a.crfsuite").write_text("@weight:2\tA\tx=1\nB\ty=1:0.5\n\nA\tx=1\n")
+    (tmp_path / "b.crfsuite").write_text("B\tz=1\nA\tx=1\n")
+    both = run("train", tmp_path / "a.crfsuite", tmp_path / "b.crfsuite", "-m", tmp_path / "m", "-q")
+    assert both.code == 0
+    X = [[{"x=1": 1.0}, {"y=1": 0.5}], [{"x=1": 1.0}], [{"z=1": 1.0}, {"x=1": 1.0}]]
+    expected = CRF().fit(X, [["A", "B"], ["A"], ["B", "A"]], sample_weight=[2, 1, 1])
+    assert CRF.load(tmp_path / "m").objective_ == pytest.approx(expected.objective_, rel=1e-9)
+
+
+def test_dev_set_with_an_unseen_label(run, data, tmp_path):
+    dev = tmp_path / "dev.txt"
+    dev.write_text(as_text(sentences(3, seed=2)) + "\nmoo UH B-INTJ\n", encoding="utf-8")
+    ran = run("train", data, "-m", tmp_path / "m", "--dev", dev, "--patience", 2)
+    assert ran.code == 0
+    assert re.search(r"dev accuracy +\d+\.\d\d %", ran.err)
+    model = CRF.load(tmp_path / "m")
+    assert 0.5 < max(record["dev_accuracy"] for record in model.history_) < 1.0
+    assert "B-INTJ" not in model.classes_
+
+
+def test_continue_with_new_data(run, folder, tmp_path):
+    (tmp_path / "new.txt").write_text(SMALL + "\nmoo UH B-INTJ\n", encoding="utf-8")
+    old = folder / "model.crfkit"
+    ran = run("train", tmp_path / "new.txt", "-m", tmp_path / "m", "--continue", old)
+    assert (ran.code, "no template" in ran.err) == (0, False)
+    model, before = CRF.load(tmp_path / "m"), CRF.load(old)
+    assert set(model.classes_) == {*before.classes_, "B-INTJ"}
+    assert before.state_features_.keys() <= model.state_features_.keys()
+    assert model.tagger_.template == before.tagger_.template
+
+
+def test_start_from_a_model(run, folder, tmp_path):
+    ran = run("train", folder / "train.txt", "-m", tmp_path / "m", "--start", folder / "model.crfkit", "-q")
+    assert ran.code == 0
+    first, again = CRF.load(folder / "model.crfkit"), CRF.load(tmp_path / "m")
+    assert again.n_iter_ < first.n_iter_
+    assert again.objective_ == pytest.approx(first.objective_, rel=1e-3)
+
+
+def test_the_order_of_a_model_goes_on(run, data, tmp_path):
+    assert run("train", data, "-m", tmp_path / "a", "-q", "--order", 2).code == 0
+    assert run("train", data, "-m", tmp_path / "b", "-q", "--continue", tmp_path / "a").code == 0
+    assert CRF.load(tmp_path / "b").tagger_.index.order == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SMALL.replace("\n", "\r\n"),
+        SMALL.replace(" ", "\t"),
+        "\n\n" + SMALL.replace("\n\n", "\n \n\t\n"),
+        SMALL.rstrip("\n"),
+        "\ufeff" + SMALL,
+    ],
+    ids=["CRLF", "tabs", "many empty lines", "no newline at the end", "byte-order mark"],
+)
+def test_spellings_of_one_file(text, run, data, tmp_path):
+    path = tmp_path / "other.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    assert run("train", data, "-m", tmp_path / "a", "-q").code == 0
+    assert run("train", path, "-m", tmp_path / "b", "-q").code == 0
+    assert CRF.load(tmp_path / "a").state_features_ == CRF.load(tmp_path / "b").state_features_
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a A\n\nb B\n\nc A\n", "a A\nb B\n\nc B\nd A\n", "a :\nb \\\n\nc :\n", "# #\n% #\n\n# O\n"],
+    ids=["length 1", "equal lengths", "label colon", "hash token"],
+)
+def test_odd_data(text, run, tmp_path):
+    path = tmp_path / "ünï cøde" / "dätä.txt"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    model = path.parent / "mödel"
+    assert run("train", path, "-m", model, "-q", "--c2", 0.001).code == 0
+    tagged = run("tag", model, path, "-q").out
+    assert tagged == "".join(
+        f"{line.replace(' ', chr(9))}\t{line.split()[1]}\n" if line else "\n" for line in text.split("\n")
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "x.txt: there is nothing in it"),
+        ("\n\n", "x.txt: there is nothing in it"),
+        ("a\nb\n", "x.txt: rows have one column"),
+        ("a A\nb B\n" * 9 + "c\n", "x.txt:19: "),
+        (b"a A\n\xff B\n", "x.txt:2: "),
+        (b"lCRF\0\0\0\0", "expected data, and this is a model (crfsuite)"),
+        (gzip.compress(SMALL.encode())[:-20], "x.txt: damaged or cut-off gzip file"),
+    ],
+)
+def test_bad_data(content, words, run, folder, tmp_path):
+    """One line that names the place, exit code 1, and the old model as it was."""
+    path, model = tmp_path / "x.txt", tmp_path / "m"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    model.write_bytes(b"the old model")
+    ran = run("train", path, "-m", model, "-q")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("crfkit: ")
+    assert ran.err.count("\n") == 1
+    assert words in ran.err
+    assert model.read_bytes() == b"the old model"
+    assert sorted(tmp_path.iterdir()) == [model, path]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["{0}/nowhere.txt", "-m", "{1}"], 1, "nowhere.txt: No such file or directory"),
+        (["{0}", "-m", "{1}"], 1, "Is a directory"),
+        (["{0}/train.txt", "-m", "{0}"], 1, "it is a directory; name a file"),
+        (["{0}/train.txt", "-m", "{0}/no/m"], 1, "there is no directory"),
+        (["{0}/train.txt", "-m", "{1}", "-t", "{0}/train.txt"], 1, "train.txt:1: "),
+        (["{0}/train.txt", "-m", "{1}", "--c1", "-1"], 1, "c1 must be a number of at least 0"),
+        (["{0}/train.txt", "-m", "{1}", "--label-column", "3"], 1, "the rows have 3 columns, 0 to 2"),
+        (["{0}/train.txt", "-m", "{1}", "--c1", "1", "--algorithm", "sgd"], 1, "cannot train with c1 > 0"),
+        (["{0}/train.txt", "-m", "{1}", "--continue", "{0}/train.txt"], 1, "train.txt"),
+        (["{0}/train.txt"], 2, "-m/--model"),
+        (["{0}/train.txt", "-m", "-"], 2, "-m - is not possible"),
+        (["-", "-m", "{1}", "--dev", "-"], 2, "only one input"),
+        (["{0}/train.txt", "-m", "{1}", "--algorithm", "magic"], 2, "invalid choice: 'magic'"),
+        (["{0}/train.txt", "-m", "{1}", "--jobs", "0"], 2, "0 is less than 1"),
+        (["{0}/train.txt", "-m", "{1}", "--continue", "a", "--start", "b"], 2, "exclude each other"),
+        (["{0}/train.txt", "-m", "{1}", "--separator", ","], 2, "--separator is 'tab' for columns"),
+        (["{0}/train.txt", "-m", "{1}", "--sequence-column", "x"], 2, "--sequence-column goes with csv"),
+    ],
+)
+def test_errors(arguments, code, words, run, folder, tmp_path):
+    ran = run("train", *(argument.format(folder, tmp_path / "m") for argument in arguments))
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_attributes_and_columns_do_not_mix(run, data, tmp_path):
+    (tmp_path / "a.crfsuite").write_text("A\tx=1\n")
+    ran = run("train", tmp_path / "a.crfsuite", data, "-m", tmp_path / "m")
+    assert (ran.code, "cannot be trained on together" in ran.err) == (1, True)
+    (tmp_path / "t").write_text("U0:%x[0,0]\n")
+    ran = run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "m", "-t", tmp_path / "t")
+    assert (ran.code, "has its attributes already" in ran.err) == (1, True)
+    ran = run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "m", "--label-column", 1)
+    assert (ran.code, "goes with columns and csv" in ran.err) == (2, True)
+    assert run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "plain", "-q").code == 0
+    ran = run("train", data, "-m", tmp_path / "m", "--continue", tmp_path / "plain")
+    assert (ran.code, "the model to go on from has no template" in ran.err) == (1, True)
+
+
+def test_another_template_than_the_models(run, folder, data, tmp_path):
+    (tmp_path / "t").write_text("U0:%x[0,0]\n")
+    ran = run(
+        "train", data, "-m", tmp_path / "m", "-t", tmp_path / "t", "--continue", folder / "model.crfkit"
+    )
+    assert (ran.code, "is not the template of" in ran.err) == (1, True)
+
+
+def test_a_failed_write_leaves_the_old_model(run, folder, tmp_path, monkeypatch):
+    model = tmp_path / "m"
+    model.write_bytes(b"the old model")
+
+    def full(*_):
+        raise OSError(28, "No space left on device", str(model))
+
+    monkeypatch.setattr("os.fsync", full)
+    ran = run("train", folder / "train.txt", "-m", model, "-q")
+    assert (ran.code, ran.err) == (1, f"crfkit: {model}: No space left on device\n")
+    assert model.read_bytes() == b"the old model"
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_csv(run, tmp_path):
+    (tmp_path / "x.csv").write_text(
+        'id,label,word\n1,B,"New ""York"", NY"\n1,O,is\n2,B,Köln\n,O,is\n', encoding="utf-8"
+    )
+    ran = run(
+        *("train", tmp_path / "x.csv", "-m", tmp_path / "m", "--c2", 0.01),
+        *("--sequence-column", "id", "--label-column", "label"),
+    )
+    assert ran.code == 0
+    assert "2 sequences, 4 tokens" in ran.err
+    found = json.loads(run("inspect", tmp_path / "m", "--attribute", 'U002:New "York", NY', "--json").out)
+    assert found["attributes"]['U002:New "York", NY'][0]["label"] == "B"

@@ -1,0 +1,184 @@
+"""Data of MALLET's SimpleTagger."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfkit.data import Vocabulary
+from crfkit.exceptions import InputError
+from crfkit.io.crfsuite_data import stream_crfsuite
+from crfkit.io.mallet_data import read_mallet, stream_mallet, write_mallet
+
+
+def plain(examples, vocabulary):
+    """[[(label, [attributes])]]"""
+    x, names = examples.sequences, vocabulary.strings()
+    assert x.values is None  # MALLET's features are there or not
+    rows = [[names[a] for a in x.indices[i:j]] for i, j in zip(x.indptr[:-1], x.indptr[1:], strict=True)]
+    return [
+        list(zip(labels, rows[i:j], strict=True))
+        for labels, i, j in zip(examples.labels, x.offsets[:-1], x.offsets[1:], strict=True)
+    ]
+
+
+def read(data, **options):
+    vocabulary = Vocabulary()
+    data = data.encode() if isinstance(data, str) else data
+    return plain(read_mallet(io.BytesIO(data), vocabulary, grow=True, **options), vocabulary)
+
+
+def written(*args, **options):
+    file = io.BytesIO()
+    write_mallet(file, *args, **options)
+    return file.getvalue().decode()
+
+
+def test_features_then_the_label():
+    text = "CAPITAL Bill noun\nslept non-noun\n\nhere LOWER noun\n"
+    assert read(text) == [
+        [("noun", ["CAPITAL", "Bill"]), ("non-noun", ["slept"])],
+        [("noun", ["here", "LOWER"])],
+    ]
+
+
+def test_features_are_taken_as_they_are():
+    assert read("a:2 w=1:b \\: # @weight:2 :\n") == [[(":", ["a:2", "w=1:b", "\\:", "#", "@weight:2"])]]
+
+
+def test_blanks_tabs_and_line_ends():
+    expected = [[("X", ["a", "b"])], [("Y", ["c"])]]
+    for text in (
+        "a b X\n\nc Y\n",
+        "  a   b X  \n\n\n\nc Y",
+        "a\tb\tX\n \t \nc Y\n",
+        "a b X\r\n\r\nc Y\r\n",
+        "\ufeffa b X\n\nc Y\n",
+        "\n\na b X\n\f\nc Y\n",
+    ):
+        assert read(text) == expected
+    assert read("a\u00a0b X\n") == [[("X", ["a\u00a0b"])]]
+
+
+def test_a_repeated_feature_counts_once():
+    assert read("a b a a X\nb b Y\n") == [[("X", ["a", "b"]), ("Y", ["b"])]]
+
+
+def test_a_label_alone_and_no_labels():
+    assert read("X\n") == [[("X", [])]]
+    assert read("a b\nc\n", labels=False) == [[(None, ["a", "b"]), (None, ["c"])]]
+    assert read("") == read("\n \n") == []
+
+
+def test_non_ascii(tmp_path):
+    path = tmp_path / "größe.mallet"
+    path.write_text("wört=Öl 語 Ä\n", encoding="utf-8")
+    vocabulary = Vocabulary()
+    assert plain(read_mallet(path, vocabulary, grow=True), vocabulary) == [[("Ä", ["wört=Öl", "語"])]]
+    path.write_bytes(b"a X\nb \xe4 X\n")
+    with pytest.raises(InputError, match=r"größe\.mallet:2: not UTF-8"):
+        read_mallet(path, vocabulary, grow=True)
+    assert len(vocabulary) == 2
+
+
+def test_unknown_features_are_dropped():
+    vocabulary = Vocabulary(["b"])
+    examples = read_mallet(io.BytesIO(b"a b X\n"), vocabulary, grow=False)
+    assert plain(examples, vocabulary) == [[("X", ["b"])]]
+
+
+def test_pieces():
+    text = "".join(f"a{i} b a{i} L{i % 3}\n\n" for i in range(100))
+    vocabulary, whole = Vocabulary(), read(text)
+    pieces = list(stream_mallet(io.BytesIO(text.encode()), vocabulary, grow=True, positions=7))
+    assert len(pieces) == 15
+    assert [sequence for piece in pieces for sequence in plain(piece, vocabulary)] == whole
+
+
+def test_optional_labels_cannot_be_told():
+    with pytest.raises(InputError, match="labels must be one of True, False, got 'optional'"):
+        read("a b\n", labels="optional")
+
+
+WORDS = st.text(
+    st.characters(blacklist_categories=("Cs",), blacklist_characters=" \t\n\r\f\v\0\ufeff"),
+    min_size=1,
+    max_size=5,
+) | st.sampled_from([":", "\\", "#", "a:1", "\u00a0", "\u2028", "\x85"])
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.lists(WORDS, unique=True, max_size=4), WORDS), min_size=1, max_size=3),
+        max_size=3,
+    )
+)
+def test_what_is_written_is_read_back(sequences):
+    X = [[names for names, _ in items] for items in sequences]
+    y = [[label for _, label in items] for items in sequences]
+    assert read(written(X, y)) == [[(label, names) for names, label in items] for items in sequences]
+
+
+def test_writing_without_labels_and_from_other_formats():
+    assert written([[["a", "b"], ["c"]]]) == "a b\nc\n\n"
+    vocabulary = Vocabulary()
+    stream = stream_crfsuite(io.BytesIO(b"A\ta\\:1\tb\nB\n\nA\tc\n"), vocabulary, grow=True, positions=1)
+    assert written(stream, vocabulary=vocabulary) == "a:1 b A\nB\n\nc A\n\n"
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([[["a"], ["b c"]]], [["A", "A"]], "sequence 0, position 1: the attribute 'b c' holds a blank"),
+        ([[["a\u000bb"]]], [["A"]], "holds a blank"),
+        ([[["a\rb"]]], [["A"]], "holds a blank"),
+        ([[[""]]], [["A"]], "the attribute '' is empty"),
+        ([[["a"]]], [["A B"]], "the label 'A B' holds a blank"),
+        ([[["a"]]], [[""]], "the label '' is empty"),
+        ([[{"a": 2.0}]], [["A"]], "the attribute 'a' has a value other than 1.*CRFsuite"),
+        ([[["a", "a"]]], [["A"]], "the attribute 'a' has a value other than 1"),
+        ([[["a"]], []], [["A"], []], "sequence 1 is empty, which MALLET data cannot express"),
+        ([[["a"]]], [[None]], "there is no single label"),
+        (
+            [[["a"], []]],
+            None,
+            "sequence 0, position 1: without label or attributes it would be an empty line",
+        ),
+    ],
+)
+def test_what_cannot_be_written(X, y, message, tmp_path):
+    path = tmp_path / "out"
+    with pytest.raises(InputError, match=message):
+        write_mallet(path, X, y)
+    assert not list(tmp_path.iterdir())
+
+
+def test_weights_cannot_be_written():
+    vocabulary = Vocabulary()
+    stream = stream_crfsuite(io.BytesIO(b"@weight:2\tA\ta\n"), vocabulary, grow=True)
+    with pytest.raises(InputError, match="MALLET data has no weights"):
+        written(stream, vocabulary=vocabulary)
+
+
+@given(
+    st.binary(max_size=200)
+    | st.lists(st.sampled_from([b"A", b" ", b"\t", b"\n", b":", b"\r", b"\xc3", b"\xa9", b"\0"])).map(
+        b"".join
+    ),
+    st.booleans(),
+)
+def test_any_bytes_give_sequences_or_an_input_error(data, labels):
+    vocabulary = Vocabulary()
+    try:
+        pieces = list(stream_mallet(io.BytesIO(data), vocabulary, grow=True, labels=labels, positions=2))
+    except InputError:
+        return
+    for piece in pieces:
+        assert (piece.sequences.lengths > 0).all()
+        assert piece.sequences.values is None
+        assert np.all(piece.ids < len(piece.names))
+        assert bool((piece.ids >= 0).all()) == labels

@@ -1,0 +1,164 @@
+"""Opening files for reading and writing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from crfkit.exceptions import InputError
+from crfkit.io.opening import open_input, open_output, source_name
+
+CONTENT = "Zürich\n".encode() * 50_000
+
+
+class Slow(io.RawIOBase):
+    """Gives one byte at a time."""
+
+    def __init__(self, content):
+        self.rest = io.BytesIO(content)
+
+    def read(self, n=-1):
+        return self.rest.read(1)
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    def put(content):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    return put
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_whatever_it_comes_from(tmp_path, stdin, pack):
+    packed = pack(CONTENT)
+    path = tmp_path / "größe"
+    path.write_bytes(packed)
+    stdin(packed)
+    for source in (
+        path,
+        str(path),
+        "-",
+        io.BytesIO(packed),
+        Slow(pack(CONTENT[:100])),
+        path.open("rb", buffering=0),
+    ):
+        with open_input(source) as file:
+            content = file.read()
+        assert content == CONTENT or (isinstance(source, Slow) and content == CONTENT[:100])
+        if isinstance(source, io.IOBase):
+            assert not source.closed
+            source.close()
+    assert not sys.stdin.closed
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f", b"\x1fx", b"x", b"\n"])
+def test_almost_gzip(tmp_path, content):
+    (tmp_path / "f").write_bytes(content)
+    for source in (tmp_path / "f", io.BytesIO(content), Slow(content)):
+        with open_input(source) as file:
+            assert file.read() == content
+
+
+def test_several_gzip_members(tmp_path):
+    (tmp_path / "f").write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
+    with open_input(tmp_path / "f") as file:
+        assert file.read() == b"a\nb\n"
+
+
+def test_damaged_gzip(tmp_path):
+    packed = gzip.compress(bytes(range(256)) * 100)
+    flipped = bytearray(packed)
+    flipped[40] ^= 0xFF
+    for damaged in (packed[:-9], packed[:5], bytes(flipped), b"\x1f\x8b" + b"x" * 100, packed + b"rest"):
+        (tmp_path / "f").write_bytes(damaged)
+        with (
+            open_input(tmp_path / "f") as file,
+            pytest.raises(InputError, match="f: damaged or cut-off gzip file"),
+        ):
+            file.read()
+
+
+def test_what_cannot_be_opened(tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing"):
+        open_input(tmp_path / "missing")
+    with pytest.raises(IsADirectoryError):
+        open_input(tmp_path)
+    with pytest.raises(InputError, match="<stream>: the file object must be opened in binary mode"):
+        open_input(io.StringIO("text"))
+    with pytest.raises(InputError, match="a path, '-' or a binary file object, got int"):
+        open_input(3)
+
+    class Text:
+        def read(self, n):
+            return "text"
+
+    with pytest.raises(InputError, match=r"binary mode \('rb'\), but read\(\) gave str"):
+        open_input(Text())
+
+
+def test_names():
+    assert source_name("-") == "<stdin>"
+    assert source_name(Path("a") / "b") == os.path.join("a", "b")
+    assert source_name(io.BytesIO()) == "<stream>"
+    assert source_name("\udcff.txt") == "\\udcff.txt"
+
+
+def test_all_or_nothing(tmp_path):
+    path = tmp_path / "größe"
+    with open_output(path) as file:
+        file.write(b"old")
+    assert path.read_bytes() == b"old"
+    with pytest.raises(KeyboardInterrupt), open_output(path) as file:  # noqa: PT012
+        file.write(b"new")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old"
+    with open_output(str(path)) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["größe"]
+    with pytest.raises(FileNotFoundError), open_output(tmp_path / "missing" / "f"):
+        pass
+    with pytest.raises(IsADirectoryError), open_output(tmp_path):
+        pass
+
+
+def test_permissions_are_those_of_a_new_file(tmp_path):
+    with open_output(tmp_path / "f"):
+        pass
+    (tmp_path / "g").touch()
+    assert (tmp_path / "f").stat().st_mode == (tmp_path / "g").stat().st_mode
+
+
+def test_links_and_devices_stay(tmp_path):
+    (tmp_path / "target").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("target")
+    with open_output(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == b"new"
+    with open_output(os.devnull) as file:
+        file.write(b"gone")
+    assert not Path(os.devnull).is_file()
+
+
+def test_packed_output(tmp_path):
+    for name in ("a.gz", "b.gz"):
+        with open_output(tmp_path / name) as file:
+            file.write(CONTENT)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    with open_input(tmp_path / "a.gz") as file:
+        assert file.read() == CONTENT
+
+
+def test_standard_output(capsysbinary):
+    print("before")
+    with open_output("-") as file:
+        file.write(b"\xff\n")
+    print("after")
+    assert capsysbinary.readouterr().out == b"before\n\xff\nafter\n"

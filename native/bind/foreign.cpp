@@ -78,8 +78,8 @@ nb::tuple double_array_keys(const Bytes& units) {
                         to_numpy(std::move(found.keys.offsets)));
 }
 
-// A vocabulary of these strings, which must be UTF-8 and all different.
-BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets) {
+// A vocabulary of these strings, which must be all different, and UTF-8 if it is said so.
+BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets, bool utf8) {
   check_names(arena, offsets);
   auto vocabulary = std::make_unique<BoundVocabulary>();
   unlocked([&] {
@@ -87,9 +87,9 @@ BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets) {
       const int64_t begin = offsets.data()[id], end = offsets.data()[id + 1];
       const std::string_view name(reinterpret_cast<const char*>(arena.data()) + begin,
                                   static_cast<size_t>(end - begin));
-      if (!is_utf8(name)) throw Damage("name " + std::to_string(id) + " is not UTF-8");
+      if (utf8 && !is_utf8(name)) throw Damage("name " + std::to_string(id) + " is not UTF-8");
       if (vocabulary->core->find_or_add(name, hash_string(name)) != static_cast<int32_t>(id)) {
-        throw Damage("name " + std::to_string(id) + " comes twice: " + std::string(name));
+        throw Damage("name " + std::to_string(id) + " comes twice");
       }
     }
   });
@@ -114,7 +114,7 @@ void bind_foreign(nb::module_& m) {
   m.def("double_array_keys", &double_array_keys, nb::arg("units").noconvert(),
         "(values int64 [n], arena, offsets) of all keys in a Darts double array, uint8 [8 units].");
   m.def("vocabulary_of", &vocabulary_of, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
-        "A vocabulary of these strings.");
+        nb::arg("utf8"), "A vocabulary of these strings.");
 }
 
 }  // namespace crfkit

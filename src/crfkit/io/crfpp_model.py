@@ -10,7 +10,8 @@ lines, each list with its size and each string with a NUL; a double array for th
 (``native/double_array.h``); weights in single precision. The byte order is that of the machine, in practice
 little-endian.
 
-CRF++ multiplies all scores by the cost factor when it tags, so it is multiplied into the weights.
+The cost factor is not used: ``crf_learn`` always writes 1, and ``crf_test`` multiplies scores by what its own
+option says (``-c``, 1 if not given), whatever is in the file.
 """
 
 from __future__ import annotations
@@ -54,24 +55,18 @@ def read_crfpp_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel
         return _model(_parse_text(data) if is_text else _parse_binary(data), encoding, len(data))
 
 
-def is_crfpp_binary(start: bytes, size: int) -> bool:
-    """Whether the first bytes are those of a binary model in a file of so many bytes."""
+def is_crfpp_binary(start: bytes) -> bool:
+    """Whether the first bytes of a file are those of a binary model."""
     if len(start) < _BINARY.size:
         return False
-    version, kind, cost_factor, n_weights, _, dictionary, labels = _BINARY.unpack_from(start)
-    return (
-        version in _VERSIONS
-        and kind == 0
-        and 0 < cost_factor < float("inf")
-        and _BINARY.size + labels + dictionary + 4 * n_weights < size
-    )
+    version, kind, cost_factor, *_ = _BINARY.unpack_from(start)
+    return version in _VERSIONS and kind == 0 and 0 < cost_factor < float("inf")
 
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
     """What both kinds of files hold."""
 
-    cost_factor: float
     n_weights: int  # as announced
     labels: list[bytes]  # [L]
     template: list[bytes]
@@ -84,19 +79,20 @@ class _Parts:
 def _parse_text(data: ByteArray) -> _Parts:
     sections = _Sections(data)
     header = dict(line.split(b": ", 1) for line in sections.next() if b": " in line)
-    if int(_number(header, "version", int)) not in _VERSIONS:
-        raise Damage(f"it has version {_number(header, 'version', int)}, expected 100")
+    if _number(header, "version") not in _VERSIONS:
+        raise Damage(f"it has version {_number(header, 'version')}, expected 100")
     labels, template = sections.next(), sections.next()
     starts, arena, offsets, at = _native.numbered_names(data, sections.at)
+    if not sections.content.endswith(b"\n"):  # without it, the last number may lack digits
+        raise Damage("it is cut off within its last line")
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # NumPy warns where it meets something that is not a number
         try:
-            weights = np.fromstring(data[at:].tobytes(), sep="\n")
+            weights = np.fromstring(data[at:].tobytes(), sep="\n")  # [maxid]
         except DeprecationWarning as error:
             raise Damage("its list of weights is damaged") from error
     return _Parts(
-        _number(header, "cost-factor", float),
-        int(_number(header, "maxid", int)),
+        _number(header, "maxid"),
         labels,
         template,
         starts,
@@ -126,17 +122,17 @@ class _Sections:
             lines.append(line)
 
 
-def _number(header: dict[bytes, bytes], key: str, kind: type[int] | type[float]) -> float:
+def _number(header: dict[bytes, bytes], key: str) -> int:
     text = header.get(key.encode(), b"")
-    if not text or len(text) > 18:
+    if not text.isdigit() or len(text) > 18:
         raise Damage(f"its header lacks {key!r}")
-    return kind(text.decode("latin-1"))
+    return int(text)
 
 
 def _parse_binary(data: ByteArray) -> _Parts:
-    if not is_crfpp_binary(data[: _BINARY.size].tobytes(), len(data)):
+    if not is_crfpp_binary(data[: _BINARY.size].tobytes()):
         raise Damage("it is not a CRF++ model, or cut off")
-    _, _, cost_factor, n_weights, _, dictionary, labels_size = _BINARY.unpack_from(data.data)
+    _, _, _, n_weights, _, dictionary, labels_size = _BINARY.unpack_from(data.data)
     template_at = _BINARY.size + labels_size + 4
     template_size = int.from_bytes(data[template_at - 4 : template_at].tobytes(), "little")
     dictionary_at = template_at + template_size
@@ -147,7 +143,6 @@ def _parse_binary(data: ByteArray) -> _Parts:
         )
     starts, arena, offsets = _native.double_array_keys(data[dictionary_at:weights_at])
     return _Parts(
-        cost_factor,
         n_weights,
         _c_strings(data[_BINARY.size : template_at - 4]),
         [line for line in _c_strings(data[template_at:dictionary_at]) if line],  # padded to 4 bytes
@@ -170,8 +165,6 @@ def _model(parts: _Parts, encoding: str, size: int) -> ForeignModel:
     check_label_count(L, size)
     if len(parts.weights) != parts.n_weights:
         raise Damage(f"it announces {parts.n_weights} weights and has {len(parts.weights)}")
-    if not 0 < parts.cost_factor < float("inf"):
-        raise Damage(f"its cost factor is {parts.cost_factor}")
     if (np.diff(parts.offsets) == 0).any():
         raise Damage("it has an empty attribute")
     letters = parts.arena[parts.offsets[:-1]]  # [A]
@@ -181,15 +174,14 @@ def _model(parts: _Parts, encoding: str, size: int) -> ForeignModel:
     ends = parts.starts + np.where(paired, L * L, L)  # [A]
     if len(ends) and ends.max() > parts.n_weights:
         raise Damage("it has an attribute whose weights lie outside the list")
-    weights = parts.weights * parts.cost_factor
-    places = np.flatnonzero(weights)
+    places = np.flatnonzero(parts.weights)
     return model_of_blocks(
         vocabulary_of(*_names(parts.labels), encoding).strings(),
         vocabulary_of(parts.arena, parts.offsets, encoding),
         np.where(paired, -1, parts.starts),
         np.where(paired, parts.starts, -1),
         places,
-        weights[places],
+        parts.weights[places],
         [_template_line(line, encoding) for line in parts.template],
         "crf++",
     )

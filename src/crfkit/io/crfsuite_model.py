@@ -172,7 +172,8 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
     if not np.isfinite(features["weight"]).all():
         raise InputError("the model has weights that are not finite")
     from_label = np.bincount(edges // L, minlength=L)
-    header = _HEADER.pack(MAGIC, total, _KIND, _VERSION, F, L, A, at[1], at[2], at[3], at[5], at[6])
+    # CRFsuite never fills in the number of features there: with 0, the file is its own to the last byte.
+    header = _HEADER.pack(MAGIC, total, _KIND, _VERSION, 0, L, A, at[1], at[2], at[3], at[5], at[6])
     return [
         header,
         _CHUNK.pack(b"FEAT", sizes[1], F),

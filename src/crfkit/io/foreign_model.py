@@ -26,7 +26,7 @@ ByteArray = npt.NDArray[np.uint8]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_LABEL_TABLE = 1 << 27  # bytes that label pairs may always take; more only in proportion to the file
+_LABEL_TABLE = 1 << 25  # bytes that label pairs may always take; more only in proportion to the file
 _LABEL_TABLE_GROWTH = 16
 
 
@@ -79,11 +79,14 @@ def read_source(source: Source) -> tuple[ByteArray, str]:
     return np.frombuffer(bytes(content), np.uint8), str(getattr(source, "name", "<stream>"))
 
 
-def vocabulary_of(arena: ByteArray, offsets: IntArray, encoding: str) -> Vocabulary:
-    """The names arena [bytes], offsets [n+1] as a vocabulary; they must be text and all different."""
+def vocabulary_of(arena: ByteArray, offsets: IntArray, encoding: str, *, cut: bool = False) -> Vocabulary:
+    """The names arena [bytes], offsets [n+1] as a vocabulary; they must be text and all different.
+
+    ``cut=True`` says that names may end or begin within a character; they are then taken as they are.
+    """
     if _is_utf8(encoding):
         try:
-            return Vocabulary.from_native(_native.vocabulary_of(arena, offsets))
+            return Vocabulary.from_native(_native.vocabulary_of(arena, offsets, not cut))
         except ValueError as error:
             hint = "; pass encoding='…' if the model was made from text in another encoding"
             raise Damage(f"{error}{hint if 'UTF-8' in str(error) else ''}") from error

@@ -39,6 +39,7 @@ from .foreign_model import (
 from .model_file import Source
 
 MAGIC = b"#mdl#"
+_TYPES = (0, 1, 2)  # maximum entropy, MEMM, CRF
 _MEMM = 1
 _BIGGEST_LINE = 64  # bytes of a line that is not a netstring
 
@@ -80,6 +81,8 @@ class _Lines:
 def _parse(data: ByteArray, encoding: str) -> ForeignModel:
     lines = _Lines(data)
     *kind, n_weights = lines.numbers(rb"#mdl(?:#N)?#N", "the first line of a Wapiti model, #mdl#type#weights")
+    if kind and kind[0] not in _TYPES:
+        raise Damage(f"it is of type {kind[0]}, which Wapiti does not have")
     if kind == [_MEMM]:
         raise Damage(
             "it is a maximum-entropy Markov model (MEMM), whose scores are normalised at each position: no "
@@ -94,8 +97,10 @@ def _parse(data: ByteArray, encoding: str) -> ForeignModel:
     places, weights, others, lines.at = _native.text_weights(data, lines.at, n_weights)
     for which, begin, end in others.reshape(-1, 3).tolist():
         weights[which] = _number(data[begin:end].tobytes())
-    rest = data[lines.at :].tobytes().strip()
-    if rest:
+    rest = data[lines.at :].tobytes()
+    if not rest:  # every line has an end; without it, the last number may lack digits
+        raise Damage("it is cut off within its last line")
+    if rest.strip():
         raise Damage(f"{len(rest)} bytes follow its {n_weights} weights")
 
     if (np.diff(offsets) == 0).any():
@@ -114,7 +119,8 @@ def _parse(data: ByteArray, encoding: str) -> ForeignModel:
     order = np.argsort(places, kind="stable")
     return model_of_blocks(
         vocabulary_of(*labels, encoding).strings(),
-        vocabulary_of(arena, offsets, encoding),
+        # Patterns match bytes, so what %m copies may be a part of a character.
+        vocabulary_of(arena, offsets, encoding, cut=any(re.search("%[mM]", line) for line in template)),
         np.where(with_state, starts, -1),
         np.where(with_pairs, starts + with_state * L, -1),
         places[order],

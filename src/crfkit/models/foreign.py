@@ -69,13 +69,13 @@ def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview
     """Which of ``FORMATS`` a file is in, by its first bytes; None if in none of them."""
     if isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as file:
-            start, size = file.read(64), os.fstat(file.fileno()).st_size
+            start = file.read(64)
     else:
-        start, size = bytes(source[:64]), len(source)
+        start = bytes(source[:64])
     for magic, name in _MAGIC.items():
         if start.startswith(magic):
             return name
-    return "crf++" if is_crfpp_binary(start, size) else None
+    return "crf++" if is_crfpp_binary(start) else None
 
 
 def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[bytes]) -> None:

@@ -20,7 +20,7 @@ red JJ I-NP I-NP
 car NN I-NP B-NP
 . . O O
 """
-# The script's own report of the text above (conlleval.pl, 2004-01-26).
+# Counted by hand, in conlleval's layout; tests/metrics compares with its rules on many more.
 REPORT = """\
 processed 8 tokens with 5 phrases; found: 6 phrases; correct: 4.
 accuracy:  75.00%; precision:  66.67%; recall:  80.00%; FB1:  72.73

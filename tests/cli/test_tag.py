@@ -184,6 +184,13 @@ def test_seen_transitions(run, folder, crf):
     assert [labels] == expected
 
 
+def test_a_model_without_transitions(run, folder, tmp_path):
+    (tmp_path / "t").write_text("U0:%x[0,0]\n")
+    assert run("train", folder / "train.txt", "-m", tmp_path / "m", "-t", tmp_path / "t", "-q").code == 0
+    ran = run("tag", tmp_path / "m", folder / "words.txt", "--seen-transitions")
+    assert (ran.code, "the model has no transitions" in ran.err) == (1, True)
+
+
 def test_three_labels_in_a_row(run, folder, tmp_path):
     ran = run("train", folder / "train.txt", "-m", tmp_path / "m", "--order", 2, "-q")
     assert ran.code == 0

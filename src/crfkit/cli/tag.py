@@ -32,7 +32,10 @@ examples:
   crfkit tag chunks.crfkit test.txt --eval -o tagged.txt    scores on the screen
   tokenize < book.txt | crfkit tag chunks.crfkit | less     as the words come in
   crfkit tag names.crfsuite test.txt --legal IOB2 --marginals
-  crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'"""
+  crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'
+
+Empty lines part sequences; so do lines that begin with -DOCSTART-, which are
+left out of the result."""
 
 _POSITIONS = 1 << 15  # of a batch, at most
 _SCORES = 1 << 22  # of a batch, at most: 32 MB

@@ -43,7 +43,7 @@ def plan(extractors: Iterable[Any]) -> list[Extractor]:
             if other != extractor:
                 raise InputError(
                     f"{other!r} and {extractor!r} would both make attributes called {extractor.name!r}; "
-                    "give one of them another name"
+                    "give one of them another name, with .named('…') for text"
                 )
     open_ended = {f"{e.name}:": e for e in made.values() if isinstance(e, (Own, Vector))}
     for start, extractor in open_ended.items():

@@ -250,6 +250,8 @@ def test_blocks_make_no_difference(sentences, size):
         ([column("f"), function(lambda s, t: "", "f")], "called 'f'"),
         ([column("f:a"), function(lambda s, t: "", "f")], "begin with 'f:'"),
         ([column("v").vector(), column("v:0").number()], "begin with 'v:'"),
+        ([function(lambda s, t: "", "v"), column("v").vector()], "called 'v'"),
+        ([column("v").vector(), function(lambda s, t: "", "v")], "called 'v'"),
     ],
 )
 def test_names_that_would_collide(extractors, message):
@@ -317,7 +319,7 @@ def test_names_of_functions():
     def length(sentence, t):
         return str(len(sentence))
 
-    features = Features(length, lambda s, t: "a", lambda s, t: "b")
+    features = Features(length, [lambda s, t: "a"], lambda s, t: "b")
     assert features.transform([["x"]]) == [[["length=1", "f1=a", "f2=b"]]]
     assert function(length).name == "length"
     with pytest.raises(InputError, match=r"needs one for its attributes: function\(…, 'name'\)"):

@@ -51,6 +51,12 @@ def made(*extractors, sentence=SENTENCE, **settings):
         (WORD.test(str.isalpha, "alpha"), [["w.alpha"], [], ["w.alpha"]]),
         (WORD.map(len, "len"), [["w.len=3"], ["w.len=3"], ["w.len=3"]]),
         (WORD.map({"The": "det"}.get, "kind"), [["w.kind=det"], [], []]),
+        (WORD.lower().suffix(1).named("end")[-1], [["end[-1]=<s>"], ["end[-1]=e"], ["end[-1]=d"]]),
+        (WORD.lower().named("low").prefix(1), [["low.prefix1=t"], ["low.prefix1=2"], ["low.prefix1=d"]]),
+        (
+            WORD[1].named("next").lower(),
+            [["next.lower[1]=2nd"], ["next.lower[1]=dog"], ["next.lower[1]=</s>"]],
+        ),
         (WORD & POS, [["w|pos=The|DT"], ["w|pos=2nd|JJ"], ["w|pos=dog|NN"]]),
         (WORD[-1] & WORD, [["w[-1]|w=<s>|The"], ["w[-1]|w=The|2nd"], ["w[-1]|w=2nd|dog"]]),
         ((POS & WORD[1])[-1], [["pos[-1]|w=<s>|The"], ["pos[-1]|w=DT|2nd"], ["pos[-1]|w=JJ|dog"]]),
@@ -244,6 +250,8 @@ def test_blocks_make_no_difference(sentences, size):
         ([column("f"), function(lambda s, t: "", "f")], "called 'f'"),
         ([column("f:a"), function(lambda s, t: "", "f")], "begin with 'f:'"),
         ([column("v").vector(), column("v:0").number()], "begin with 'v:'"),
+        ([function(lambda s, t: "", "v"), column("v").vector()], "called 'v'"),
+        ([column("v").vector(), function(lambda s, t: "", "v")], "called 'v'"),
     ],
 )
 def test_names_that_would_collide(extractors, message):
@@ -311,7 +319,7 @@ def test_names_of_functions():
     def length(sentence, t):
         return str(len(sentence))
 
-    features = Features(length, lambda s, t: "a", lambda s, t: "b")
+    features = Features(length, [lambda s, t: "a"], lambda s, t: "b")
     assert features.transform([["x"]]) == [[["length=1", "f1=a", "f2=b"]]]
     assert function(length).name == "length"
     with pytest.raises(InputError, match=r"needs one for its attributes: function\(…, 'name'\)"):
@@ -369,6 +377,7 @@ def test_a_function_that_fails():
         (lambda: WORD.matches(b"a", "x"), "must be text"),
         (lambda: WORD.map("len", "x"), "expected a function, got 'len'"),
         (lambda: WORD.map(len, "a=b"), "must be text without '='"),
+        (lambda: WORD.named(""), "must be text without '='"),
         (lambda: column("a=b"), "a column can have another name"),
         (lambda: column(1.0), "a column is a number or a name, got 1.0"),
         (lambda: column(0, ""), "must be text without '='"),

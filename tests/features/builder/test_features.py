@@ -117,6 +117,21 @@ def test_grid_search(data):
     assert len(cross_val_score(search.best_estimator_, X, y, cv=KFold(2))) == 2
 
 
+def test_a_stream_is_enough_for_the_crf(data):
+    X, y = data
+    features = Features(WORD.lower(), WORD.suffix(2))
+    crf = CRF(c2=0.1, tol=1e-2)
+    expected = crf.fit(features.transform(X), y).predict(features.transform(X))
+    assert crf.fit(features.stream(iter(X)), y).predict(features.stream(X)) == expected
+
+
+def test_attributes_of_label_pairs():
+    X, y = [["a", "b", "a"]] * 3, [["x", "y", "y"]] * 3
+    features = Features(WORD, column(0, "edge:w"))
+    crf = CRF(c2=0.1, edge_attributes="edge:").fit(features.transform(X), y)
+    assert not any(attribute.startswith("edge:") for attribute, _ in crf.state_features_)
+
+
 def test_tags():
     get_tags = getattr(sklearn.utils, "get_tags", None)
     if get_tags is None:
@@ -152,6 +167,7 @@ def test_repr_is_what_one_writes():
         WORD.map(len, "length").number().standardised(),
         position(from_end=True).binned([1, 2.5]),
         WORD.prefixes(1, 2)[-1],
+        WORD.lower().named("low").suffix(1),
         (WORD & pos).window(0, 1),
         shout,
         padding=False,
@@ -164,6 +180,7 @@ def test_repr_is_what_one_writes():
         "    column(0, 'w').map(len, 'length').number().standardised(),\n"
         "    position(from_end=True).binned([1, 2.5]),\n"
         "    column(0, 'w').prefixes(1, 2)[-1],\n"
+        "    column(0, 'w').lower().named('low').suffix(1),\n"
         "    (column(0, 'w') & column('pos', optional=True)).window(0, 1),\n"
         "    shout,\n"
         "    padding=False,\n"

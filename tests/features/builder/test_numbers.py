@@ -155,6 +155,16 @@ def test_learnt_bins(numbers, n):
         assert len(runs) == n
 
 
+def test_two_kinds_of_bins():
+    price = PRICE.number()
+    with pytest.raises(InputError, match=r"with \.named\('…'\) for text"):
+        Features(price.binned([1]), price.binned(2))
+    features = Features(price.binned([1]), price.binned(2).named("half"))
+    assert features.fit_transform(rows(1, 3)) == [
+        [["price.bin=>=1", "half=<2"], ["price.bin=>=1", "half=>=2"]],
+    ]
+
+
 def test_edges_that_look_alike():
     features = Features(PRICE.number().binned([1.0000001, 1.0000002]))
     assert features.transform(rows(1.00000015)) == [[["price.bin=[1.0000001,1.0000002)"]]]

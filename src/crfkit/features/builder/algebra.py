@@ -40,7 +40,7 @@ class Extractor:
 
     @property
     def head(self) -> str:
-        """The name, with ``=`` if a value follows."""
+        """The name, with ``=`` if a value follows, ``:`` if more of the name does."""
         return self.name
 
     @property
@@ -149,6 +149,11 @@ class Vector(Track):
     """A vector of numbers: makes the attributes ``name:0``, ``name:1``, …"""
 
     chain: Vectors
+
+    @property
+    def head(self) -> str:
+        """The name and ``:``."""
+        return f"{self.name}:"
 
     def _parts(self) -> tuple[Track, ...]:
         raise InputError(f"{self!r} cannot be combined with others: it is a vector")

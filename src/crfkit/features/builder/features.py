@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from crfkit.exceptions import InputError
-from crfkit.features.builder.algebra import Extractor, Vector
+from crfkit.features.builder.algebra import Extractor
 from crfkit.features.builder.attributes import Item, Renderer
 from crfkit.features.builder.explanation import Explanation, shown
 from crfkit.features.builder.plan import learners, plan
@@ -135,7 +135,7 @@ class Features:
     @property
     def names(self) -> list[str]:
         """What attributes there are: ``w[-1]=`` has a value, ``bias`` has none, ``v:`` has more to come."""
-        return [e.name + ":" if isinstance(e, Vector) else e.head for e in plan(self.extractors)]
+        return [extractor.head for extractor in plan(self.extractors)]
 
     def explain(self, sentence: Any) -> Explanation:
         """A table of one sentence's attributes: a row for each extractor, a column for each position."""

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
+from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
 from crfkit.features.index import build_index
 from crfkit.features.template import Template
@@ -26,10 +26,12 @@ from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.models import parameters as rule
 from crfkit.models.continuation import transfer, with_features_of
+from crfkit.models.foreign import load_any
 from crfkit.models.inputs import encode_input
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS, DevSet, train
 from crfkit.models.training_data import class_weights, cut_as, require_data, sequence_weights
+from crfkit.models.training_record import TrainingRecord
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
 
@@ -408,66 +410,24 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
         """
         tagger = self._fitted()
-        params = {name: _plain(value) for name, value in self.get_params().items()}
-        params = {name: value for name, value in params.items() if _is_json(value) and name != "template"}
-        params["edge_attributes"] = edge_prefixes(self.edge_attributes) or None
-        if isinstance(self.class_weight, Mapping):  # as pairs: the keys of JSON objects are strings
-            params["class_weight"] = [[_plain(label), float(w)] for label, w in self.class_weight.items()]
-        state = {
-            "params": params,
-            "objective": float(self.objective_),
-            "converged": bool(self.converged_),
-            "history": self.history_,
-        }
-        tagger.save(path, {**(record or {}), **state})
+        own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
+        tagger.save(path, {**(record or {}), **own.to_header()})
 
     @classmethod
     def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:
-        """The model in a file, in bytes, or in a binary file object; from a path it is memory-mapped."""
-        tagger, header = LinearTagger.load(source, n_jobs)
-        params = header.get("params")
-        history, objective = header.get("history"), header.get("objective")
-        if (
-            not isinstance(params, dict)
-            or not isinstance(history, list)
-            or not all(isinstance(record, dict) for record in history)
-            or not isinstance(objective, float)
-        ):
-            raise ModelFileError("cannot read the model: its training record is malformed")
-        known = {name: value for name, value in params.items() if name in cls._get_param_names()}
-        if isinstance(known.get("class_weight"), list):
-            known["class_weight"] = _weights_of_pairs(known["class_weight"])
-        try:
-            edge_prefixes(known.get("edge_attributes"))
-        except InputError as error:
-            raise ModelFileError(f"cannot read the model: {error}") from error
+        """The model in a file, in bytes, or in a binary file object; crfkit's are memory-mapped from a path.
+
+        Models of CRFsuite, Wapiti and CRF++ load as well. How they were trained is not known: the parameters
+        are the defaults, ``objective_`` is NaN and ``history_`` empty.
+        """
+        tagger, header = load_any(source, n_jobs=n_jobs)
+        record = TrainingRecord.from_header(header)
+        known = {name: value for name, value in record.params.items() if name in cls._get_param_names()}
         crf = cls(**{**known, "n_jobs": n_jobs, "template": tagger.template})
         crf.tagger_ = tagger
         crf.classes_ = tagger.classes
-        crf.objective_ = objective
-        crf.history_ = history
-        crf.n_iter_ = len(history)
-        crf.converged_ = bool(header.get("converged"))
+        crf.objective_ = record.objective
+        crf.history_ = record.history
+        crf.n_iter_ = len(record.history)
+        crf.converged_ = record.converged
         return crf
-
-
-def _plain(value: Any) -> Any:
-    """NumPy scalars as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_json(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _weights_of_pairs(pairs: list[Any]) -> dict[Any, float]:
-    """The class weights of a model file."""
-    for pair in pairs:
-        if (
-            not isinstance(pair, list)
-            or len(pair) != 2
-            or not isinstance(pair[0], (str, int))
-            or not isinstance(pair[1], float)
-        ):
-            raise ModelFileError(f"cannot read the model: its class weights are malformed at {pair!r:.60}")
-    return dict(pairs)

@@ -64,8 +64,8 @@ def load_any(
     found = format or model_format(source)
     if found is None:
         raise ModelFileError(
-            f"cannot read the model {_name(source)}: it is empty, or damaged at its beginning, or no model of "
-            "crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
+            f"cannot read the model {_name(source)}: it is empty, or damaged at its beginning, or no model "
+            "of crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
         )
     if found == "crfkit":
         return LinearTagger.load(source, n_jobs)

@@ -78,7 +78,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     patience
         With a dev set: stop after so many iterations without a better dev accuracy.
     n_jobs
-        Threads; None or -1 for all cores.
+        Threads; -1 for all cores; None for all, or as many as OMP_NUM_THREADS says, which joblib sets in
+        its workers.
     random_state
         Seed of the stochastic steps; None means 0 with "auto", and another one each time with "sgd". Same
         data, seed and thread count: the same model to the last bit.

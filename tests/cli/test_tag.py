@@ -92,6 +92,22 @@ def test_marginals(run, folder, crf, columns):
             assert wide[:3] == row[:3]
 
 
+def test_why(run, folder, crf, columns):
+    out = run("tag", folder / "model.crfkit", folder / "words.txt", "--why", "3").out
+    for rows, decisions in zip(blocks(out), crf.explain(columns), strict=True):
+        for row, decision in zip(rows, decisions, strict=True):
+            assert row[2:6] == [
+                decision.label,
+                f"{decision.probability:.6f}",
+                decision.rival,
+                f"{decision.rival_probability:.6f}",
+            ]
+            assert row[6:] == [f"{reason.what} {reason.weight:+.2f}" for reason in decision.reasons[:3]]
+    ran = run("tag", folder / "model.crfkit", folder / "words.txt", "--why", "--nbest", "2")
+    assert ran.code == 2
+    assert "--why goes without --nbest" in ran.err
+
+
 def test_posterior_and_score(run, folder, crf, columns):
     out = run("tag", folder / "model.crfkit", folder / "words.txt", "--posterior", "--score").out
     labels = crf.predict_posterior(columns)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from typing import IO, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from crfkit.data import Encoded
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError
@@ -34,6 +35,9 @@ from crfkit.models.training_data import class_weights, cut_as, require_data, seq
 from crfkit.models.training_record import TrainingRecord
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import Decision
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -367,6 +371,22 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     ) -> list[list[tuple[list[Any], float]]]:
         """The k most probable label sequences with their probabilities, best first, for each sequence."""
         return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
+
+    def explain(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Decision]]:
+        """Why the predicted labels: what speaks for each of them and against the next best.
+
+        A :class:`~crfkit.models.explanation.Decision` a position, with the label, its rival, both
+        probabilities, and the weights in which they differ.
+        """
+        from crfkit.models.explanation import explain
+
+        tagger = self._fitted()
+        sequences = tagger.encode(X, lengths)
+        encoded = Encoded(sequences, tagger.vocabulary)
+        (lattice,) = tagger.constrained(encoded, None, constraints, known, whole=True)
+        return list(explain(tagger, sequences, lattice))
 
     def score(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None

@@ -343,3 +343,12 @@ def test_csv(run, tmp_path):
     assert "2 sequences, 4 tokens" in ran.err
     found = json.loads(run("inspect", tmp_path / "m", "--attribute", 'U002:New "York", NY', "--json").out)
     assert found["attributes"]['U002:New "York", NY'][0]["label"] == "B"
+
+
+def test_a_column_of_words_is_hardly_the_labels(run, tmp_path):
+    (tmp_path / "data.txt").write_text("".join(f"word{i} A\n\n" for i in range(600)), encoding="utf-8")
+    ran = run(
+        "train", tmp_path / "data.txt", "-m", tmp_path / "m", "--label-column", 0, "--max-iterations", 1, "-q"
+    )
+    assert "600 different labels" in ran.err
+    assert "--label-column" in ran.err

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
-from crfkit.cli.messages import UsageError, note
+from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.outputs import check_writable
 from crfkit.cli.train_data import Data, check_alike, read_data
 from crfkit.exceptions import InputError
@@ -32,6 +32,8 @@ examples:
   crfkit train a.txt.gz b.txt.gz -m names.crfkit --dev dev.txt --patience 5
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
   crfkit train new.txt -m better.crfkit --continue chunks.crfkit"""
+
+_MANY_LABELS = 500  # more than that are hardly ever meant
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -114,6 +116,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dev is not None:
         dev, _ = read_data([arguments.dev], arguments, template, crf)
         check_alike(data, dev, arguments.dev)
+    n_labels = len({label for labels in data.y for label in labels})
+    if n_labels > _MANY_LABELS:
+        warn(
+            f"{n_labels:,} different labels: time and memory grow with their square; if the labels are in "
+            "another column, say so with --label-column"
+        )
     read = time.perf_counter()
     interrupted = _fit(crf, data, dev, arguments)
     trained = time.perf_counter()

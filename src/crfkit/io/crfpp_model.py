@@ -49,7 +49,7 @@ def read_crfpp_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel
 
     ``encoding`` is that of the data it was trained on.
     """
-    data, name = read_source(source)
+    data, name = read_source(source, encoding)
     with naming(name):
         is_text = data[: len(TEXT_MAGIC)].tobytes() == TEXT_MAGIC
         return _model(_parse_text(data) if is_text else _parse_binary(data), encoding, len(data))

@@ -66,8 +66,9 @@ def naming(name: str) -> Iterator[None]:
         raise ModelFileError(f"cannot read the model {name}: {error}") from error
 
 
-def read_source(source: Source) -> tuple[ByteArray, str]:
-    """The bytes of a path, a file object or bytes, and the name for messages."""
+def read_source(source: Source, encoding: str) -> tuple[ByteArray, str]:
+    """The bytes of a path, a file object or bytes, and the name for messages; the encoding must exist."""
+    _is_utf8(encoding)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return np.frombuffer(bytes(source), np.uint8), "<bytes>"
     if isinstance(source, (str, os.PathLike)):

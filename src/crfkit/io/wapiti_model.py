@@ -49,7 +49,7 @@ def read_wapiti_model(source: Source, *, encoding: str = "utf-8") -> ForeignMode
 
     ``encoding`` is that of the data it was trained on.
     """
-    data, name = read_source(source)
+    data, name = read_source(source, encoding)
     with naming(name):
         return _parse(data, encoding)
 

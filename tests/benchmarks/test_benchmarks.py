@@ -77,6 +77,24 @@ def test_rival(data, tmp_path):
     assert "python benchmarks/rivals/crfsuite.py --quick" in written
 
 
+def test_command_line(data):
+    done = run("rivals/command_line.py", "--quick", data=data)
+    assert done.returncode == 0, done.stderr
+    for tool in ("crfkit", "python-crfsuite"):
+        assert f"| {tool} " in done.stdout
+
+
+def test_the_rival_sees_the_same_attributes(module):
+    from crfkit.features import Template
+
+    template = Template.read(BENCHMARKS / "chunking.template")
+    rows = [["He", "P"], ["runs", "V"], [".", "."]]
+    ours = [[name.split(":", 1)[1] for name in item] for item in template.attributes(rows)]
+    theirs = [[name.split(":", 1)[1] for name in item] for item in module("crfsuite_tool").attributes(rows)]
+    assert ours == theirs
+    assert len(theirs[0]) == 19
+
+
 def test_scaling(data, tmp_path):
     done = run("scaling.py", "--quick", "--plot", tmp_path / "plot.png", data=data)
     assert done.returncode == 0, done.stderr

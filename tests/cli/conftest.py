@@ -59,6 +59,10 @@ def folder(tmp_path_factory) -> Path:
     return place
 
 
+class _Stdin(io.BytesIO):
+    name = "<stdin>"
+
+
 class Ran(NamedTuple):
     code: int
     out: str
@@ -71,7 +75,7 @@ def run(capsys, monkeypatch):
 
     def call(*arguments: object, stdin: str | bytes = b"") -> Ran:
         content = stdin.encode() if isinstance(stdin, str) else stdin
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(_Stdin(content))))
         capsys.readouterr()
         try:
             code = main([str(argument) for argument in arguments])

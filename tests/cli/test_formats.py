@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from crfkit.cli.formats import HEAD, format_by_content, format_by_name
-from crfkit.cli.loading import model_kind
 
 COLUMNS = b"The DT B-NP\ndog NN I-NP\n\nruns VBZ B-VP\n"
 CRFSUITE = b"B-NP\tw=The\tp=DT\tBOS\nI-NP\tw=dog\tp=NN\n\nB-VP\tw=runs\tp=VBZ\tBOS\tEOS\n"
@@ -51,20 +50,3 @@ def test_by_content(head, expected):
 )
 def test_by_name(name, expected):
     assert format_by_name(name) == expected
-
-
-@pytest.mark.parametrize(
-    ("head", "kind"),
-    [
-        (b"\x89CRFKIT\n\x01", "crfkit"),
-        (b"lCRF\0\0\0\0FOMC", "crfsuite"),
-        (b"#mdl#2#12345\n", "wapiti"),
-        (b"version: 100\ncost-factor: 1\n", "crf++"),
-        (b"\x64\0\0\0\0\0\0\0", "crf++"),
-        (b"version: NN O\n", None),  # a sentence
-        (b"# NN O\n", None),
-        (b"", None),
-    ],
-)
-def test_models(head, kind):
-    assert model_kind(head) == kind

@@ -280,7 +280,7 @@ def test_errors(arguments, code, words, run, folder, tmp_path):
 def test_attributes_and_columns_do_not_mix(run, data, tmp_path):
     (tmp_path / "a.crfsuite").write_text("A\tx=1\n")
     ran = run("train", tmp_path / "a.crfsuite", data, "-m", tmp_path / "m")
-    assert (ran.code, "cannot be trained on together" in ran.err) == (1, True)
+    assert (ran.code, "or the other way round" in ran.err) == (1, True)
     (tmp_path / "t").write_text("U0:%x[0,0]\n")
     ran = run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "m", "-t", tmp_path / "t")
     assert (ran.code, "has its attributes already" in ran.err) == (1, True)
@@ -289,6 +289,24 @@ def test_attributes_and_columns_do_not_mix(run, data, tmp_path):
     assert run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "plain", "-q").code == 0
     ran = run("train", data, "-m", tmp_path / "m", "--continue", tmp_path / "plain")
     assert (ran.code, "the model to go on from has no template" in ran.err) == (1, True)
+
+
+def test_a_template_that_looks_at_the_label(run, data, tmp_path):
+    (tmp_path / "t").write_text("U0:%x[0,0]\nU1:%x[0,2]\n")
+    for arguments in (["train", data, "-m", tmp_path / "m"], ["convert", data, tmp_path / "x.crfsuite"]):
+        ran = run(*arguments, "-t", tmp_path / "t")
+        assert (ran.code, "t:2: %x[0,2] looks at column 2" in ran.err) == (1, True)
+    assert not (tmp_path / "x.crfsuite").exists()
+
+
+def test_rows_of_other_files_have_as_many_columns(run, data, tmp_path):
+    (tmp_path / "wide.txt").write_text("a b c B-NP\n")
+    for arguments in ([data, tmp_path / "wide.txt"], [data, "--dev", tmp_path / "wide.txt"]):
+        ran = run("train", *arguments, "-m", tmp_path / "m")
+        assert (ran.code, "wide.txt: its rows have 4 columns, those of the other data 3" in ran.err) == (
+            1,
+            True,
+        )
 
 
 def test_another_template_than_the_models(run, folder, data, tmp_path):

@@ -66,6 +66,8 @@ def slow_read(text):
                 label = name
             else:
                 attributes[name] = attributes.get(name, 0.0) + (float(value) if value else 1.0)
+        if not np.isfinite(list(attributes.values())).all():
+            raise ValueError("infinite")
         if label is not None:
             items.append((label, {name: value for name, value in attributes.items() if value}))
     return sequences

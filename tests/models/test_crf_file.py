@@ -302,5 +302,25 @@ def test_no_file_at_all(tmp_path):
     with pytest.raises(FileNotFoundError):
         CRF.load(tmp_path / "none")
     (tmp_path / "empty").touch()
-    with pytest.raises(ModelFileError, match="not a crfkit model"):
+    with pytest.raises(ModelFileError, match="it is empty"):
         CRF.load(tmp_path / "empty")
+
+
+def test_models_of_other_tools_load(address_data, tmp_path):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    X, y = address_data
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for x, labels in zip(X, y, strict=True):
+        trainer.append(x, labels)
+    trainer.train(str(tmp_path / "other.crfsuite"))
+    crf = CRF.load(tmp_path / "other.crfsuite")
+    assert crf.get_params() == CRF().get_params()
+    assert np.isnan(crf.objective_)
+    assert crf.history_ == []
+    found = crf.predict(X)
+    with pycrfsuite.Tagger().open(str(tmp_path / "other.crfsuite")) as tagger:
+        assert found == [tagger.tag(x) for x in X]
+    crf.save(tmp_path / "own")  # and from there on it is a model like any other
+    assert CRF.load(tmp_path / "own").predict(X) == found
+    crf.partial_fit(X, y)
+    assert np.isfinite(crf.objective_)

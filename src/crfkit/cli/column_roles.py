@@ -23,14 +23,9 @@ class Roles:
     known: int | None = None
 
     def for_template(self, columns: Columns) -> Columns:
-        """The columns without those of labels; as they are where labels come last and hide nothing."""
-        taken = sorted({place for place in (self.label, self.known) if place is not None}, reverse=True)
-        last = columns.n_columns
-        for place in taken:
-            if place == last - 1:
-                last = place  # nothing behind it changes its number
-            else:
-                columns = columns.without(place)
+        """The columns without those of labels: no template may look at what is to be found out."""
+        for place in sorted({place for place in (self.label, self.known) if place is not None}, reverse=True):
+            columns = columns.without(place)
         return columns
 
 

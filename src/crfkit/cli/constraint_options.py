@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from crfkit.cli.messages import UsageError
 from crfkit.cli.options import Group
+from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from crfkit.inference import Constraints
@@ -52,6 +53,8 @@ def constraints_of(arguments: argparse.Namespace, tagger: LinearTagger) -> Const
         if tagger.index.pair_ids is not None:
             seen = seen.copy()
             seen.reshape(-1)[tagger.index.pair_ids] = True
+        if not seen.any():
+            raise InputError("--seen-transitions: the model has no transitions (its template has no B line)")
         all_of &= inference.Constraints(transitions=seen)
     for rule in rules:
         all_of &= _forbidden(rule, tagger.classes)

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.repair is not None and arguments.labels is None:
         raise UsageError("--repair goes with --labels")
     check_writable(arguments.output)
-    from crfkit.cli.loading import model_format
+    from crfkit.models.foreign import model_format
 
     found = None if arguments.input == "-" or arguments.format != "auto" else model_format(arguments.input)
     if found is not None:

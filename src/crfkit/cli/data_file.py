@@ -9,7 +9,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.formats import HEAD, format_by_content, format_by_name
-from crfkit.cli.loading import model_kind
+from crfkit.cli.loading import kind_of_model
 from crfkit.cli.messages import UsageError, note
 from crfkit.exceptions import InputError
 
@@ -44,7 +44,7 @@ class DataFile:
 
     def _look(self, path: str, format: str, likely: str | None) -> None:
         """Find out the format, and whether the options go with it."""
-        kind = model_kind(self.head())
+        kind = kind_of_model(self.head()[:64])
         if kind is not None:
             raise InputError(f"{self.name}: expected data, and this is a model ({kind})")
         self.format, self._why = _format_of(self, path, format, likely)

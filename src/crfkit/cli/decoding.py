@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from crfkit.inference import (
     viterbi,
 )
 from crfkit.models.linear_tagger import LinearTagger
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import Decision
 
 FloatArray = npt.NDArray[np.float64]
 _FREE = ("_", "-", "")
@@ -109,6 +112,13 @@ def decode_several(lattice: Lattice, k: int, jobs: int | None) -> Iterator[list[
     for i in range(lattice.n_sequences):
         probabilities = np.exp(np.minimum(best.scores_of(i) - log_z[i], 0.0))
         yield list(zip(best.paths_of(i), probabilities.tolist(), strict=True))
+
+
+def explained(tagger: LinearTagger, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:
+    """Why the best path through each sequence has the labels it has."""
+    from crfkit.models.explanation import explain
+
+    return explain(tagger, tagger.encode(batch.x), lattice)
 
 
 def no_path_at(lattice: Lattice, batch: Batch, error: NoPathError) -> NoPathError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,26 +10,14 @@ from crfkit.exceptions import ModelFileError
 if TYPE_CHECKING:
     from crfkit.models.linear_tagger import LinearTagger
 
-# What each kind of model file begins with.
-_BEGINNINGS = {
-    "crfkit": re.compile(rb"\x89CRFKIT\n"),
-    "crfsuite": re.compile(rb"lCRF"),
-    "wapiti": re.compile(rb"#mdl#"),
-    "crf++": re.compile(
-        rb"version: \d+\s+cost-factor: |\x64\0\0\0"
-    ),  # text, or binary: a version number, 100
-}
 
+def kind_of_model(head: bytes) -> str | None:
+    """The kind of model that a file with these first bytes is, if they are not those of a text."""
+    if b"\0" not in head and not head.startswith((b"\x89CRFKIT", b"#mdl#")):
+        return None
+    from crfkit.models.foreign import model_format
 
-def model_kind(head: bytes) -> str | None:
-    """The kind of model that a file with these first bytes is; None: it is none."""
-    return next((kind for kind, beginning in _BEGINNINGS.items() if beginning.match(head)), None)
-
-
-def model_format(path: str) -> str | None:
-    """The kind of model that a file is, told by its first bytes; None: it is none."""
-    with open(path, "rb") as file:
-        return model_kind(file.read(64))
+    return model_format(head)
 
 
 def data_record(header: dict[str, Any]) -> dict[str, int] | None:
@@ -53,14 +40,15 @@ def load_model(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[s
     from crfkit.io.model_file import MAGIC
     from crfkit.models.linear_tagger import LinearTagger
 
+    source: str | bytes = path
     if path == "-":
-        return LinearTagger.load(sys.stdin.buffer, jobs)
-    with open(path, "rb") as file:
-        own = file.read(len(MAGIC)) == MAGIC
+        source = sys.stdin.buffer.read()
+        own = source.startswith(MAGIC)
+    else:
+        with open(path, "rb") as file:
+            own = file.read(len(MAGIC)) == MAGIC
     if own:
-        return LinearTagger.load(path, jobs)
+        return LinearTagger.load(source, jobs)
     from crfkit.models.foreign import import_model
 
-    tagger = import_model(path)
-    tagger.n_jobs = jobs
-    return tagger, {}
+    return import_model(source, n_jobs=jobs), {}

@@ -57,7 +57,7 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     named = next((argument for argument in argv if not argument.startswith("-")), None)
     for name, summary in COMMANDS.items():
         if name != named:
-            commands.add_parser(name, help=summary)
+            commands.add_parser(name, help=summary, formatter_class=HelpFormatter)
             continue
         module = import_module(f"crfkit.cli.{name}")
         command = commands.add_parser(
@@ -82,11 +82,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an ASCII terminal shows ? instead of failing
     top = parser(argv)
-    arguments = top.parse_args(argv)
+    arguments, surplus = top.parse_known_args(argv)
     if arguments.command is None:
         top.print_help()
         return WRONG_USAGE
     try:
+        if surplus:
+            raise UsageError(f"does not know what to do with {' '.join(surplus)}")
         with _warnings_in_words():
             code: int = arguments.run(arguments)
             sys.stdout.flush()

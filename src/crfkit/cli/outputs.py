@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
-from typing import IO
+from collections.abc import Iterator
+from typing import IO, cast
 
 from crfkit.exceptions import InputError
 
@@ -24,9 +26,31 @@ def check_writable(path: str) -> None:
                 raise InputError(f"{path}: {place} cannot be written to")
 
 
-def open_result(path: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+@contextlib.contextmanager
+def open_result(path: str) -> Iterator[IO[bytes]]:
     """The file for results; ``-`` is standard output."""
     from crfkit.io.opening import open_output
 
     check_writable(path)
-    return open_output(path)
+    with open_output(path) as file:
+        yield cast("IO[bytes]", _Whole(file)) if isinstance(file, io.RawIOBase) else file
+
+
+class _Whole:
+    """A raw stream, which standard output is with ``python -u``, that writes all it is given.
+
+    By itself it may write a part, say so by a number, and leave it to the caller to write the rest.
+    """
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def write(self, data: bytes) -> int:
+        """Write everything."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._raw.write(rest) or 0 :]
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits."""

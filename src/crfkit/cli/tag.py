@@ -32,7 +32,11 @@ examples:
   crfkit tag chunks.crfkit test.txt --eval -o tagged.txt    scores on the screen
   tokenize < book.txt | crfkit tag chunks.crfkit | less     as the words come in
   crfkit tag names.crfsuite test.txt --legal IOB2 --marginals
-  crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'"""
+  crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'
+  crfkit tag chunks.crfkit test.txt --why | less -S         what made it say so
+
+Empty lines part sequences; so do lines that begin with -DOCSTART-, which are
+left out of the result."""
 
 _POSITIONS = 1 << 15  # of a batch, at most
 _SCORES = 1 << 22  # of a batch, at most: 32 MB
@@ -78,6 +82,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="the K best labellings, each after a line '# rank probability'; the best has rank 0",
     )
+    shape.add_argument(
+        "--why",
+        nargs="?",
+        const=4,
+        type=options.whole(1),
+        metavar="N",
+        help="also the probability, the next best label with its own, and the N weightiest reasons for the "
+        "one and (below 0) the other (4 unless given)",
+    )
     shape.add_argument("--blanks", action="store_true", help="blanks between the columns, not tabs")
     shape.add_argument("--eval", action="store_true", help="scores on standard error, where labels are given")
     shape.add_argument(
@@ -96,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         tagger.template = _added_template(arguments, tagger)
     constraints = constraints_of(arguments, tagger)
 
-    from crfkit.cli.decoding import decode, decode_several, lattice_of, no_path_at
+    from crfkit.cli.decoding import decode, decode_several, explained, lattice_of, no_path_at
     from crfkit.cli.tag_output import Writer
 
     labels = [str(label) for label in tagger.classes]
@@ -108,16 +121,18 @@ def run(arguments: argparse.Namespace) -> int:
         DataFile(arguments.input, arguments.format, arguments, likely) as data,
         open_result(arguments.output) as file,
     ):
-        if data.format == "csv" and (arguments.nbest or arguments.score):
+        if data.format == "csv" and (arguments.nbest or arguments.score or arguments.why):
             raise UsageError(
-                "--nbest and --score write lines that csv has no place for: convert it to columns"
+                "--nbest, --score and --why write what csv has no place for: convert it to columns"
             )
         writer = Writer(file, labels, arguments)
         prompt = arguments.flush or data.waits
         for batch in _batches(data, tagger, data_record(header), arguments, prompt):
             lattice = lattice_of(tagger, batch, constraints)
             try:
-                if arguments.nbest:
+                if arguments.why:
+                    writer.write_reasons(batch, explained(tagger, batch, lattice))
+                elif arguments.nbest:
                     writer.write_several(batch, decode_several(lattice, arguments.nbest, arguments.jobs))
                 else:
                     decoded = decode(
@@ -142,6 +157,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.nbest and (arguments.posterior or arguments.marginals or arguments.score or arguments.eval):
         raise UsageError("--nbest goes without --posterior, --marginals, --score and --eval")
+    if arguments.why and (arguments.nbest or arguments.posterior or arguments.marginals or arguments.score):
+        raise UsageError("--why goes without --nbest, --posterior, --marginals and --score")
+    if arguments.why and (arguments.blanks or arguments.eval):
+        raise UsageError("--why is to be read, between tabs: it goes without --blanks and --eval")
     if arguments.blanks and arguments.separator is not None:
         raise UsageError("--blanks: cells that were between tabs may hold blanks; leave out one of the two")
     if arguments.input == "-" and arguments.model == "-":

@@ -7,6 +7,8 @@
 Tables with a header are written as such: csv, with the columns ``predicted`` and ``probability``, or
 ``probability of …`` for each label, and an empty line between sequences.
 
+    The  DT  B-NP  B-NP  0.998  O  0.001  U12:DT +5.04  U02:The +2.21      --why: rival and reasons
+
 With ``--score`` a line ``# probability`` comes before each sequence, with ``--nbest`` a line ``# rank
 probability`` before each of its labellings, the best having rank 0: both as CRF++'s crf_test has them.
 """
@@ -17,7 +19,7 @@ import argparse
 import io
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,9 @@ import numpy.typing as npt
 from crfkit.cli.decoding import Batch, Decoded
 from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import Decision
 
 
 class Writer:
@@ -35,6 +40,7 @@ class Writer:
         self._labels = labels  # [L]
         self._label_only: bool = arguments.label_only
         self._marginals: str | None = arguments.marginals
+        self._why: int | None = arguments.why
         self._separator: Literal[" ", "\t"] = " " if arguments.blanks else "\t"
         # One format for the probabilities of a position; % in a label must stay itself.
         escaped = [label.replace("%", "%%") for label in labels]
@@ -72,6 +78,20 @@ class Writer:
             for rank, (path, probability) in enumerate(paths):
                 rows = zip(*(column[i] for column in shown), names[path].tolist(), strict=True)
                 text.append(f"# {rank} {probability:.6f}\n" + "\n".join(map(join, rows)))
+        self._put(text)
+
+    def write_reasons(self, batch: Batch, explained: Iterator[list[Decision]]) -> None:
+        """The best labelling of each sequence, each label with its rival and what tells them apart."""
+        shown = self._given(batch)
+        text = []
+        for i, decisions in enumerate(explained):
+            rows = []
+            for t, decision in enumerate(decisions):
+                reasons = [f"{reason.what} {reason.weight:+.2f}" for reason in decision.reasons[: self._why]]
+                found = (str(decision.label), f"{decision.probability:.6f}")
+                rival = (str(decision.rival or "_"), f"{decision.rival_probability:.6f}")
+                rows.append("\t".join([*(column[i][t] for column in shown), *found, *rival, *reasons]))
+            text.append("\n".join(rows))
         self._put(text)
 
     def _write_csv(self, table: Columns, columns: list[list[list[str]]], decoded: Decoded) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note
 from crfkit.cli.outputs import check_writable
-from crfkit.cli.train_data import Data, read_data
+from crfkit.cli.train_data import Data, check_alike, read_data
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     dev = None
     if arguments.dev is not None:
         dev, _ = read_data([arguments.dev], arguments, template, crf)
+        check_alike(data, dev, arguments.dev)
     read = time.perf_counter()
     interrupted = _fit(crf, data, dev, arguments)
     trained = time.perf_counter()

@@ -43,10 +43,20 @@ def read_data(
                 part, template = _read_table(file, arguments, template, crf)
             else:
                 part = _read_items(file, arguments, template)
-        if parts and (part.record is None) != (parts[0].record is None):
-            raise InputError(f"{path}: attributes and columns cannot be trained on together")
         parts.append(part)
+        check_alike(parts[0], part, path)
     return _together(parts, template, crf), template
+
+
+def check_alike(first: Data, other: Data, path: str) -> None:
+    """Raise where two files do not go together."""
+    if (first.record is None) != (other.record is None):
+        raise InputError(f"{path}: it has attributes and the other data columns, or the other way round")
+    if first.record is not None and other.record is not None and first.record != other.record:
+        raise InputError(
+            f"{path}: its rows have {other.record['columns']} columns, those of the other data "
+            f"{first.record['columns']}"
+        )
 
 
 def _read_table(

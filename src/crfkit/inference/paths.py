@@ -1,5 +1,7 @@
 """Single paths: the best, the k best, random ones, and the score of a given one."""
 
+from __future__ import annotations  # np.random in a signature would load it
+
 from dataclasses import dataclass
 from typing import NamedTuple
 

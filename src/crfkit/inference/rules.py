@@ -7,7 +7,6 @@ Rules name labels or patterns of labels as file names are matched: ``*`` is any 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -92,6 +91,8 @@ def _matching(pattern: Pattern, names: list[str], where: str) -> BoolArray:
             raise InputError(f"{where}: a label or pattern must be a string, got {one!r}")
         hits = [name == one for name in names] if one in names else [fnmatchcase(name, one) for name in names]
         if not any(hits):
+            from difflib import get_close_matches  # slow to import, and only wanted here
+
             near = get_close_matches(one, names, n=3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise InputError(f"{where}: none of the {len(names)} labels matches {one!r}{hint}")

@@ -8,11 +8,15 @@ from crfkit.exceptions import InputError
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Threads for ``n_jobs``: None and -1 mean every core this process may use."""
+    """Threads for ``n_jobs``: None and -1 mean every core this process may use.
+
+    None heeds OMP_NUM_THREADS, which joblib sets in its workers: a grid search with ``n_jobs=-1`` does not
+    start all cores' threads in each of them.
+    """
     if n_jobs is None or n_jobs == -1:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        share = os.environ.get("OMP_NUM_THREADS", "")
+        return min(cores, int(share)) if n_jobs is None and share.isdecimal() and int(share) > 0 else cores
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
         raise InputError(
             f"n_jobs must be a positive number of threads, or None or -1 for all cores; got {n_jobs!r}"

@@ -11,7 +11,6 @@ import json
 import math
 import mmap as mmap_module
 import os
-import secrets
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -60,7 +59,7 @@ def write_model(
             path.write(chunk)
         return
     target = Path(os.path.realpath(path))
-    temporary = target.parent / f".crfkit-{secrets.token_hex(8)}.tmp"
+    temporary = target.parent / f".crfkit-{os.urandom(8).hex()}.tmp"
     try:
         # 0o666 is cut by the umask, as for any file a user creates.
         descriptor = os.open(

@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import io
 import os
-import secrets
 import sys
 import zlib
 from collections.abc import Iterator
@@ -157,7 +156,7 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with open(target, "wb") as direct:  # a directory is an error here
             yield direct
         return
-    temporary = target.parent / f".crfkit-{secrets.token_hex(8)}.tmp"
+    temporary = target.parent / f".crfkit-{os.urandom(8).hex()}.tmp"
     try:
         # 0o666 is cut by the umask, as for any file a user creates.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from typing import IO, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from crfkit.data import Encoded
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
+from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
 from crfkit.features.index import build_index
 from crfkit.features.template import Template
@@ -26,12 +27,17 @@ from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.models import parameters as rule
 from crfkit.models.continuation import transfer, with_features_of
+from crfkit.models.foreign import load_any
 from crfkit.models.inputs import encode_input
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS, DevSet, train
 from crfkit.models.training_data import class_weights, cut_as, require_data, sequence_weights
+from crfkit.models.training_record import TrainingRecord
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import Decision
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -76,7 +82,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     patience
         With a dev set: stop after so many iterations without a better dev accuracy.
     n_jobs
-        Threads; None or -1 for all cores.
+        Threads; -1 for all cores; None for all, or as many as OMP_NUM_THREADS says, which joblib sets in
+        its workers.
     random_state
         Seed of the stochastic steps; None means 0 with "auto", and another one each time with "sgd". Same
         data, seed and thread count: the same model to the last bit.
@@ -365,6 +372,22 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         """The k most probable label sequences with their probabilities, best first, for each sequence."""
         return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
 
+    def explain(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Decision]]:
+        """Why the predicted labels: what speaks for each of them and against the next best.
+
+        A :class:`~crfkit.models.explanation.Decision` a position, with the label, its rival, both
+        probabilities, and the weights in which they differ.
+        """
+        from crfkit.models.explanation import explain
+
+        tagger = self._fitted()
+        sequences = tagger.encode(X, lengths)
+        encoded = Encoded(sequences, tagger.vocabulary)
+        (lattice,) = tagger.constrained(encoded, None, constraints, known, whole=True)
+        return list(explain(tagger, sequences, lattice))
+
     def score(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
     ) -> float:
@@ -408,66 +431,24 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
         """
         tagger = self._fitted()
-        params = {name: _plain(value) for name, value in self.get_params().items()}
-        params = {name: value for name, value in params.items() if _is_json(value) and name != "template"}
-        params["edge_attributes"] = edge_prefixes(self.edge_attributes) or None
-        if isinstance(self.class_weight, Mapping):  # as pairs: the keys of JSON objects are strings
-            params["class_weight"] = [[_plain(label), float(w)] for label, w in self.class_weight.items()]
-        state = {
-            "params": params,
-            "objective": float(self.objective_),
-            "converged": bool(self.converged_),
-            "history": self.history_,
-        }
-        tagger.save(path, {**(record or {}), **state})
+        own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
+        tagger.save(path, {**(record or {}), **own.to_header()})
 
     @classmethod
     def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:
-        """The model in a file, in bytes, or in a binary file object; from a path it is memory-mapped."""
-        tagger, header = LinearTagger.load(source, n_jobs)
-        params = header.get("params")
-        history, objective = header.get("history"), header.get("objective")
-        if (
-            not isinstance(params, dict)
-            or not isinstance(history, list)
-            or not all(isinstance(record, dict) for record in history)
-            or not isinstance(objective, float)
-        ):
-            raise ModelFileError("cannot read the model: its training record is malformed")
-        known = {name: value for name, value in params.items() if name in cls._get_param_names()}
-        if isinstance(known.get("class_weight"), list):
-            known["class_weight"] = _weights_of_pairs(known["class_weight"])
-        try:
-            edge_prefixes(known.get("edge_attributes"))
-        except InputError as error:
-            raise ModelFileError(f"cannot read the model: {error}") from error
+        """The model in a file, in bytes, or in a binary file object; crfkit's are memory-mapped from a path.
+
+        Models of CRFsuite, Wapiti and CRF++ load as well. How they were trained is not known: the parameters
+        are the defaults, ``objective_`` is NaN and ``history_`` empty.
+        """
+        tagger, header = load_any(source, n_jobs=n_jobs)
+        record = TrainingRecord.from_header(header)
+        known = {name: value for name, value in record.params.items() if name in cls._get_param_names()}
         crf = cls(**{**known, "n_jobs": n_jobs, "template": tagger.template})
         crf.tagger_ = tagger
         crf.classes_ = tagger.classes
-        crf.objective_ = objective
-        crf.history_ = history
-        crf.n_iter_ = len(history)
-        crf.converged_ = bool(header.get("converged"))
+        crf.objective_ = record.objective
+        crf.history_ = record.history
+        crf.n_iter_ = len(record.history)
+        crf.converged_ = record.converged
         return crf
-
-
-def _plain(value: Any) -> Any:
-    """NumPy scalars as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_json(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _weights_of_pairs(pairs: list[Any]) -> dict[Any, float]:
-    """The class weights of a model file."""
-    for pair in pairs:
-        if (
-            not isinstance(pair, list)
-            or len(pair) != 2
-            or not isinstance(pair[0], (str, int))
-            or not isinstance(pair[1], float)
-        ):
-            raise ModelFileError(f"cannot read the model: its class weights are malformed at {pair!r:.60}")
-    return dict(pairs)

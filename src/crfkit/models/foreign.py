@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -50,6 +50,13 @@ def import_model(
     CRFsuite takes lists of attributes, as it does there. ``ModelFileError`` where a file is damaged, or is
     no such model.
     """
+    return load_any(source, format, encoding=encoding, n_jobs=n_jobs)[0]
+
+
+def load_any(
+    source: Source, format: str | None = None, *, encoding: str = "utf-8", n_jobs: int | None = None
+) -> tuple[LinearTagger, dict[str, Any]]:
+    """As ``import_model``, and the header of crfkit's own file, which holds the record of its training."""
     if format is not None and format not in FORMATS:
         raise InputError(f"format must be one of {', '.join(map(repr, FORMATS))} or None, got {format!r}")
     if not isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)):
@@ -57,12 +64,12 @@ def import_model(
     found = format or model_format(source)
     if found is None:
         raise ModelFileError(
-            f"cannot read the model {_name(source)}: it is none of those known: crfkit's own, CRFsuite's, "
-            "Wapiti's, CRF++'s (text or binary)"
+            f"cannot read the model {_name(source)}: it is empty, or damaged at its beginning, or no model "
+            "of crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
         )
     if found == "crfkit":
-        return LinearTagger.load(source, n_jobs)[0]
-    return _tagger(_READERS[found](source, encoding=encoding), _name(source), n_jobs)
+        return LinearTagger.load(source, n_jobs)
+    return _tagger(_READERS[found](source, encoding=encoding), _name(source), n_jobs), {}
 
 
 def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> str | None:

@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex, rows_of
@@ -50,11 +51,15 @@ class LinearTagger(Tagger):
         """Their weights."""
         return self.potential.weights
 
-    def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
-        """The scores of a batch; attributes never trained on are passed over."""
-        sequences = encode_input(
+    def encode(self, X: Any, lengths: Any = None) -> Sequences:
+        """X over the ids of the vocabulary, through the template where there is one."""
+        return encode_input(
             X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=self.n_jobs
         )
+
+    def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
+        """The scores of a batch; attributes never trained on are passed over."""
+        sequences = self.encode(X, lengths)
         size = max(1, _PIECE // self.potential.scores_per_position)  # positions
         if whole or sequences.n_positions <= size:
             yield self.potential.scores(sequences, n_jobs=self.n_jobs)

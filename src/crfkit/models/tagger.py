@@ -110,14 +110,21 @@ class Tagger(ABC):
         return found
 
     def constrained(
-        self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
+        self,
+        X: Any,
+        lengths: Any,
+        constraints: Constraints | None,
+        known: Any,
+        *,
+        whole: bool = False,
     ) -> Iterator[Lattice]:
         """The lattices of X with constraints and known labels written into them."""
         if constraints is not None and not isinstance(constraints, Constraints):
             raise InputError(
                 f"constraints must be a crfkit.inference.Constraints, got {type(constraints).__name__}"
             )
-        for lattice in self.lattices(X, lengths, whole=constraints is not None or known is not None):
+        whole = whole or constraints is not None or known is not None
+        for lattice in self.lattices(X, lengths, whole=whole):
             if known is not None:
                 labels = encode_labels(label_lists(known, "known"), self.classes, lattice.offsets)
                 allowed = labels.allowed

@@ -40,7 +40,7 @@ class Extractor:
 
     @property
     def head(self) -> str:
-        """The name, with ``=`` if a value follows."""
+        """The name, with ``=`` if a value follows, ``:`` if more of the name does."""
         return self.name
 
     @property
@@ -72,7 +72,9 @@ class Shiftable(Extractor):
 
     def window(self, first: int, last: int) -> Group:
         """The same, of every position from ``first`` to ``last`` (both included) around this one."""
-        return Group(tuple(self[k] for k in offset_range(first, last)), f"{self!r}.window({first}, {last})")
+        return Group(
+            tuple(self[k] for k in offset_range(first, last)), f"{_operand(self)}.window({first}, {last})"
+        )
 
     def ngrams(self, n: int, first: int, last: int) -> Group:
         """Runs of n neighbours from ``first`` to ``last`` (both included), each combined into one."""
@@ -85,7 +87,7 @@ class Shiftable(Extractor):
             for k in offsets[start + 1 : start + n]:
                 run = run._with(self[k])
             runs.append(run)
-        return Group(tuple(runs), f"{self!r}.ngrams({n}, {first}, {last})")
+        return Group(tuple(runs), f"{_operand(self)}.ngrams({n}, {first}, {last})")
 
     def __and__(self, other: Shiftable | Group) -> Any:
         if isinstance(other, Group):
@@ -147,6 +149,11 @@ class Vector(Track):
     """A vector of numbers: makes the attributes ``name:0``, ``name:1``, …"""
 
     chain: Vectors
+
+    @property
+    def head(self) -> str:
+        """The name and ``:``."""
+        return f"{self.name}:"
 
     def _parts(self) -> tuple[Track, ...]:
         raise InputError(f"{self!r} cannot be combined with others: it is a vector")
@@ -216,12 +223,12 @@ class Group:
         return len(self.members)
 
     def __getitem__(self, offset: int) -> Group:
-        return Group(tuple(member[offset] for member in self.members), f"{self._bracketed()}[{offset}]")
+        return Group(tuple(member[offset] for member in self.members), f"{_operand(self)}[{offset}]")
 
     def window(self, first: int, last: int) -> Group:
         """All of them, of every position from ``first`` to ``last`` (both included) around this one."""
         members = tuple(member for k in offset_range(first, last) for member in self[k])
-        return Group(members, f"{self._bracketed()}.window({first}, {last})")
+        return Group(members, f"{_operand(self)}.window({first}, {last})")
 
     def __and__(self, other: Shiftable | Group) -> Group:
         """Each of them combined with the other, or with each of the others."""
@@ -230,15 +237,18 @@ class Group:
         others = other if isinstance(other, Group) else (other,)
         return Group(tuple(a & b for a in self.members for b in others), f"{self!r} & {other!r}")
 
-    def _bracketed(self) -> str:
-        return f"({self.code})" if " & " in self.code else self.code
-
     def __deepcopy__(self, memo: Any) -> Group:
         return self  # it never changes
 
     def __repr__(self) -> str:
         """As it is written."""
         return self.code
+
+
+def _operand(extractor: object) -> str:
+    """As it is written where something follows."""
+    code = repr(extractor)
+    return f"({code})" if " & " in code else code
 
 
 def _bracket(offset: int) -> str:

@@ -6,14 +6,17 @@ is looking up.
 
 An attribute is ``name`` or ``name=value``. So that no two values make the same attribute, signs with a
 meaning of their own have a backslash in front when they stand in a value: ``|`` and ``\\`` in conjunctions,
-and a value that reads ``<s>`` or ``</s>``, which stand for the borders.
+and a value that reads like a border. Borders are ``<s>``, the place in front of a sentence, ``<s2>``, the one
+in front of that, and so on, and ``</s>``, ``</s2>``, … behind.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from itertools import chain
 from math import isfinite, prod
 from typing import Any
@@ -30,14 +33,20 @@ Pair = tuple[str, Any]  # an attribute's name and its number or vector
 Item = list[str] | dict[str, Any]
 Stream = Iterable[Any]  # one value for each row of the layout
 
-_BORDERS = ("<s>", "</s>")
+_LIKE_A_BORDER = re.compile(r"\\*</?s\d*>")
 
 
+@dataclass(frozen=True, eq=False)
 class _Border:
-    """Outside of the sentence."""
+    """A place between two sentences: so many behind the one, so many in front of the other."""
 
+    behind: int
+    before: int
 
-_BORDER = _Border()
+    def text(self, offset: int) -> str:
+        """How it reads from ``offset`` away."""
+        distance, slash = (self.behind, "/") if offset > 0 else (self.before, "")
+        return f"<{slash}s{distance if distance > 1 else ''}>"
 
 
 class _Memory(dict[Any, Any]):
@@ -59,7 +68,8 @@ class Renderer:
         self.plan = plan
         self.learnt = learnt
         self.padding = padding
-        self.reach = max((e.reach for e in plan), default=0)
+        self.reach = reach = max((e.reach for e in plan), default=0)
+        self.borders = [_Border(k + 1, reach - k) for k in range(reach)]
         self.tables: dict[Chain, dict[Any, Any]] = {}  # what the steps of a chain make of each value
         self.memories: dict[tuple[Track, bool], _Memory] = {}
 
@@ -110,7 +120,7 @@ class Renderer:
     def memory(self, track: Track, inside: bool) -> _Memory:
         """From a value of the source to its attribute, or to its part ``inside`` a conjunction."""
         if (track, inside) not in self.memories:
-            known: dict[Any, str | None] = {None: None, _BORDER: None}
+            known: dict[Any, str | None] = dict.fromkeys([None, *self.borders])
             results = self.tables[track.chain]
             if isinstance(track, Flag):
                 made: Any = True if inside else track.name
@@ -120,7 +130,7 @@ class Renderer:
             else:
                 head = "" if inside else track.head
                 if self.padding:
-                    known[_BORDER] = head + _BORDERS[track.offset > 0]
+                    known.update((border, head + border.text(track.offset)) for border in self.borders)
 
                 def render(value: Any) -> Any:
                     text = results[value]
@@ -167,7 +177,7 @@ class _Layout:
             names = self.joined(extractor.head, others) if others else [extractor.head] * self.n_rows
             return map(_product, names, *map(self.values, numbers))
         name = extractor.name
-        return [None if x is None or x is _BORDER else (name, x) for x in self.values(extractor)]
+        return [None if x is None else (name, x) for x in self.values(extractor)]
 
     def joined(self, head: str, parts: tuple[Track, ...]) -> Stream:
         """Text of all parts behind the head, where none is missing. Flags have no text."""
@@ -193,8 +203,8 @@ class _Layout:
         source = track.chain.source if isinstance(track.chain, Chain) else track.chain
         if source not in self.spaced:
             values = self.flat[source] = source.values(self.block, self.renderer.learnt)
-            borders = [_BORDER] * self.reach
-            spaced = list(borders)
+            borders = self.renderer.borders if isinstance(track.chain, Chain) else [None] * self.reach
+            spaced: list[Any] = list(borders)
             for start, n in zip(self.block.offsets, self.block.lengths, strict=False):
                 spaced += values[start : start + n]
                 spaced += borders
@@ -210,7 +220,7 @@ def _is_number(extractor: Extractor) -> bool:
 
 
 def _product(name: str | None, *numbers: Any) -> Pair | None:
-    if name is None or None in numbers or _BORDER in numbers:
+    if name is None or None in numbers:
         return None
     return name, prod(numbers)
 
@@ -218,7 +228,7 @@ def _product(name: str | None, *numbers: Any) -> Pair | None:
 def _escaped(text: str, inside: bool) -> str:
     if inside:
         text = text.replace("\\", "\\\\").replace("|", "\\|")
-    return "\\" + text if text.lstrip("\\") in _BORDERS else text
+    return "\\" + text if text.endswith(">") and _LIKE_A_BORDER.fullmatch(text) else text
 
 
 # ---- functions of the user's

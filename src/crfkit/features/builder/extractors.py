@@ -21,7 +21,7 @@ from crfkit.features.builder import settings as rule
 from crfkit.features.builder.algebra import Flag, Group, Own, Track, Vector
 from crfkit.features.builder.gazetteer import Gazetteer
 from crfkit.features.builder.numbers import Bins, NumberChain, Parsed, Places
-from crfkit.features.builder.sources import Always, Cells, Chain, Gaps, Phrases, Vectors, default_name
+from crfkit.features.builder.sources import Always, Cells, Chain, Gaps, Named, Phrases, Vectors, default_name
 from crfkit.features.builder.steps import Affix, Computed, Mapped, Pattern, Plain, Standardised, Step
 
 
@@ -75,6 +75,10 @@ class Text(Track):
     def map(self, function: Callable[[str], Any], name: str) -> Text:
         """What a function makes of the text: text, a number taken as text, or None to leave it out."""
         return self._then(Mapped("map", rule.a_function(function), rule.attribute_name(name)))
+
+    def named(self, name: str) -> Text:
+        """The same under a short name, ``bare`` rather than ``w.lower.bare``."""
+        return Text(Chain(Named(self.chain, rule.attribute_name(name))), self.offset)
 
     # ---- yes or no
 

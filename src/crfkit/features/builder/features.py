@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from crfkit.exceptions import InputError
-from crfkit.features.builder.algebra import Extractor, Vector
+from crfkit.features.builder.algebra import Extractor
 from crfkit.features.builder.attributes import Item, Renderer
 from crfkit.features.builder.explanation import Explanation, shown
 from crfkit.features.builder.plan import learners, plan
@@ -31,8 +31,9 @@ class Features:
         Columns and what is done with them (see :func:`column`), or functions ``f(sentence, t)``. One given
         twice counts once.
     padding
-        At the borders of a sentence, a neighbour that is not there has the text ``<s>`` or ``</s>``; with
-        False it makes no attribute. (Flags and numbers never do.)
+        A neighbour outside of the sentence has the text ``<s>`` (the place in front of the first token; the
+        one in front of that is ``<s2>``) or ``</s>``, ``</s2>`` behind the last; with False it makes no
+        attribute. Flags and numbers never do.
     min_count
         Attributes seen at fewer positions than this in ``fit`` are left out. Numbers always stay.
     sequence_column
@@ -134,7 +135,7 @@ class Features:
     @property
     def names(self) -> list[str]:
         """What attributes there are: ``w[-1]=`` has a value, ``bias`` has none, ``v:`` has more to come."""
-        return [e.name + ":" if isinstance(e, Vector) else e.head for e in plan(self.extractors)]
+        return [extractor.head for extractor in plan(self.extractors)]
 
     def explain(self, sentence: Any) -> Explanation:
         """A table of one sentence's attributes: a row for each extractor, a column for each position."""
@@ -204,7 +205,7 @@ class Features:
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(),
             input_tags=InputTags(two_d_array=False, string=True),
-            requires_fit=not self.__sklearn_is_fitted__(),
+            requires_fit=self.min_count > 1 or bool(learners(plan(self.extractors))),
         )
 
 

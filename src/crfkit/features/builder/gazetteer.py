@@ -56,7 +56,7 @@ class Gazetteer:
         t = 0
         while t < len(tokens):
             for n in lengths.get(tokens[t], ()):  # type: ignore[arg-type]  # None begins no phrase
-                if tuple(tokens[t : t + n]) in self.phrases:
+                if t + n <= len(tokens) and tuple(tokens[t : t + n]) in self.phrases:
                     marks[t : t + n] = ["B", *["I"] * (n - 1)]
                     t += n - 1
                     break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -140,12 +140,11 @@ class Bins:
 
     chain: NumberChain
     bins: int | tuple[float, ...]  # how many (edges are quantiles, learnt by fit), or the edges
-    label: str = field(default="bin", init=False)
 
     @property
     def name(self) -> str:
         """Such as price.bin."""
-        return f"{self.chain.name}.{self.label}"
+        return f"{self.chain.name}.bin"
 
     @property
     def code(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from crfkit.exceptions import InputError
@@ -18,13 +18,9 @@ def plan(extractors: Iterable[Any]) -> list[Extractor]:
     """
     flat: list[Extractor] = []
     n_unnamed = 0
-    for given in extractors:
-        if isinstance(given, Group):
-            flat += given
-        elif isinstance(given, Extractor):
+    for given in _opened(extractors):
+        if isinstance(given, Extractor):
             flat.append(given)
-        elif isinstance(given, (list, tuple)):
-            flat += plan(given)
         elif callable(given) and not isinstance(given, type):
             name = getattr(given, "__name__", "<unnamed>")
             if name.startswith("<"):
@@ -43,7 +39,7 @@ def plan(extractors: Iterable[Any]) -> list[Extractor]:
             if other != extractor:
                 raise InputError(
                     f"{other!r} and {extractor!r} would both make attributes called {extractor.name!r}; "
-                    "give one of them another name"
+                    "give one of them another name, with .named('…') for text"
                 )
     open_ended = {f"{e.name}:": e for e in made.values() if isinstance(e, (Own, Vector))}
     for start, extractor in open_ended.items():
@@ -56,12 +52,20 @@ def plan(extractors: Iterable[Any]) -> list[Extractor]:
     return list(dict.fromkeys(made.values()))
 
 
+def _opened(extractors: Iterable[Any]) -> Iterator[Any]:
+    for given in extractors:
+        if isinstance(given, (Group, list, tuple)):
+            yield from _opened(given)
+        else:
+            yield given
+
+
 def learners(extractors: Iterable[Extractor]) -> list[Learner]:
     """What fit must learn, each once, in order."""
     return list(dict.fromkeys(learner for extractor in extractors for learner in extractor.learners()))
 
 
 def _heads(extractor: Extractor) -> tuple[str, ...]:
-    if isinstance(extractor, Own):  # text or not is up to the function
-        return (extractor.name, f"{extractor.name}=")
-    return (f"{extractor.name}:",) if isinstance(extractor, Vector) else (extractor.head,)
+    if isinstance(extractor, Own):  # what follows is up to the function
+        return (extractor.name, f"{extractor.name}=", f"{extractor.name}:")
+    return (extractor.head,)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from crfkit.data.columns import Columns
 from crfkit.data.encode import checked_lengths, is_frame
 from crfkit.exceptions import InputError
 from crfkit.features.builder.cells import is_missing
@@ -49,8 +50,8 @@ def read_blocks(X: Any, lengths: Any = None, sequence_column: Key | None = None)
     """X, some whole sentences at a time."""
     if lengths is not None and sequence_column is not None:
         raise InputError("give lengths or sequence_column, not both: either says where sequences end")
-    if hasattr(X, "column") and hasattr(X, "offsets"):  # crfkit.data.columns.Columns
-        return _table_blocks(_Columns(X), np.diff(X.offsets).tolist())
+    if isinstance(X, Columns):
+        return _table_blocks(_ColumnFile(X), X.lengths.tolist())
     if lengths is not None:
         cut = checked_lengths(lengths).tolist()
         if isinstance(X, (str, Mapping)) or not hasattr(X, "__len__"):
@@ -188,24 +189,34 @@ class _Table:
     def sentence(self, i: int, start: int, stop: int) -> Any:
         return self.X.iloc[start:stop] if hasattr(self.X, "iloc") else self.X[start:stop]
 
+    def place(self, row: int) -> str:
+        """In front of messages: where the table itself has this row."""
+        return ""
 
-class _Columns(_Table):
-    """A column file's cells."""
+
+class _ColumnFile(_Table):
+    """A column file's cells, or those of a CSV file, whose columns have names."""
+
+    X: Columns
 
     def column(self, key: Key, optional: bool) -> list[Any]:
         if (key, optional) not in self.read:
-            names = getattr(self.X, "names", None) or ()
-            if isinstance(key, str) and key in names:
-                key = list(names).index(key)
-            if not isinstance(key, int) or not -self.X.n_columns <= key < self.X.n_columns:
-                raise InputError(
-                    f"there is no column {key!r}: the rows have the columns 0 to {self.X.n_columns - 1}"
-                )
-            self.read[key, optional] = list(chain.from_iterable(self.X.column(key)))
+            names = getattr(self.X, "names", ())
+            k = names.index(key) if key in names else key
+            if isinstance(k, int) and -self.X.n_columns <= k < self.X.n_columns:
+                self.read[key, optional] = list(chain.from_iterable(self.X.column(k)))
+            elif optional:
+                self.read[key, optional] = [None] * self.X.n_positions
+            else:
+                known = _listed(list(names)) if names else f"columns 0 to {self.X.n_columns - 1}"
+                raise InputError(f"{self.X.source}: there is no column {key!r}, but {known}")
         return self.read[key, optional]
 
     def sentence(self, i: int, start: int, stop: int) -> Any:
         return self.X[i]
+
+    def place(self, row: int) -> str:
+        return f"{self.X.source}:{self.X.lines[row]}: "
 
 
 class _Slice(Block):
@@ -213,6 +224,9 @@ class _Slice(Block):
         super().__init__(first, lengths)
         self.table = table
         self.start = start  # the block's first row in the table
+
+    def place(self, i: int) -> str:
+        return self.table.place(self.start + i) + super().place(i)
 
     def cells(self, key: Key, optional: bool) -> list[Any]:
         return self.table.column(key, optional)[self.start : self.start + self.offsets[-1]]

@@ -133,6 +133,27 @@ class Chain:
 
 
 @dataclass(frozen=True)
+class Named:
+    """Text under a name of its own."""
+
+    chain: Chain
+    name: str
+
+    @property
+    def code(self) -> str:
+        """As a method."""
+        return f"{self.chain.code}.named({self.name!r})"
+
+    def values(self, block: Block, learnt: Learnt) -> list[str | None]:
+        """The text [ΣT]."""
+        return self.chain.values(block, learnt)
+
+    def learners(self) -> Iterator[Learner]:
+        """Those of the text."""
+        return self.chain.learners()
+
+
+@dataclass(frozen=True)
 class Phrases:
     """Where phrases of a dictionary stand: B where one begins, I where it goes on."""
 

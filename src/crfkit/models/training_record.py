@@ -1,0 +1,83 @@
+"""How a model was trained, as its file keeps it: parameters, objective, history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.features.edge_attributes import edge_prefixes
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """What ``CRF.fit`` leaves behind beside the model. The defaults are those of a model from elsewhere."""
+
+    params: dict[str, Any] = field(default_factory=dict)  # of the estimator
+    objective: float = float("nan")
+    converged: bool = True
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_header(self) -> dict[str, Any]:
+        """As JSON values. The template is no part of it: the model itself has one."""
+        params = {name: _plain(value) for name, value in self.params.items() if name != "template"}
+        weights = params.get("class_weight")
+        params = {name: value for name, value in params.items() if _is_json(value)}
+        params["edge_attributes"] = edge_prefixes(self.params.get("edge_attributes")) or None
+        if isinstance(weights, Mapping):  # as pairs: the keys of JSON objects are strings
+            params["class_weight"] = [[_plain(label), float(w)] for label, w in weights.items()]
+        return {
+            "params": params,
+            "objective": float(self.objective) if np.isfinite(self.objective) else None,
+            "converged": bool(self.converged),
+            "history": self.history,
+        }
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, Any]) -> TrainingRecord:
+        """The record in a model file's header; the defaults where it has none."""
+        if not any(name in header for name in ("params", "history", "objective")):
+            return cls()
+        params, history, objective = (header.get(name) for name in ("params", "history", "objective"))
+        if (
+            not isinstance(params, dict)
+            or not isinstance(history, list)
+            or not all(isinstance(record, dict) for record in history)
+            or not isinstance(objective, (float, type(None)))
+        ):
+            raise ModelFileError("cannot read the model: its training record is malformed")
+        params = dict(params)
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = _weights_of_pairs(params["class_weight"])
+        try:
+            edge_prefixes(params.get("edge_attributes"))
+        except InputError as error:
+            raise ModelFileError(f"cannot read the model: {error}") from error
+        return cls(
+            params, float("nan") if objective is None else objective, bool(header.get("converged")), history
+        )
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_json(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _weights_of_pairs(pairs: list[Any]) -> dict[Any, float]:
+    """The class weights of a model file."""
+    for pair in pairs:
+        if (
+            not isinstance(pair, list)
+            or len(pair) != 2
+            or not isinstance(pair[0], (str, int))
+            or not isinstance(pair[1], float)
+        ):
+            raise ModelFileError(f"cannot read the model: its class weights are malformed at {pair!r:.60}")
+    return dict(pairs)

@@ -1,0 +1,159 @@
+"""``crfkit convert``: data and label schemes there and back, models, and what cannot be done."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from crfkit.cli.default_template import default_template
+from crfkit.features.template import Template
+from crfkit.io.columns import read_columns
+from crfkit.models.crf import CRF
+
+from .conftest import as_text, sentences
+
+DATA = as_text(sentences(6))
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "data.txt").write_text(DATA, encoding="utf-8")
+    (tmp_path / "template").write_text(default_template(2))
+    return tmp_path
+
+
+def test_columns_to_attributes(run, data):
+    ran = run("convert", data / "data.txt", data / "x.crfsuite", "-t", data / "template")
+    assert ran == (0, "", f"crfkit: {data}/data.txt: columns (told by its content) → crfsuite\n")
+    template = Template.read(data / "template")
+    columns = read_columns(data / "data.txt")
+    expected = []
+    for rows in columns:
+        for row, attributes in zip(rows, template.attributes(rows), strict=True):
+            expected.append("\t".join([row[2], *(a.replace(":", "\\:") for a in attributes)]))
+        expected.append("")
+    assert (data / "x.crfsuite").read_text(encoding="utf-8").split("\n")[:-1] == expected
+
+
+def test_there_and_back(run, data):
+    assert run("convert", data / "data.txt", data / "a.crfsuite", "-t", data / "template", "-q").code == 0
+    assert run("convert", data / "a.crfsuite", data / "b.mallet").code == 0
+    assert run("convert", data / "b.mallet", data / "c.crfsuite").code == 0
+    assert (data / "c.crfsuite").read_bytes() == (data / "a.crfsuite").read_bytes()
+    assert run("convert", data / "data.txt", data / "a.csv").code == 0
+    assert run("convert", data / "a.csv", data / "b.txt", "--to", "columns").code == 0
+    assert read_columns(data / "b.txt") == read_columns(data / "data.txt")
+
+
+def test_pipes_and_gzip(run, data):
+    ran = run("convert", "-", "-", "--to", "columns", "--from", "columns", stdin=gzip.compress(DATA.encode()))
+    assert ran.out == DATA.replace(" ", "\t") + "\n"
+    assert run("convert", data / "data.txt", data / "x.csv.gz").code == 0
+    assert gzip.decompress((data / "x.csv.gz").read_bytes()).startswith(b"column0,column1,label\n")
+
+
+def test_labels(run, data):
+    ran = run("convert", data / "data.txt", data / "x.txt", "--to", "columns", "--labels", "IOB2:IOBES")
+    assert ran.code == 0
+    found = read_columns(data / "x.txt")
+    assert {label[0] for labels in found.column(2) for label in labels} == set("BIESO")
+    ran = run("convert", data / "x.txt", "-", "--to", "columns", "--labels", "auto:IOB2")
+    assert ran.out == DATA.replace(" ", "\t") + "\n"
+    assert "x.txt: labels of the scheme IOBES" in ran.err
+    # with attributes made on the way, and of attribute files
+    straight = run("convert", data / "x.txt", "-", "--to", "crfsuite", "-t", data / "template", "-q").out
+    options = ["--labels", "IOB2:IOBES", "-q"]
+    made = run("convert", data / "data.txt", "-", "--to", "crfsuite", "-t", data / "template", *options).out
+    assert made == straight
+    plain = run("convert", data / "data.txt", "-", "--to", "crfsuite", "-t", data / "template", "-q").out
+    (data / "plain.crfsuite").write_text(plain, encoding="utf-8")
+    assert run("convert", data / "plain.crfsuite", "-", "--to", "crfsuite", *options).out == straight
+
+
+def test_illegal_labels(run):
+    text = "a O\nb I-X\n\nc B-X\nd I-Y\n"
+    ran = run("convert", "-", "-", "--to", "columns", "--labels", "IOB2:IOBES", stdin=text)
+    assert (ran.code, ran.out) == (1, "")
+    assert "<stdin>:2: the label 'I-X' is not legal here in IOB2 (one of 2 such places)" in ran.err
+    how = {"begin": "OSSS", "drop": "OOSO", "join": "OSBE"}
+    for name, expected in how.items():
+        options = ["--labels", "IOB2:IOBES", "--repair", name, "-q"]
+        ran = run("convert", "-", "-", "--to", "columns", *options, stdin=text)
+        assert "".join(line.split("\t")[1][0] for line in ran.out.split("\n") if line) == expected
+    assert run("convert", "-", "-", "--to", "columns", "--repair", "drop", stdin=text).code == 2
+
+
+def test_label_column(run, data):
+    moved = as_text([[(c, a, b) for a, b, c in rows] for rows in sentences(6)])
+    options = ["--label-column", 0, "-t", data / "template", "--to", "crfsuite", "-q"]
+    made = run("convert", "-", "-", *options, stdin=moved).out
+    assert made == run("convert", "-", "-", "-t", data / "template", "--to", "crfsuite", stdin=DATA).out
+    words = as_text(sentences(6), 2)
+    without = run("convert", "-", "-", *options[2:], "--label-column", "none", stdin=words).out
+    assert [line.split("\t")[1:] for line in without.split("\n")] == [
+        line.split("\t")[1:] for line in made.split("\n")
+    ]
+    assert without.startswith("\t")
+
+
+def test_cells_that_columns_can_hardly_hold(run, data):
+    (data / "x.csv").write_text('word,label\nNew York,B\n"",O\n')
+    ran = run("convert", data / "x.csv", data / "x.txt", "--to", "columns")
+    assert ran.code == 0
+    assert "read it with --separator tab" in ran.err
+    assert (data / "x.txt").read_text() == "New York\tB\n\tO\n\n"
+    (data / "x.csv").write_text('word,label\nNew York,B\n"a\tb",O\n')
+    ran = run("convert", data / "x.csv", data / "x.txt", "--to", "columns")
+    assert (ran.code, "x.csv:3: the cell 'a\\tb' has a tab" in ran.err) == (1, True)
+    assert (data / "x.txt").read_text() == "New York\tB\n\tO\n\n"  # the old one
+
+
+def test_weights_stay(run, data):
+    (data / "w.crfsuite").write_text("@weight:2.5\tA\tx:0.5\n\nB\ty\n")
+    assert (
+        run("convert", data / "w.crfsuite", "-", "--to", "crfsuite").out
+        == "@weight:2.5\tA\tx:0.5\n\nB\ty\n\n"
+    )
+    ran = run("convert", data / "w.crfsuite", data / "w.mallet")
+    assert ran.code == 1
+    assert not (data / "w.mallet").exists()
+
+
+def test_a_model_of_our_own(run, folder, tmp_path):
+    ran = run("convert", folder / "model.crfkit", tmp_path / "copy")
+    assert ran.code == 0
+    assert "(crfkit) → " in ran.err
+    assert CRF.load(tmp_path / "copy").objective_ == CRF.load(folder / "model.crfkit").objective_
+    expected = run("tag", folder / "model.crfkit", folder / "test.txt").out
+    assert run("tag", tmp_path / "copy", folder / "test.txt").out == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["{0}/nowhere", "x.csv"], 1, "nowhere: No such file or directory"),
+        (["{1}/data.txt", "{1}/x"], 2, "--to: into which format?"),
+        (["{1}/data.txt", "{1}/x.crfsuite"], 2, "through a template"),
+        (["{1}/data.txt", "{1}/x.csv", "-t", "{1}/template"], 2, "csv has cells, not attributes"),
+        (["{1}/data.txt", "{1}/x", "--to", "crfkit"], 1, "it is no model that crfkit knows"),
+        (["{1}/data.txt", "{1}/no/x.csv"], 1, "there is no directory"),
+        (["{1}/data.txt", "{1}/x.csv", "--labels", "IOB2"], 2, "such as IOB2:IOBES"),
+        (["{1}/data.txt", "{1}/x.csv", "--labels", "IOB2:IOB9"], 1, "IOB9"),
+        (["{1}/data.txt", "{1}/x.crfsuite", "-t", "{1}/pairs"], 1, "score pairs of labels"),
+        (["{1}/a.mallet", "{1}/x.csv"], 1, "they do not make columns"),
+        (["{1}/a.mallet", "{1}/x.crfsuite", "-t", "{1}/template"], 2, "has its attributes already"),
+        (["{1}/a.mallet", "{1}/x.crfsuite", "--label-column", "1"], 2, "in one place, or none"),
+        (["{0}/model.crfkit", "{1}/x.mallet", "--to", "mallet"], 2, "models can be written as crfkit and"),
+        (["{0}/model.crfkit", "-"], 2, "a model goes into a file"),
+        (["{0}/model.crfkit", "{1}/x", "-t", "{1}/template"], 2, "--template goes with data"),
+    ],
+)
+def test_errors(arguments, code, words, run, folder, data):
+    (data / "pairs").write_text("U0:%x[0,0]\nB0:%x[0,1]\n")
+    (data / "a.mallet").write_text("x=1 y=2 A\nx=1 B\n")
+    before = sorted(data.iterdir())
+    ran = run("convert", *(argument.format(folder, data) for argument in arguments))
+    assert (ran.code, ran.out) == (code, "")
+    assert words in ran.err
+    assert sorted(data.iterdir()) == before

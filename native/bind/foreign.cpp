@@ -3,6 +3,7 @@
 #include "cqdb.h"
 #include "double_array.h"
 #include "model_text.h"
+#include "utf8.h"
 
 namespace crfkit {
 namespace {
@@ -78,16 +79,21 @@ nb::tuple double_array_keys(const Bytes& units) {
                         to_numpy(std::move(found.keys.offsets)));
 }
 
-// A vocabulary of these strings, which must be all different, and UTF-8 if it is said so.
-BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets, bool utf8) {
+// A vocabulary of these strings, which must be all different, and UTF-8 unless they may be cut within a
+// character: then the bytes left over are named as templates name them.
+BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets, bool cut) {
   check_names(arena, offsets);
   auto vocabulary = std::make_unique<BoundVocabulary>();
   unlocked([&] {
+    std::string escaped;
     for (size_t id = 0; id + 1 < offsets.size(); ++id) {
       const int64_t begin = offsets.data()[id], end = offsets.data()[id + 1];
-      const std::string_view name(reinterpret_cast<const char*>(arena.data()) + begin,
-                                  static_cast<size_t>(end - begin));
-      if (utf8 && !is_utf8(name)) throw Damage("name " + std::to_string(id) + " is not UTF-8");
+      std::string_view name(reinterpret_cast<const char*>(arena.data()) + begin,
+                            static_cast<size_t>(end - begin));
+      if (!is_utf8(name)) {
+        if (!cut) throw Damage("name " + std::to_string(id) + " is not UTF-8");
+        name = escaped = escape_ill_formed(name);
+      }
       if (vocabulary->core->find_or_add(name, hash_string(name)) != static_cast<int32_t>(id)) {
         throw Damage("name " + std::to_string(id) + " comes twice");
       }
@@ -114,7 +120,7 @@ void bind_foreign(nb::module_& m) {
   m.def("double_array_keys", &double_array_keys, nb::arg("units").noconvert(),
         "(values int64 [n], arena, offsets) of all keys in a Darts double array, uint8 [8 units].");
   m.def("vocabulary_of", &vocabulary_of, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
-        nb::arg("utf8"), "A vocabulary of these strings.");
+        nb::arg("cut"), "A vocabulary of these strings.");
 }
 
 }  // namespace crfkit

@@ -49,7 +49,7 @@ def read_crfpp_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel
 
     ``encoding`` is that of the data it was trained on.
     """
-    data, name = read_source(source)
+    data, name = read_source(source, encoding)
     with naming(name):
         is_text = data[: len(TEXT_MAGIC)].tobytes() == TEXT_MAGIC
         return _model(_parse_text(data) if is_text else _parse_binary(data), encoding, len(data))
@@ -86,10 +86,11 @@ def _parse_text(data: ByteArray) -> _Parts:
     if not sections.content.endswith(b"\n"):  # without it, the last number may lack digits
         raise Damage("it is cut off within its last line")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # NumPy warns where it meets something that is not a number
+        # Where it meets something that is not a number, NumPy warns (before 2.3) or raises.
+        warnings.simplefilter("error")
         try:
             weights = np.fromstring(data[at:].tobytes(), sep="\n")  # [maxid]
-        except DeprecationWarning as error:
+        except (DeprecationWarning, ValueError) as error:
             raise Damage("its list of weights is damaged") from error
     return _Parts(
         _number(header, "maxid"),

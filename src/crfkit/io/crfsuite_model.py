@@ -53,7 +53,7 @@ def read_crfsuite_model(source: Source, *, encoding: str = "utf-8") -> ForeignMo
 
     ``encoding`` is that of the labels and attributes; python-crfsuite writes UTF-8.
     """
-    data, name = read_source(source)
+    data, name = read_source(source, encoding)
     with naming(name):
         return _parse(data, encoding)
 

@@ -66,8 +66,9 @@ def naming(name: str) -> Iterator[None]:
         raise ModelFileError(f"cannot read the model {name}: {error}") from error
 
 
-def read_source(source: Source) -> tuple[ByteArray, str]:
-    """The bytes of a path, a file object or bytes, and the name for messages."""
+def read_source(source: Source, encoding: str) -> tuple[ByteArray, str]:
+    """The bytes of a path, a file object or bytes, and the name for messages; the encoding must exist."""
+    _is_utf8(encoding)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return np.frombuffer(bytes(source), np.uint8), "<bytes>"
     if isinstance(source, (str, os.PathLike)):
@@ -82,14 +83,17 @@ def read_source(source: Source) -> tuple[ByteArray, str]:
 def vocabulary_of(arena: ByteArray, offsets: IntArray, encoding: str, *, cut: bool = False) -> Vocabulary:
     """The names arena [bytes], offsets [n+1] as a vocabulary; they must be text and all different.
 
-    ``cut=True`` says that names may end or begin within a character; they are then taken as they are.
+    ``cut=True`` says that names may begin or end within a character: what is left of it is then written as
+    ``\\x`` and two digits a byte, as templates write it.
     """
     if _is_utf8(encoding):
         try:
-            return Vocabulary.from_native(_native.vocabulary_of(arena, offsets, not cut))
+            return Vocabulary.from_native(_native.vocabulary_of(arena, offsets, cut))
         except ValueError as error:
             hint = "; pass encoding='…' if the model was made from text in another encoding"
             raise Damage(f"{error}{hint if 'UTF-8' in str(error) else ''}") from error
+    if cut:
+        raise Damage(f"its patterns match bytes, so that they would match {encoding} and UTF-8 differently")
     content, ends = arena.tobytes(), offsets.tolist()
     pieces = (content[a:b] for a, b in pairwise(ends))
     names = [piece.decode(encoding) for piece in pieces]

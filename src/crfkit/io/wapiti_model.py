@@ -18,6 +18,7 @@ each position, which no CRF weights can do.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from itertools import pairwise
 
@@ -49,7 +50,7 @@ def read_wapiti_model(source: Source, *, encoding: str = "utf-8") -> ForeignMode
 
     ``encoding`` is that of the data it was trained on.
     """
-    data, name = read_source(source)
+    data, name = read_source(source, encoding)
     with naming(name):
         return _parse(data, encoding)
 
@@ -119,8 +120,8 @@ def _parse(data: ByteArray, encoding: str) -> ForeignModel:
     order = np.argsort(places, kind="stable")
     return model_of_blocks(
         vocabulary_of(*labels, encoding).strings(),
-        # Patterns match bytes, so what %m copies may be a part of a character.
-        vocabulary_of(arena, offsets, encoding, cut=any(re.search("%[mM]", line) for line in template)),
+        # Patterns match bytes, so what they copy may be a part of a character.
+        vocabulary_of(arena, offsets, encoding, cut=any(re.search("%[mMtT]", line) for line in template)),
         np.where(with_state, starts, -1),
         np.where(with_pairs, starts + with_state * L, -1),
         places[order],
@@ -145,7 +146,7 @@ def _template_line(line: str) -> str:
 def _number(word: bytes) -> float:
     """A weight that is not in the hexadecimal form Wapiti writes, but that C reads too."""
     text = word.decode("latin-1")
-    try:
-        return float(text)
-    except ValueError:
-        return float.fromhex(text)
+    for read in (float, float.fromhex):
+        with contextlib.suppress(ValueError):
+            return read(text)
+    raise Damage(f"expected a weight, got {text!r:.40}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ _READERS: dict[str, Callable[..., ForeignModel]] = {
     "wapiti": read_wapiti_model,
     "crf++": read_crfpp_model,
 }
+_START = 64  # bytes that tell the format
 FORMATS = ("crfkit", *_READERS)
 _MAGIC = {
     model_file.MAGIC: "crfkit",
@@ -60,7 +61,13 @@ def load_any(
     if format is not None and format not in FORMATS:
         raise InputError(f"format must be one of {', '.join(map(repr, FORMATS))} or None, got {format!r}")
     if not isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)):
-        source = _whole(source)
+        start = source.read(_START)
+        if not isinstance(start, (bytes, bytearray)):
+            raise ModelFileError("the file object must be opened in binary mode ('rb')")
+        if format in (None, "crfkit") and model_format(start) == "crfkit":
+            # Its own size is in it: what follows in the stream is left there.
+            return LinearTagger.load(cast("IO[bytes]", _Resumed(bytes(start), source)), n_jobs)
+        source = bytes(start) + source.read()
     found = format or model_format(source)
     if found is None:
         raise ModelFileError(
@@ -76,9 +83,9 @@ def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview
     """Which of ``FORMATS`` a file is in, by its first bytes; None if in none of them."""
     if isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as file:
-            start = file.read(64)
+            start = file.read(_START)
     else:
-        start = bytes(source[:64])
+        start = bytes(source[:_START])
     for magic, name in _MAGIC.items():
         if start.startswith(magic):
             return name
@@ -138,11 +145,16 @@ def _tagger(model: ForeignModel, name: str, n_jobs: int | None) -> LinearTagger:
     return LinearTagger(model.classes, model.attributes, index, weights, n_jobs, template)
 
 
-def _whole(stream: IO[bytes]) -> bytes:
-    content = stream.read()
-    if not isinstance(content, (bytes, bytearray)):
-        raise ModelFileError("the file object must be opened in binary mode ('rb')")
-    return bytes(content)
+class _Resumed:
+    """A stream whose first bytes have been read already."""
+
+    def __init__(self, start: bytes, stream: IO[bytes]) -> None:
+        self.name = str(getattr(stream, "name", "<stream>"))
+        self._start, self._stream = start, stream
+
+    def read(self, n: int) -> bytes:
+        piece, self._start = self._start[:n], self._start[n:]
+        return piece if len(piece) == n else piece + self._stream.read(n - len(piece))
 
 
 def _name(source: Source) -> str:

@@ -3,6 +3,7 @@
 // double.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -22,6 +23,7 @@ inline bool is_huge(std::string_view text) {
     // One that is itself too long for a long long outweighs all the digits that memory could hold.
     const bool negative = *digits == '-';
     if (std::from_chars(digits, text.data() + text.size(), exponent).ec != std::errc()) return !negative;
+    exponent = std::clamp(exponent, -(1LL << 60), 1LL << 60);  // the sum below must not overflow
     text = text.substr(0, e);
   }
   const size_t point = std::min(text.find('.'), text.size());

@@ -34,24 +34,42 @@ class BoundParser {
   void finish() {
     run([&] { parser_.finish(); });
   }
-  size_t ready() const { return parser_.ready(); }
-  nb::tuple take() { return to_python(parser_.take()); }
+  size_t ready() {
+    check_free();
+    return parser_.ready();
+  }
+  nb::tuple take() {
+    check_free();
+    return to_python(parser_.take());
+  }
 
  private:
+  void check_free() const {
+    if (busy_) raise("InputError", source_ + " is being read by another thread");
+  }
+
   template <class Fn>
   void run(Fn&& fn) {
+    check_free();
+    busy_ = true;
     try {
-      const nb::gil_scoped_release release;
-      fn();
+      {
+        const nb::gil_scoped_release release;
+        fn();
+      }
+      busy_ = false;
     } catch (const ColumnFault& fault) {
+      busy_ = false;
       raise("InputError", source_ + ":" + std::to_string(fault.line) + ": " + fault.what());
     } catch (const std::length_error& limit) {
+      busy_ = false;
       raise("InputError", source_ + ": " + limit.what());
     }
   }
 
   std::string source_;
   ColumnParser parser_;
+  bool busy_ = false;  // a thread is parsing without the GIL
 };
 
 std::string_view utf8_of(PyObject* text) {

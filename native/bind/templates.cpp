@@ -38,7 +38,7 @@ TemplateMacro to_macro(const nb::tuple& fields, TemplateProgram* program) {
 // Lines: (from_second, pieces); a piece is bytes or a macro.
 void make_program(TemplateProgram* self, const nb::list& lines, const nb::list& before,
                   const nb::list& after) {
-  new (self) TemplateProgram(to_strings(before), to_strings(after));
+  TemplateProgram program(to_strings(before), to_strings(after));
   for (const nb::handle item : lines) {
     const auto fields = nb::cast<nb::tuple>(item);
     TemplateLine line;
@@ -48,12 +48,13 @@ void make_program(TemplateProgram* self, const nb::list& lines, const nb::list& 
       if (nb::isinstance<nb::bytes>(piece)) {
         line.literals.back() += to_string(piece);
       } else {
-        line.macros.push_back(to_macro(nb::cast<nb::tuple>(piece), self));
+        line.macros.push_back(to_macro(nb::cast<nb::tuple>(piece), &program));
         line.literals.emplace_back();
       }
     }
-    self->add_line(std::move(line));
+    program.add_line(std::move(line));
   }
+  new (self) TemplateProgram(std::move(program));
 }
 
 void check_table(const CellTable& table, size_t n_rows, size_t n_offsets) {

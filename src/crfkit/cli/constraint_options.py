@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from crfkit.cli.messages import UsageError
+from crfkit.cli.messages import UsageError, warn
 from crfkit.cli.options import Group
 from crfkit.exceptions import InputError
 
@@ -50,11 +50,15 @@ def constraints_of(arguments: argparse.Namespace, tagger: LinearTagger) -> Const
         all_of &= inference.scheme_constraints(tagger.classes, arguments.legal)
     if arguments.seen_transitions:
         seen = tagger.index.edges
+        if seen.all():  # also those never seen have a feature: CRF++ and Wapiti keep their weights at 0
+            seen = seen & (tagger.weights.edge != 0)
         if tagger.index.pair_ids is not None:
             seen = seen.copy()
             seen.reshape(-1)[tagger.index.pair_ids] = True
         if not seen.any():
             raise InputError("--seen-transitions: the model has no transitions (its template has no B line)")
+        if seen.all():
+            warn("--seen-transitions forbids nothing: the model has a weight for every transition")
         all_of &= inference.Constraints(transitions=seen)
     for rule in rules:
         all_of &= _forbidden(rule, tagger.classes)

@@ -136,7 +136,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--gold and --predicted stand in place of {arguments.file}")
     if arguments.raw and (arguments.strict or arguments.scheme):
         raise UsageError("--raw reads no segments: leave out --strict and --scheme")
-    if [arguments.gold, arguments.predicted, arguments.compare].count("-") > 1:
+    file = "-" if arguments.file is None and arguments.gold is None else arguments.file
+    if [file, arguments.gold, arguments.predicted, arguments.compare].count("-") > 1:
         raise UsageError("only one input can come from standard input")
 
 
@@ -150,12 +151,14 @@ def _labels(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
                 f"{columns.source}: expected at least two columns, the true and the predicted label; got "
                 f"{columns.n_columns}"
             )
-        true = _codes(columns, _or(arguments.gold_column, -2), outside)
-        return true, _codes(columns, _or(arguments.predicted_column, -1), outside)
+        found = _or(arguments.predicted_column, _predicted(columns))
+        return _codes(columns, _or(arguments.gold_column, found - 1), outside), _codes(
+            columns, found, outside
+        )
     gold, predicted = _read(arguments.gold, arguments.tabs), _read(arguments.predicted, arguments.tabs)
     _check_same_shape(gold, predicted)
     true = _codes(gold, _or(arguments.gold_column, -1), outside)
-    return true, _codes(predicted, _or(arguments.predicted_column, -1), outside)
+    return true, _codes(predicted, _or(arguments.predicted_column, _predicted(predicted)), outside)
 
 
 def _other_labels(arguments: argparse.Namespace, true: LabelCodes) -> LabelCodes:
@@ -163,15 +166,22 @@ def _other_labels(arguments: argparse.Namespace, true: LabelCodes) -> LabelCodes
     other = _read(arguments.compare, arguments.tabs)
     if other.lengths.tolist() != [len(labels) for labels in true]:
         raise InputError(f"{other.source}: it must hold the same sequences as the labels it is compared with")
+    found = _or(arguments.predicted_column, _predicted(other))
     if arguments.gold is None:
-        again = _codes(other, _or(arguments.gold_column, -2), arguments.outside)
+        again = _codes(other, _or(arguments.gold_column, found - 1), arguments.outside)
         wrong = next((i for i, (a, b) in enumerate(zip(true, again, strict=True)) if a != b), None)
         if wrong is not None:
             raise InputError(
                 f"{other.source}:{other.lines[other.offsets[wrong]]}: the true labels of the sequence that "
                 "begins here are others than in the labels it is compared with"
             )
-    return _codes(other, _or(arguments.predicted_column, -1), arguments.outside)
+    return _codes(other, found, arguments.outside)
+
+
+def _predicted(columns: Columns) -> int:
+    """Where the predicted labels are: in the last column, or in the one that a csv file calls so."""
+    names = list(getattr(columns, "names", ()))
+    return names.index("predicted") - len(names) if "predicted" in names else -1
 
 
 def _or(column: int | None, default: int) -> int:
@@ -179,9 +189,13 @@ def _or(column: int | None, default: int) -> int:
 
 
 def _read(path: str, tabs: bool) -> Columns:
-    from crfkit.io.columns import read_columns
+    from crfkit.cli.data_file import DataFile
 
-    columns = read_columns(path, separator="tab" if tabs else None)
+    options = argparse.Namespace(separator="\t" if tabs else None, sequence_column=None)
+    with DataFile(path, "columns" if tabs else "auto", options) as file:
+        if not file.is_table:  # labels alone may look like anything
+            file.format = "columns"
+        columns = file.table()
     if columns.n_positions == 0:
         raise InputError(f"{columns.source}: there is nothing in it to score")
     return columns

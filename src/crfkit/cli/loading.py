@@ -37,18 +37,7 @@ def data_record(header: dict[str, Any]) -> dict[str, int] | None:
 
 def load_model(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
     """The model at ``path`` ("-": standard input) and its header; of models of other tools it is empty."""
-    from crfkit.io.model_file import MAGIC
-    from crfkit.models.linear_tagger import LinearTagger
+    source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
+    from crfkit.models.foreign import load_any
 
-    source: str | bytes = path
-    if path == "-":
-        source = sys.stdin.buffer.read()
-        own = source.startswith(MAGIC)
-    else:
-        with open(path, "rb") as file:
-            own = file.read(len(MAGIC)) == MAGIC
-    if own:
-        return LinearTagger.load(source, jobs)
-    from crfkit.models.foreign import import_model
-
-    return import_model(source, n_jobs=jobs), {}
+    return load_any(source, n_jobs=jobs)

@@ -102,6 +102,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CRFKitError, OSError) as error:
         print(f"crfkit: {_words(error)}", file=sys.stderr)
         return KNOWN_ERROR
+    except MemoryError:
+        print("crfkit: this needs more memory than there is", file=sys.stderr)
+        return KNOWN_ERROR
     except KeyboardInterrupt as error:
         print(f"crfkit: {str(error) or 'stopped'}", file=sys.stderr)
         return INTERRUPTED

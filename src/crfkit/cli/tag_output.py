@@ -89,7 +89,10 @@ class Writer:
             for t, decision in enumerate(decisions):
                 reasons = [f"{reason.what} {reason.weight:+.2f}" for reason in decision.reasons[: self._why]]
                 found = (str(decision.label), f"{decision.probability:.6f}")
-                rival = (str(decision.rival or "_"), f"{decision.rival_probability:.6f}")
+                rival = (
+                    "_" if decision.rival is None else str(decision.rival),
+                    f"{decision.rival_probability:.6f}",
+                )
                 rows.append("\t".join([*(column[i][t] for column in shown), *found, *rival, *reasons]))
             text.append("\n".join(rows))
         self._put(text)

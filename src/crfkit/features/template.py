@@ -36,6 +36,7 @@ _OUTSIDE = {
     "crf++": (template_crfpp.BEFORE, template_crfpp.AFTER),
     "wapiti": (template_wapiti.BEFORE, template_wapiti.AFTER),
 }
+_MOST_LINES = 5000  # each is compared with all the others
 _ANCHORS = {"here": 0, "first": 1, "last": 2}
 
 
@@ -68,6 +69,11 @@ class Template:
         if not lines:
             raise InputError(
                 f"{self.source}: the template has no lines; the least is one such as U00:%x[0,0]"
+            )
+        if len(lines) > _MOST_LINES:
+            raise InputError(
+                f"{self.source}:{lines[_MOST_LINES].number}: a template has at most {_MOST_LINES} lines, this "
+                f"one has {len(lines)}"
             )
         for name, value in (("text", text), ("dialect", dialect), ("_lines", lines)):
             object.__setattr__(self, name, value)  # frozen from here on

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from .template_syntax import Line, Macro, fail
+from .template_syntax import LARGEST, Line, Macro, fail, whole_number
 
 FURTHEST_ROW = 8
 BEFORE = tuple(f"_B-{n}" for n in range(1, FURTHEST_ROW + 1))
@@ -45,7 +45,9 @@ def _pieces(line: str, source: str, number: int) -> tuple[str | Macro, ...]:
         if not macro:
             shown = line[start : start + 20]
             fail(source, number, f"expected %x[row,column], like %x[-1,0], got {shown!r}", line)
-        row, column = (int(digits[:12]) for digits in macro.groups())
+        row, column = (whole_number(digits) for digits in macro.groups())
+        if column > LARGEST:
+            fail(source, number, f"the column is too large in {macro[0]!r}", line)
         if abs(row) > FURTHEST_ROW:
             fail(source, number, f"rows are -{FURTHEST_ROW} to {FURTHEST_ROW}, got {row}", line)
         pieces.append(Macro(macro[0], "x", row, column))

@@ -7,6 +7,8 @@ from typing import Literal, NoReturn, TypeAlias
 
 from crfkit.exceptions import InputError
 
+LARGEST = 2**31 - 1  # row or column
+
 Scope: TypeAlias = Literal["node", "edge", "both"]
 
 
@@ -35,6 +37,13 @@ class Line:
     def macros(self) -> tuple[Macro, ...]:
         """The macros among the pieces."""
         return tuple(piece for piece in self.pieces if isinstance(piece, Macro))
+
+
+def whole_number(digits: str, base: int = 10) -> int:
+    """The number that digits say, maybe after a sign or 0x; more than LARGEST for one that is too long."""
+    sign = -1 if digits.startswith("-") else 1
+    body = digits.lstrip("+-").removeprefix("0x").removeprefix("0X").lstrip("0")
+    return sign * (LARGEST + 1 if len(body) > 20 else int(body or "0", base))
 
 
 def fail(source: str, number: int, problem: str, line: str) -> NoReturn:

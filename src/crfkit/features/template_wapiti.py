@@ -25,11 +25,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from .template_syntax import Line, Macro, Scope, fail
+from .template_syntax import LARGEST, Line, Macro, Scope, fail, whole_number
 
 BEFORE = ("_x-1", "_x-2", "_x-3", "_x-4", "_x-#")
 AFTER = ("_x+1", "_x+2", "_x+3", "_x+4", "_x+#")
-LARGEST = 2**31 - 1
 
 _SPACE = " \t\v\f\r"
 _SCOPES: dict[str, Scope] = {"u": "node", "b": "edge", "*": "both"}
@@ -80,7 +79,7 @@ def _pieces(line: str, source: str, number: int, raw: str) -> tuple[str | Macro,
 def _macro(found: re.Match[str], source: str, number: int, raw: str) -> Macro:
     letter, at, sign, digits, column_digits, pattern = found.groups()
     row = _c_integer(sign, digits)
-    column = int(column_digits[:20])
+    column = whole_number(column_digits)
     if abs(row) > LARGEST or column > LARGEST:
         fail(source, number, f"the row or the column is too large in {found[0]!r}", raw)
     command: Literal["x", "t", "m"] = "x" if letter in "xX" else "t" if letter in "tT" else "m"
@@ -96,7 +95,7 @@ def _macro(found: re.Match[str], source: str, number: int, raw: str) -> Macro:
 
 def _c_integer(sign: str, digits: str) -> int:
     base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10
-    value = int(digits[:20], base)
+    value = whole_number(digits, base)
     return -value if sign == "-" else value
 
 

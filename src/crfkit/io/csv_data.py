@@ -27,6 +27,10 @@ class NamedColumns(Columns):
 
     names: tuple[str, ...] = ()  # [K]
 
+    def __reduce__(self) -> tuple[type[Columns], tuple[object, ...]]:
+        _, fields = super().__reduce__()
+        return (NamedColumns, (*fields, self.names))
+
     def column_number(self, name: str) -> int:
         """The number of the column with this name, for ``column``, ``codes`` and ``without``."""
         return _place(name, self.names, self.source)

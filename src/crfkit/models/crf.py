@@ -27,7 +27,7 @@ from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.models import parameters as rule
 from crfkit.models.continuation import transfer, with_features_of
-from crfkit.models.foreign import load_any
+from crfkit.models.foreign import export_crfsuite, load_any
 from crfkit.models.inputs import encode_input
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS, DevSet, train
@@ -433,6 +433,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         tagger = self._fitted()
         own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
         tagger.save(path, {**(record or {}), **own.to_header()})
+
+    def save_crfsuite(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write the fitted model as a ``.crfsuite`` file, for CRFsuite and python-crfsuite.
+
+        They know first-order models of attributes with one label; anything else raises ``InputError``. The
+        template stays behind.
+        """
+        export_crfsuite(self._fitted(), path)
 
     @classmethod
     def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:

@@ -39,7 +39,7 @@ class Decision:
 
     label: Any
     probability: float  # marginal
-    rival: Any  # None in a model with one label
+    rival: Any  # None where no other label is possible
     rival_probability: float
     reasons: list[Reason]
 
@@ -68,7 +68,7 @@ def explain(tagger: LinearTagger, sequences: Sequences, lattice: Lattice) -> Ite
         decisions = []
         for t in range(start, stop):
             label, rival = int(labels[t]), int(rivals[t])
-            alone = label == rival  # the only label there is
+            alone = label == rival or probabilities[t, rival] <= 0  # nothing else is possible
             reasons = [] if alone else list(_reasons(tagger, sequences, labels, start, stop, t, rival))
             decisions.append(
                 Decision(

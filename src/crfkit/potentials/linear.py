@@ -13,11 +13,14 @@ import numpy.typing as npt
 
 from crfkit import _native
 from crfkit.data.sequences import Sequences
+from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.inference import Lattice
 from crfkit.inference.threads import thread_count
 
 FloatArray = npt.NDArray[np.float64]
+
+_MOST_PAIR_SCORES = 1 << 27  # in one batch: 1 GiB
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,11 @@ class LinearPotential:
         edge = self.weights.edge
         if self._pair_scorer is not None:
             L = self.index.n_labels
+            if batch.n_positions * L * L > _MOST_PAIR_SCORES:
+                raise InputError(
+                    f"{batch.n_positions:,} positions with {L:,} labels have too many scores of label pairs to "
+                    "hold at once: cut the sequences into shorter ones"
+                )
             pairs = np.empty((batch.n_positions, L * L))
             self._pair_scorer.scores(batch.indptr, batch.indices, batch.values, pairs, thread_count(n_jobs))
             edge = np.add(pairs.reshape(-1, L, L), edge, out=pairs.reshape(-1, L, L))

@@ -34,7 +34,7 @@ class Instances:
         self._groups: list[int] = []  # [N]
 
     def append(self, xseq: Any, yseq: Any, group: int) -> None:
-        """Read one sequence. After an error everything is as before."""
+        """Read one sequence; one that raises is left out."""
         name = f"sequence {len(self._pieces)}"
         names = _label_names(yseq, name)
         sequence = read_items(xseq, self.vocabulary, grow=True, name=name)

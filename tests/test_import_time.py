@@ -8,6 +8,9 @@ import sys
 import pytest
 
 import crfkit
+import crfkit.data
+import crfkit.features
+import crfkit.io
 
 HEAVY = {"scipy", "sklearn", "pandas", "matplotlib", "tqdm", "lightgbm", "dask", "joblib"}
 
@@ -22,7 +25,7 @@ def modules_after(statement: str) -> set[str]:
 def test_import_loads_nothing_of_its_own():
     loaded = modules_after("import crfkit")
     assert not loaded & (HEAVY | {"numpy"})
-    assert [name for name in loaded if name.startswith("crfkit.")] == []
+    assert [name for name in loaded if name.startswith("crfkit.")] == ["crfkit._lazy"]
 
 
 @pytest.mark.parametrize(
@@ -46,3 +49,15 @@ def test_every_public_name_resolves(name):
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="module 'crfkit' has no attribute 'CFR'"):
         _ = crfkit.CFR
+
+
+def test_packages_fetch_names_at_first_use():
+    loaded = modules_after("from crfkit.models.foreign import load_any")
+    for name in ("io.csv_data", "io.crfpp_model", "io.crfsuite_data", "data.relabel", "features.builder"):
+        assert f"crfkit.{name}" not in loaded
+    for package in (crfkit.data, crfkit.io, crfkit.features):
+        for name in package.__all__:
+            assert getattr(package, name) is not None
+            assert name in dir(package)
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            _ = package.nothing

@@ -26,6 +26,9 @@ MALLET = b"w=The p=DT first B-NP\nw=dog p=NN I-NP\n\nCAPS w=runs B-VP\n"
         (b": : O\n= = O\n# # O\n", "columns"),  # tokens that look like nothing in particular
         (COLUMNS * 5 + b"one too many cells here\n", "columns"),  # the parser shall name the line
         (b"a\nb\n", "columns"),
+        (b"# SYM O\nfoo NN B-NP\n# comment line here\n\n#x NN O\n", "columns"),
+        (b"12:00:01 B-T\n12:30:00 I-T\n", "columns"),
+        ("Hà Nội\tN\tB-LOC\nđi\tN\tO\nsinh viên đại học\tN\tO\n".encode(), "columns"),
         ((b"The DT B-NP\n" * HEAD)[:HEAD], "columns"),  # cut off within a line
         ("naïve JJ B-NP\nKöln NNP I-NP\n".encode(), "columns"),
         (b"\xff\xfe\x00 x\n", "columns"),

@@ -352,3 +352,39 @@ def test_a_column_of_words_is_hardly_the_labels(run, tmp_path):
     )
     assert "600 different labels" in ran.err
     assert "--label-column" in ran.err
+
+
+def test_a_model_does_not_overwrite_what_it_is_made_of(run, tmp_path):
+    data = tmp_path / "data.txt"
+    data.write_text("a A\nb B\n\n", encoding="utf-8")
+    ran = run("train", data, "-m", data)
+    assert ran.code == 2
+    assert "would overwrite" in ran.err
+    assert data.read_text(encoding="utf-8") == "a A\nb B\n\n"
+
+
+def test_csv_columns_go_by_name(run, tmp_path):
+    rows = [("a", "1", "A"), ("b", "2", "B")] * 3
+    (tmp_path / "train.csv").write_text(
+        "word,number,label\n" + "".join(f"{w},{n},{y}\n" for w, n, y in rows), encoding="utf-8"
+    )
+    (tmp_path / "other.csv").write_text(
+        "label,number,word\n" + "".join(f"{y},{n},{w}\n" for w, n, y in rows), encoding="utf-8"
+    )
+    (tmp_path / "less.csv").write_text("word\na\n", encoding="utf-8")
+    assert run("train", tmp_path / "train.csv", "-m", tmp_path / "m", "--c2", "0.01", "-q").code == 0
+    for name in ("train.csv", "other.csv"):
+        tagged = run("tag", tmp_path / "m", tmp_path / name, "-q")
+        found = [line.split(",")[-1] for line in tagged.out.split()[1:]]
+        assert found == [y for _, _, y in rows]
+    (tmp_path / "tagged.csv").write_text(run("tag", tmp_path / "m", tmp_path / "train.csv", "-q").out)
+    assert "accuracy: 100.00%" in run("eval", tmp_path / "tagged.csv", "--raw").out
+    ran = run("tag", tmp_path / "m", tmp_path / "less.csv")
+    assert ran.code == 1
+    assert "no column 'number'" in ran.err
+
+
+def test_a_table_that_is_one_sequence_is_mentioned(run, tmp_path):
+    (tmp_path / "t.csv").write_text("w,y\n" + "a,A\nb,B\n" * 300, encoding="utf-8")
+    ran = run("train", tmp_path / "t.csv", "-m", tmp_path / "m", "--max-iterations", "2")
+    assert "--sequence-column" in ran.err

@@ -13,9 +13,11 @@ from crfkit.data import repair_labels
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import (
     Constraints,
+    Lattice,
     constrain,
     forced_labels,
     log_partition,
+    max_marginal,
     nbest,
     sample,
     scheme_constraints,
@@ -195,3 +197,26 @@ def test_unknown_labels_show_nothing():
 def test_seen_errors(y, options, message):
     with pytest.raises(InputError, match=message):
         seen_constraints(y, ["a", "b"], **options)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_posterior_decoding_obeys(order):
+    """Of all permitted paths the one with the largest sum of marginals."""
+    import itertools
+
+    rng = np.random.default_rng(order)
+    names = ["O", "B-X", "I-X"]
+    for _ in range(20):
+        T = int(rng.integers(1, 6))
+        edge2 = rng.normal(size=(3, 3, 3)) if order == 2 else None
+        free = Lattice(rng.normal(size=(T, 3)), rng.normal(size=(3, 3)), [0, T], edge2=edge2)
+        legal = constrain(free, scheme_constraints(names, "IOB2"))
+        found = max_marginal(legal, posterior=True)
+        paths = [path for path in itertools.product(range(3), repeat=T) if is_iob2([names[i] for i in path])]
+        best = max(sum(found.posterior[t, label] for t, label in enumerate(path)) for path in paths)
+        assert is_iob2([names[i] for i in found.labels])
+        assert found.posterior[np.arange(T), found.labels].sum() == pytest.approx(best)
+
+
+def is_iob2(labels):
+    return all(after != "I-X" or before != "O" for before, after in zip(["O", *labels], labels, strict=False))

@@ -7,7 +7,7 @@ that do not stand in the last column.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crfkit.exceptions import InputError
 
@@ -21,9 +21,12 @@ class Roles:
 
     label: int | None
     known: int | None = None
+    seen: tuple[int, ...] | None = None  # for the template, where a header names them
 
     def for_template(self, columns: Columns) -> Columns:
         """The columns without those of labels: no template may look at what is to be found out."""
+        if self.seen is not None:
+            return columns.select(self.seen)
         for place in sorted({place for place in (self.label, self.known) if place is not None}, reverse=True):
             columns = columns.without(place)
         return columns
@@ -62,7 +65,7 @@ def label_place(columns: Columns, label_column: str | None) -> int:
 def tagging_roles(
     columns: Columns,
     needed: int,
-    record: dict[str, int] | None,
+    record: dict[str, Any] | None,
     label_column: str | None,
     known_column: str | None,
 ) -> Roles:
@@ -74,6 +77,9 @@ def tagging_roles(
     n = columns.n_columns
     known = None if known_column is None else column_place(columns, known_column, "--known-column")
     rest = [place for place in range(n) if place != known]  # columns of the data itself
+    names = getattr(columns, "names", None)
+    if names is not None and record is not None and "names" in record:
+        return _roles_by_name(columns, names, record, label_column, known)
     if label_column is not None:
         label = None if label_column == "none" else column_place(columns, label_column, "--label-column")
         roles = Roles(label, known)
@@ -95,6 +101,28 @@ def tagging_roles(
             f"{_besides(known)}" + (" beside the label" if roles.label is not None else "")
         )
     return roles
+
+
+def _roles_by_name(
+    columns: Columns,
+    names: tuple[str, ...],
+    record: dict[str, Any],
+    label_column: str | None,
+    known: int | None,
+) -> Roles:
+    """Roles where both the training data and these have a header: columns may stand in any order."""
+    trained = list(record["names"])
+    label_name = trained.pop(record["label_column"])
+    missing = [name for name in trained if name not in names]
+    if missing:
+        raise InputError(
+            f"{columns.source}: there is no column {missing[0]!r}, which the model was trained on; the "
+            f"columns are {', '.join(names)}"
+        )
+    label = names.index(label_name) if label_name in names else None
+    if label_column is not None:
+        label = None if label_column == "none" else column_place(columns, label_column, "--label-column")
+    return Roles(label, known, tuple(names.index(name) for name in trained))
 
 
 def _besides(known: int | None) -> str:

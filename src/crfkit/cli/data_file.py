@@ -155,6 +155,8 @@ def _format_of(file: DataFile, path: str, format: str, likely: str | None) -> tu
     if format != "auto":
         return format, ""
     named = format_by_name(path)
+    if named is None and file.separator is not None:
+        return "columns", ""
     if named is not None:
         return named, " (told by its name)"
     return (likely, "") if likely is not None else (format_by_content(file.head()), " (told by its content)")

@@ -18,6 +18,7 @@ from crfkit.inference import (
     constrain,
     log_partition,
     marginals,
+    max_marginal,
     nbest,
     path_score,
     permitted_labels,
@@ -90,13 +91,12 @@ def decode(
 ) -> Decoded:
     """The best path through each sequence, or with ``posterior`` the best label of each position."""
     node, log_z = None, None
-    if posterior or with_marginals:
-        found = marginals(lattice, n_jobs=jobs)
-        node, log_z = found.node, found.log_z
-    elif with_probability:
+    if with_marginals and not posterior:
+        node = marginals(lattice, n_jobs=jobs).node
+    if with_probability:
         log_z = log_partition(lattice, n_jobs=jobs)
-    if posterior and node is not None:
-        labels = node.argmax(axis=1).astype(np.int32)
+    if posterior:
+        labels, node = max_marginal(lattice, posterior=True, n_jobs=jobs)
         score = path_score(lattice, labels, n_jobs=jobs) if with_probability else None
     else:
         labels, score = viterbi(lattice, n_jobs=jobs)

@@ -193,7 +193,9 @@ def _read(path: str, tabs: bool) -> Columns:
 
     options = argparse.Namespace(separator="\t" if tabs else None, sequence_column=None)
     with DataFile(path, "columns" if tabs else "auto", options) as file:
-        if not file.is_table:  # labels alone may look like anything
+        if b",predicted" in file.head().split(b"\n", 1)[0]:  # as tag writes csv
+            file.format = "csv"
+        elif not file.is_table:  # labels alone may look like anything
             file.format = "columns"
         columns = file.table()
     if columns.n_positions == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import PurePath
 
@@ -15,7 +16,6 @@ _BY_NAME = {
     ".bio": "columns",
     ".iob": "columns",
 }
-_MOST = 0.8  # share of the lines that must look alike
 
 
 def format_by_name(path: str) -> str | None:
@@ -29,28 +29,22 @@ def format_by_name(path: str) -> str | None:
 def format_by_content(head: bytes) -> str:
     """The format that the first bytes of a file look like.
 
-    Column files have the same number of cells in (nearly) every line: a stray line should be named by the
-    parser, not turn the file into another format. Items have attributes such as ``w[0]=the`` in most cells;
-    CRFsuite's lie between tabs behind the label, MALLET's between blanks before it.
+    Attributes, such as ``w[0]=the``, are in most cells, or rows are of all lengths: CRFsuite's lie between
+    tabs behind the label, MALLET's between blanks before it. In column files most rows are equally long: a
+    stray line should be named by the parser, not turn the file into another format.
     """
     lines = head.split(b"\n")
     if len(head) >= HEAD:
         lines.pop()  # cut off
     rows = [line for line in lines if line.strip()]
-    if not rows:
-        return "columns"
     tabs = sum(b"\t" in row for row in rows) > len(rows) / 2
-    cells = [row.split() for row in rows]
-    between = [row.split(b"\t")[1:] if tabs else row.split()[:-1] for row in rows]
-    n_cells = sum(map(len, between))
-    if n_cells and sum(_is_named(cell) for row in between for cell in row) > n_cells / 2:
-        return "crfsuite" if tabs else "mallet"
-    (_, most), *_ = Counter(map(len, cells)).most_common(1)
-    if most >= _MOST * len(rows):
+    cells = [row.split(b"\t") if tabs else row.split() for row in rows]
+    named = [bool(_NAMED.match(cell)) for row in cells for cell in (row[1:] if tabs else row[:-1])]
+    _, most = Counter(map(len, cells)).most_common(1)[0] if rows else (0, 0)
+    if sum(named) <= len(named) / 2 and most >= len(rows) / 2:
         return "columns"
     return "crfsuite" if tabs else "mallet"
 
 
-def _is_named(cell: bytes) -> bool:
-    """Whether a cell looks like an attribute: ``name=value`` or ``name:value``."""
-    return b"=" in cell[1:] or b":" in cell[1:]
+# An attribute: a name with a letter in it (12:30 is a time), = or :, and something after it.
+_NAMED = re.compile(rb"[^=:]*[A-Za-z_][^=:]*[=:].")

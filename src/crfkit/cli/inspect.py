@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.loading import data_record, load_model
-from crfkit.cli.messages import UsageError
+from crfkit.cli.messages import UsageError, ending
 from crfkit.cli.options import whole
 from crfkit.cli.tables import matrix, pad, screen_width, shorten, width_of
 from crfkit.exceptions import InputError
@@ -204,7 +204,7 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
         lines.append(f"  {'template':15}{n_lines:>11}  lines ({template.dialect}); --template shows them")
     training = _training(header)
     if training is not None:
-        end = "converged" if training["converged"] else "not converged"
+        end = ending(header.get("history") or [], training["converged"])
         given = " ".join(f"{k}={v}" for k, v in training["parameters"].items() if _tells(k, v))
         spent = "" if training["seconds"] is None else f", {training['seconds']:.1f} s"
         lines.append(f"  {'training':15}{training['iterations']:>11,}  iterations{spent}, {end}")

@@ -20,8 +20,11 @@ def kind_of_model(head: bytes) -> str | None:
     return model_format(head)
 
 
-def data_record(header: dict[str, Any]) -> dict[str, int] | None:
-    """What a model remembers of the table it was trained on: ``columns`` and ``label_column``; or None."""
+def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
+    """What a model remembers of the table it was trained on, if it was one.
+
+    ``columns`` (how many), ``label_column`` (which), and ``names`` where there was a header.
+    """
     record = header.get("data")
     if record is None:
         return None
@@ -32,7 +35,12 @@ def data_record(header: dict[str, Any]) -> dict[str, int] | None:
         raise ModelFileError(
             f"cannot read the model: its record of training data is malformed: {record!r:.80}"
         )
-    return {"columns": columns, "label_column": label}
+    names = record.get("names")
+    if names is None:
+        return {"columns": columns, "label_column": label}
+    if not isinstance(names, list) or len(names) != columns or not all(isinstance(n, str) for n in names):
+        raise ModelFileError(f"cannot read the model: its column names are malformed: {names!r:.80}")
+    return {"columns": columns, "label_column": label, "names": names}
 
 
 def load_model(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:

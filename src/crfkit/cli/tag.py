@@ -178,7 +178,7 @@ def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
 def _batches(
     data: DataFile,
     tagger: LinearTagger,
-    record: dict[str, int] | None,
+    record: dict[str, Any] | None,
     arguments: argparse.Namespace,
     prompt: bool,
 ) -> Iterator[Batch]:

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
-from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.messages import UsageError, ending, note, warn
 from crfkit.cli.outputs import check_writable
 from crfkit.cli.train_data import Data, check_alike, read_data
 from crfkit.exceptions import InputError
@@ -110,6 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
     began = time.perf_counter()
     if not arguments.quiet and arguments.template is not None and template is not None:
         note(f"{arguments.template}: {template.dialect} template")
+        if not template.transitions and not template.edge_attributes:
+            note(f"{arguments.template} has no line B: a label does not depend on the label before it")
     data, template = read_data(arguments.data, arguments, template, crf)
     crf.set_params(template=template)
     dev = None
@@ -142,6 +144,10 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
         raise UsageError("the model goes into a file; -m - is not possible")
+    for path in (*arguments.data, arguments.dev, arguments.template):
+        both_there = path and os.path.exists(path) and os.path.exists(arguments.model)
+        if both_there and os.path.samefile(path, arguments.model):
+            raise UsageError(f"-m {arguments.model} would overwrite what is read from {path}")
 
 
 def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
@@ -223,7 +229,7 @@ def _keep_unfinished(crf: CRF, data: Data, arguments: argparse.Namespace) -> Non
 
 def _report(crf: CRF, data: Data, path: str, seconds: tuple[float, float, float]) -> None:
     index = crf.tagger_.index
-    how = "converged" if crf.converged_ else "not converged"
+    how = ending(crf.history_, crf.converged_)
     size = os.path.getsize(path) / 1e6
     lines = [
         ("data", f"{len(data.y):,} sequences, {data.n_tokens:,} tokens"),

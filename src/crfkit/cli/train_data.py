@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.data_file import DataFile
-from crfkit.cli.messages import UsageError, note
+from crfkit.cli.messages import UsageError, note, warn
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from crfkit.data.sequences import Sequences
     from crfkit.features.template import Template
     from crfkit.models.crf import CRF
+
+_LONG = 500  # positions: hardly ever one sequence in a table of several
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,14 @@ def check_alike(first: Data, other: Data, path: str) -> None:
     """Raise where two files do not go together."""
     if (first.record is None) != (other.record is None):
         raise InputError(f"{path}: it has attributes and the other data columns, or the other way round")
-    if first.record is not None and other.record is not None and first.record != other.record:
+    if first.record is None or other.record is None or first.record == other.record:
+        return
+    if first.record.get("names") != other.record.get("names"):
+        raise InputError(
+            f"{path}: its columns are {', '.join(other.record.get('names', ()))}, those of the other data "
+            f"{', '.join(first.record.get('names', ()))}"
+        )
+    if first.record["columns"] != other.record["columns"]:
         raise InputError(
             f"{path}: its rows have {other.record['columns']} columns, those of the other data "
             f"{first.record['columns']}"
@@ -77,7 +86,14 @@ def _read_table(
                 "(--format crfsuite or mallet), not columns"
             )
         template = _made_template(columns.n_columns - 1, arguments.quiet)
-    record = {"columns": columns.n_columns, "label_column": label}
+    record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
+    if hasattr(columns, "names"):
+        record["names"] = list(columns.names)
+        if len(columns) == 1 and columns.n_positions > _LONG:
+            warn(
+                f"{file.name}: all {columns.n_positions:,} rows are one sequence; --sequence-column NAME "
+                "says which column tells sequences apart, or put an empty line between them"
+            )
     return Data(Roles(label).for_template(columns), columns.column(label), None, record), template
 
 

@@ -1,13 +1,20 @@
 """Sequences of sparse attributes, their labels and label schemes, and the vocabularies behind them."""
 
-from .columns import Columns
-from .encode import encode
-from .examples import Examples
-from .label_codes import LabelCodes
-from .labels import Labels, decode_labels, encode_labels, label_set
-from .relabel import convert_labels, detect_scheme, illegal_places, possible_schemes, repair_labels
-from .sequences import Encoded, Sequences
-from .vocabulary import Vocabulary
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crfkit._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .columns import Columns
+    from .encode import encode
+    from .examples import Examples
+    from .label_codes import LabelCodes
+    from .labels import Labels, decode_labels, encode_labels, label_set
+    from .relabel import convert_labels, detect_scheme, illegal_places, possible_schemes, repair_labels
+    from .sequences import Encoded, Sequences
+    from .vocabulary import Vocabulary
 
 __all__ = [
     "Columns",
@@ -27,3 +34,25 @@ __all__ = [
     "possible_schemes",
     "repair_labels",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Columns": "crfkit.data.columns",
+        "Encoded": "crfkit.data.sequences",
+        "Examples": "crfkit.data.examples",
+        "LabelCodes": "crfkit.data.label_codes",
+        "Labels": "crfkit.data.labels",
+        "Sequences": "crfkit.data.sequences",
+        "Vocabulary": "crfkit.data.vocabulary",
+        "convert_labels": "crfkit.data.relabel",
+        "decode_labels": "crfkit.data.labels",
+        "detect_scheme": "crfkit.data.relabel",
+        "encode": "crfkit.data.encode",
+        "encode_labels": "crfkit.data.labels",
+        "illegal_places": "crfkit.data.relabel",
+        "label_set": "crfkit.data.labels",
+        "possible_schemes": "crfkit.data.relabel",
+        "repair_labels": "crfkit.data.relabel",
+    },
+)

@@ -138,6 +138,11 @@ class Columns(Sequence[list[Row]]):
         ids = np.delete(self.ids, self._column_index(k), axis=1)
         return Columns(self.cells, ids, self.offsets, self.lines, self.source)
 
+    def select(self, places: Sequence[int]) -> Columns:
+        """The columns at these places, in this order."""
+        ids = np.ascontiguousarray(self.ids[:, [self._column_index(k) for k in places]])
+        return Columns(self.cells, ids, self.offsets, self.lines, self.source)
+
     def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> Columns:
         """The given sequences, in the given order; a sequence may come more than once."""
         chosen = np.asarray(sequence_ids, dtype=np.int64)  # [M]

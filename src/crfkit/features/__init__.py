@@ -5,8 +5,9 @@ Names are fetched at first use: tagging with a template does not wait for the bu
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
     from crfkit.features.builder import Features, bias, column, first, function, last, position, token
@@ -26,16 +27,13 @@ __all__ = [
     "token_features",
 ]
 
-_ELSEWHERE = {"Template": "crfkit.features.template", "token_features": "crfkit.features.tokens"}
+_BUILDER = "crfkit.features.builder"
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'crfkit.features' has no attribute {name!r}")
-    value = getattr(import_module(_ELSEWHERE.get(name, "crfkit.features.builder")), name)
-    globals()[name] = value  # the next access no longer comes through here
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(__all__, _BUILDER),
+        "Template": "crfkit.features.template",
+        "token_features": "crfkit.features.tokens",
+    },
+)

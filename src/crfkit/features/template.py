@@ -72,8 +72,8 @@ class Template:
             )
         if len(lines) > _MOST_LINES:
             raise InputError(
-                f"{self.source}:{lines[_MOST_LINES].number}: a template has at most {_MOST_LINES} lines, this "
-                f"one has {len(lines)}"
+                f"{self.source}:{lines[_MOST_LINES].number}: a template has at most {_MOST_LINES} lines, "
+                f"this one has {len(lines)}"
             )
         for name, value in (("text", text), ("dialect", dialect), ("_lines", lines)):
             object.__setattr__(self, name, value)  # frozen from here on

@@ -5,27 +5,34 @@ return arrays or named results. Where the scores come from (a linear model, tree
 matter.
 """
 
-from crfkit.inference.constraints import (
-    Constraints,
-    constrain,
-    forced_labels,
-    partial_log_likelihood,
-    permitted_labels,
-)
-from crfkit.inference.lattice import Lattice
-from crfkit.inference.paths import NBest, Path, nbest, path_score, sample, viterbi
-from crfkit.inference.posterior import (
-    ExpectedCounts,
-    Marginals,
-    MaxMarginal,
-    entropy,
-    expected_counts,
-    log_partition,
-    marginals,
-    max_marginal,
-)
-from crfkit.inference.rules import rule_constraints
-from crfkit.inference.schemes import scheme_constraints, seen_constraints
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crfkit._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from crfkit.inference.constraints import (
+        Constraints,
+        constrain,
+        forced_labels,
+        partial_log_likelihood,
+        permitted_labels,
+    )
+    from crfkit.inference.lattice import Lattice
+    from crfkit.inference.paths import NBest, Path, nbest, path_score, sample, viterbi
+    from crfkit.inference.posterior import (
+        ExpectedCounts,
+        Marginals,
+        MaxMarginal,
+        entropy,
+        expected_counts,
+        log_partition,
+        marginals,
+        max_marginal,
+    )
+    from crfkit.inference.rules import rule_constraints
+    from crfkit.inference.schemes import scheme_constraints, seen_constraints
 
 __all__ = [
     "Constraints",
@@ -52,3 +59,32 @@ __all__ = [
     "seen_constraints",
     "viterbi",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Constraints": "crfkit.inference.constraints",
+        "ExpectedCounts": "crfkit.inference.posterior",
+        "Lattice": "crfkit.inference.lattice",
+        "Marginals": "crfkit.inference.posterior",
+        "MaxMarginal": "crfkit.inference.posterior",
+        "NBest": "crfkit.inference.paths",
+        "Path": "crfkit.inference.paths",
+        "constrain": "crfkit.inference.constraints",
+        "entropy": "crfkit.inference.posterior",
+        "expected_counts": "crfkit.inference.posterior",
+        "forced_labels": "crfkit.inference.constraints",
+        "log_partition": "crfkit.inference.posterior",
+        "marginals": "crfkit.inference.posterior",
+        "max_marginal": "crfkit.inference.posterior",
+        "nbest": "crfkit.inference.paths",
+        "partial_log_likelihood": "crfkit.inference.constraints",
+        "path_score": "crfkit.inference.paths",
+        "permitted_labels": "crfkit.inference.constraints",
+        "rule_constraints": "crfkit.inference.rules",
+        "sample": "crfkit.inference.paths",
+        "scheme_constraints": "crfkit.inference.schemes",
+        "seen_constraints": "crfkit.inference.schemes",
+        "viterbi": "crfkit.inference.paths",
+    },
+)

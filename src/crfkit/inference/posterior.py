@@ -8,6 +8,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.exceptions import InputError
 from crfkit.inference.lattice import FloatArray, Lattice, native_batch, require_paths
+from crfkit.inference.paths import viterbi
 from crfkit.inference.threads import thread_count
 
 
@@ -86,12 +87,31 @@ def entropy(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
 def max_marginal(lattice: Lattice, *, posterior: bool = False, n_jobs: int | None = None) -> MaxMarginal:
     """Posterior decoding: the most probable label at each position, the smaller of equally probable ones.
 
-    It makes the fewest wrong labels in expectation. Each position decides alone, so the labels together may
-    be a path that is forbidden; :func:`~crfkit.inference.viterbi` gives the best permitted one.
+    It makes the fewest wrong labels in expectation. Where transitions are forbidden (-inf), the labels are
+    those of the permitted path that does so: the one with the largest sum of marginals.
     """
     probabilities = marginals(lattice, n_jobs=n_jobs).node
-    labels = probabilities.argmax(axis=1).astype(np.int32)
+    tables = [
+        table for table in (lattice.edge, lattice.start, lattice.end, lattice.edge2) if table is not None
+    ]
+    if all((table > -np.inf).all() for table in tables):
+        labels = probabilities.argmax(axis=1).astype(np.int32)
+    else:
+        legal = Lattice(
+            np.where(lattice.node > -np.inf, probabilities, -np.inf),
+            _mask(lattice.edge),
+            lattice.offsets,
+            None if lattice.start is None else _mask(lattice.start),
+            None if lattice.end is None else _mask(lattice.end),
+            None if lattice.edge2 is None else _mask(lattice.edge2),
+        )
+        labels = viterbi(legal, n_jobs=n_jobs).labels
     return MaxMarginal(labels, probabilities if posterior else None)
+
+
+def _mask(scores: FloatArray) -> FloatArray:
+    """0 where permitted, -inf where forbidden."""
+    return np.where(scores > -np.inf, 0.0, -np.inf)
 
 
 def _posterior(

@@ -1,11 +1,18 @@
 """Files in and out."""
 
-from .columns import read_columns, stream_columns
-from .crfsuite_data import read_crfsuite, stream_crfsuite, write_crfsuite
-from .csv_data import read_csv, stream_csv
-from .mallet_data import read_mallet, stream_mallet, write_mallet
-from .model_file import read_model, write_model
-from .opening import open_input, open_output
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crfkit._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .columns import read_columns, stream_columns
+    from .crfsuite_data import read_crfsuite, stream_crfsuite, write_crfsuite
+    from .csv_data import read_csv, stream_csv
+    from .mallet_data import read_mallet, stream_mallet, write_mallet
+    from .model_file import read_model, write_model
+    from .opening import open_input, open_output
 
 __all__ = [
     "open_input",
@@ -23,3 +30,23 @@ __all__ = [
     "write_mallet",
     "write_model",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "open_input": "crfkit.io.opening",
+        "open_output": "crfkit.io.opening",
+        "read_columns": "crfkit.io.columns",
+        "read_crfsuite": "crfkit.io.crfsuite_data",
+        "read_csv": "crfkit.io.csv_data",
+        "read_mallet": "crfkit.io.mallet_data",
+        "read_model": "crfkit.io.model_file",
+        "stream_columns": "crfkit.io.columns",
+        "stream_crfsuite": "crfkit.io.crfsuite_data",
+        "stream_csv": "crfkit.io.csv_data",
+        "stream_mallet": "crfkit.io.mallet_data",
+        "write_crfsuite": "crfkit.io.crfsuite_data",
+        "write_mallet": "crfkit.io.mallet_data",
+        "write_model": "crfkit.io.model_file",
+    },
+)

@@ -343,7 +343,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def predict_posterior(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Any]]:
-        """The most probable label of each position by itself: fewest wrong labels, maybe no legal path."""
+        """The labels with the fewest errors in expectation: the most probable one of each position.
+
+        Under constraints on transitions, the permitted labelling of which that is true.
+        """
         return self._fitted().predict_posterior(X, lengths=lengths, constraints=constraints, known=known)
 
     def predict_marginals(

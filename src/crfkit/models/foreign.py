@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex
 from crfkit.features.template import Template
-from crfkit.io import crfpp_model, crfsuite_model, model_file, wapiti_model
-from crfkit.io.crfpp_model import is_crfpp_binary, read_crfpp_model
-from crfkit.io.crfsuite_model import read_crfsuite_model, write_crfsuite_model
-from crfkit.io.foreign_model import ForeignModel
+from crfkit.io.model_file import MAGIC as OWN_MAGIC
 from crfkit.io.model_file import Source
-from crfkit.io.wapiti_model import read_wapiti_model
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
 
-_READERS: dict[str, Callable[..., ForeignModel]] = {
-    "crfsuite": read_crfsuite_model,
-    "wapiti": read_wapiti_model,
-    "crf++": read_crfpp_model,
-}
+if TYPE_CHECKING:
+    from crfkit.io.foreign_model import ForeignModel
+
+FORMATS = ("crfkit", "crfsuite", "wapiti", "crf++")
 _START = 64  # bytes that tell the format
-FORMATS = ("crfkit", *_READERS)
-_MAGIC = {
-    model_file.MAGIC: "crfkit",
-    crfsuite_model.MAGIC: "crfsuite",
-    wapiti_model.MAGIC: "wapiti",
-    crfpp_model.TEXT_MAGIC: "crf++",
-}
+
+
+def _reader(format: str) -> Callable[..., ForeignModel]:
+    """Fetched when needed: those who tag with crfkit's own models do not wait for the others."""
+    if format == "crfsuite":
+        from crfkit.io.crfsuite_model import read_crfsuite_model
+
+        return read_crfsuite_model
+    if format == "wapiti":
+        from crfkit.io.wapiti_model import read_wapiti_model
+
+        return read_wapiti_model
+    from crfkit.io.crfpp_model import read_crfpp_model
+
+    return read_crfpp_model
 
 
 def import_model(
@@ -76,7 +79,7 @@ def load_any(
         )
     if found == "crfkit":
         return LinearTagger.load(source, n_jobs)
-    return _tagger(_READERS[found](source, encoding=encoding), _name(source), n_jobs), {}
+    return _tagger(_reader(found)(source, encoding=encoding), _name(source), n_jobs), {}
 
 
 def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> str | None:
@@ -86,10 +89,16 @@ def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview
             start = file.read(_START)
     else:
         start = bytes(source[:_START])
-    for magic, name in _MAGIC.items():
-        if start.startswith(magic):
-            return name
-    return "crf++" if is_crfpp_binary(start) else None
+    if start.startswith(OWN_MAGIC):
+        return "crfkit"
+    from crfkit.io import crfpp_model, crfsuite_model, wapiti_model
+
+    if start.startswith(crfsuite_model.MAGIC):
+        return "crfsuite"
+    if start.startswith(wapiti_model.MAGIC):
+        return "wapiti"
+    is_crfpp = start.startswith(crfpp_model.TEXT_MAGIC) or crfpp_model.is_crfpp_binary(start)
+    return "crf++" if is_crfpp else None
 
 
 def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[bytes]) -> None:
@@ -99,6 +108,9 @@ def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[byte
     template: CRFsuite takes attributes, not columns. ``InputError`` where the model has features that
     CRFsuite does not know: label trigrams (order 2), or attributes on pairs of labels.
     """
+    from crfkit.io.crfsuite_model import write_crfsuite_model
+    from crfkit.io.foreign_model import ForeignModel
+
     index, weights = tagger.index, tagger.weights
     if index.order != 1:
         raise InputError(

@@ -60,8 +60,8 @@ class LinearPotential:
             L = self.index.n_labels
             if batch.n_positions * L * L > _MOST_PAIR_SCORES:
                 raise InputError(
-                    f"{batch.n_positions:,} positions with {L:,} labels have too many scores of label pairs to "
-                    "hold at once: cut the sequences into shorter ones"
+                    f"{batch.n_positions:,} positions with {L:,} labels have too many scores of label pairs "
+                    "to hold at once: cut the sequences into shorter ones"
                 )
             pairs = np.empty((batch.n_positions, L * L))
             self._pair_scorer.scores(batch.indptr, batch.indices, batch.values, pairs, thread_count(n_jobs))

@@ -79,6 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 a known error, 2 a wrong command line, 130 stopped by Ctrl-C, 141 when nobody reads the output.
     """
     argv = sys.argv[1:] if argv is None else argv
+    # NumPy's BLAS, which no command uses, would start a thread a core when it is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an ASCII terminal shows ? instead of failing
     top = parser(argv)

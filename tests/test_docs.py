@@ -50,3 +50,8 @@ def test_links_lead_somewhere(path):
 
 def test_the_pages_show_code():
     assert sum(len(BLOCK.findall(path.read_text(encoding="utf-8"))) for path in PAGES) >= 5
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_no_blanks_are_left_to_fill(path):
+    assert not re.search(r"@[A-Z]+@|TODO|FIXME", path.read_text(encoding="utf-8"))

@@ -157,3 +157,13 @@ def test_errors(arguments, code, words, run, folder, data):
     assert (ran.code, ran.out) == (code, "")
     assert words in ran.err
     assert sorted(data.iterdir()) == before
+
+
+def test_a_template_can_be_given_to_a_model_that_has_none(run, data):
+    run("train", data / "data.txt", "-t", data / "template", "-m", data / "m", "--max-iterations", "5", "-q")
+    run("convert", data / "m", data / "m.crfsuite", "-q")
+    ran = run("convert", data / "m.crfsuite", data / "again", "-t", data / "template", "-q")
+    assert ran.code == 0, ran.err
+    tagged = [run("tag", data / name, data / "data.txt", "-q").out for name in ("m", "again")]
+    assert tagged[0] == tagged[1] != ""
+    assert run("convert", data / "m", data / "x", "-t", data / "template").code == 2

@@ -151,3 +151,11 @@ def test_errors(arguments, stdin, code, words, run):
     ran = run("eval", *arguments, stdin=stdin)
     assert (ran.code, ran.out) == (code, "")
     assert words in ran.err
+
+
+def test_probabilities_are_no_labels(run, tmp_path):
+    (tmp_path / "t").write_text("a\tB-X\tB-X\t0.900000\n\n", encoding="utf-8")
+    ran = run("eval", tmp_path / "t")
+    assert ran.code == 1
+    assert "holds probabilities" in ran.err
+    assert run("eval", tmp_path / "t", "--gold-column", "-3", "--predicted-column", "-2").code == 0

@@ -171,6 +171,15 @@ def test_template_without_b_has_no_transitions(address_rows):
     assert not crf.transition_features_
 
 
+def test_slips_are_named(switches, tmp_path):
+    X, y = switches
+    with pytest.warns(UserWarning, match="no attribute begins with"):
+        CRF(edge_attributes="nosuch:").fit(X, y)
+    (tmp_path / "t").write_text("U:%x[0,0]")
+    with pytest.raises(InputError, match="is a file"):
+        CRF(template=str(tmp_path / "t")).fit(X, y)
+
+
 def test_columns_want_a_template(address_rows):
     rows, y = address_rows
     with pytest.raises(InputError, match="template"):

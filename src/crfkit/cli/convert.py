@@ -91,7 +91,7 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
     """One model file into another."""
     from crfkit.cli.loading import load_model
 
-    for name in ("template", "labels", "label_column", "separator", "sequence_column"):
+    for name in ("labels", "label_column", "separator", "sequence_column"):
         if getattr(arguments, name) is not None:
             option = "--" + name.replace("_", "-")
             raise UsageError(f"{arguments.input} is a model ({found}): {option} goes with data")
@@ -104,6 +104,12 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
     if arguments.output == "-":
         raise UsageError("a model goes into a file, not to standard output")
     tagger, header = load_model(arguments.input)
+    if arguments.template is not None:
+        from crfkit.features.template import Template
+
+        if tagger.template is not None or target != "crfkit":
+            raise UsageError("--template goes with data, and with models that have none and become crfkit's")
+        tagger.template = Template.read(arguments.template)
     if target == "crfkit":
         own = ("model", "classes", "template")  # the tagger writes these itself
         tagger.save(arguments.output, {name: value for name, value in header.items() if name not in own})

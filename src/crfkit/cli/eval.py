@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ examples:
   crfkit eval tagged.txt --bootstrap --json                 for a program
 
 Lines that begin with -DOCSTART- are left out; conlleval counts them as tokens."""
+
+
+_PROBABILITY = re.compile(r"[01]\.[0-9]{6}")  # as tag writes them
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -210,6 +214,11 @@ def _codes(columns: Columns, k: int, outside: str) -> LabelCodes:
     from crfkit.data.label_codes import LabelCodes
 
     names, ids = columns.codes(k)
+    if all(_PROBABILITY.fullmatch(name) for name in names):
+        raise InputError(
+            f"{columns.source}: column {k} holds probabilities, not labels; --gold-column and "
+            "--predicted-column say where the labels are (of 'crfkit tag --marginals': -3 and -2)"
+        )
     place: dict[str, int] = {}
     new = np.array([place.setdefault("O" if name == outside else name, len(place)) for name in names])
     return LabelCodes(list(place), new[ids], columns.offsets)

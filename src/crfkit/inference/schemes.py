@@ -43,7 +43,11 @@ def scheme_constraints(
         raise InputError(
             f"no legal sequence of the scheme {found.name} has {shown}: what must come before or after it is "
             f"not among the {len(names)} labels; {hint}"
-            + ("" if len(lost) == len(names) else ", and unusable='forbid' does without them")
+            + (
+                ""
+                if len(lost) == len(names)
+                else "; scheme_constraints(…, unusable='forbid') does without them"
+            )
         )
     transitions = steps.transitions & steps.usable[:, None] & steps.usable[None, :]  # [L, L]
     return Constraints(

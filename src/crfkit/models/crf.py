@@ -19,7 +19,7 @@ from crfkit.data import Encoded
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError
-from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
+from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
 from crfkit.features.index import build_index
 from crfkit.features.template import Template
 from crfkit.inference import Constraints
@@ -104,6 +104,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         Iterations made.
     converged_ : bool
         Whether training ended by its own criterion.
+    state_features_, transition_features_, edge_features_ : dict
+        The weights that are not 0: {(attribute, label): weight}, {(label, next label): weight}, and
+        {(attribute, label, next label): weight} of the attributes on label pairs.
     tagger_ : crfkit.models.linear_tagger.LinearTagger
         The fitted model.
 
@@ -242,6 +245,11 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         require_data(sequences, classes)
         labels = encode_labels(y, classes, sequences.offsets)
 
+        kinds = attribute_kinds(vocabulary, prefixes)
+        if self.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
+            warnings.warn(
+                f"no attribute begins with what edge_attributes={self.edge_attributes!r} says", stacklevel=3
+            )
         index = build_index(
             sequences,
             labels,
@@ -250,7 +258,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             min_freq=self.min_freq,
             all_possible_states=self.all_possible_states,
             all_possible_transitions=self.all_possible_transitions,
-            kinds=attribute_kinds(vocabulary, prefixes),
+            kinds=kinds,
             transitions=template is None or template.transitions,
         )
         if len(index.state_labels) == 0 and sequences.indices.size:
@@ -316,6 +324,11 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if self.template is None or isinstance(self.template, Template):
             return self.template
         if isinstance(self.template, str):
+            if "\n" not in self.template and "%" not in self.template and os.path.exists(self.template):
+                raise InputError(
+                    f"template={self.template!r} is a file: give its text, or Template.read(path) of "
+                    "crfkit.features"
+                )
             return Template.parse(self.template)
         raise InputError(
             "template must be a crfkit.features.Template or the text of one, "

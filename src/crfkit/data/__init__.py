@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from crfkit._lazy import lazy_names
 
+from .encode import encode  # not lazily: its module has the same name, and would stand in its place
+
 if TYPE_CHECKING:
     from .columns import Columns
-    from .encode import encode
     from .examples import Examples
     from .label_codes import LabelCodes
     from .labels import Labels, decode_labels, encode_labels, label_set
@@ -46,9 +47,9 @@ __getattr__, __dir__ = lazy_names(
         "Sequences": "crfkit.data.sequences",
         "Vocabulary": "crfkit.data.vocabulary",
         "convert_labels": "crfkit.data.relabel",
+        "encode": "crfkit.data.encode",
         "decode_labels": "crfkit.data.labels",
         "detect_scheme": "crfkit.data.relabel",
-        "encode": "crfkit.data.encode",
         "encode_labels": "crfkit.data.labels",
         "illegal_places": "crfkit.data.relabel",
         "label_set": "crfkit.data.labels",

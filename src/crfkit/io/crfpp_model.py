@@ -143,6 +143,8 @@ def _parse_binary(data: ByteArray) -> _Parts:
             f"it is cut off or damaged: {weights_at + 4 * n_weights} bytes expected, {len(data)} found"
         )
     starts, arena, offsets = _native.double_array_keys(data[dictionary_at:weights_at])
+    with np.errstate(invalid="ignore"):  # what is no number is refused later, with the place
+        weights = np.frombuffer(data, "<f4", n_weights, weights_at).astype(np.float64)  # [maxid]
     return _Parts(
         n_weights,
         _c_strings(data[_BINARY.size : template_at - 4]),
@@ -150,7 +152,7 @@ def _parse_binary(data: ByteArray) -> _Parts:
         starts,
         arena,
         offsets,
-        np.frombuffer(data, "<f4", n_weights, weights_at).astype(np.float64),
+        weights,
     )
 
 

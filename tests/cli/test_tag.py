@@ -344,3 +344,8 @@ def test_no_path_is_named_by_its_line(run, folder):
 def test_model_from_standard_input(run, folder):
     ran = run("tag", "-", folder / "test.txt", "-q", stdin=(folder / "model.crfkit").read_bytes())
     assert ran.out == run("tag", folder / "model.crfkit", folder / "test.txt", "-q").out
+
+
+def test_data_of_another_kind_is_mentioned(run, folder):
+    ran = run("tag", folder / "model.crfkit", "-q", "--format", "crfsuite", stdin="B-X\tqqq=1\n\n")
+    assert "knows none of its attributes" in ran.err

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from crfkit.cli.column_roles import Roles
 from crfkit.data.columns import Columns
+from crfkit.data.sequences import Encoded, Sequences
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import (
     Constraints,
@@ -25,9 +26,6 @@ from crfkit.inference import (
     viterbi,
 )
 from crfkit.models.linear_tagger import LinearTagger
-
-if TYPE_CHECKING:
-    from crfkit.models.explanation import Decision
 
 FloatArray = npt.NDArray[np.float64]
 _FREE = ("_", "-", "")
@@ -54,9 +52,11 @@ class Batch:
     source: str
 
 
-def lattice_of(tagger: LinearTagger, batch: Batch, constraints: Constraints | None) -> Lattice:
-    """The scores of a batch, with all that is forbidden."""
-    lattice = next(tagger.lattices(batch.x, whole=True))
+def lattice_of(
+    tagger: LinearTagger, batch: Batch, sequences: Sequences, constraints: Constraints | None
+) -> Lattice:
+    """The scores of a batch, with all that is forbidden; ``sequences``: its attributes."""
+    lattice = next(tagger.lattices(Encoded(sequences, tagger.vocabulary), whole=True))
     if batch.table is not None and batch.roles is not None and batch.roles.known is not None:
         allowed = _allowed(batch.table, batch.roles.known, [str(label) for label in tagger.classes])
         lattice = constrain(lattice, permitted_labels(allowed))
@@ -112,13 +112,6 @@ def decode_several(lattice: Lattice, k: int, jobs: int | None) -> Iterator[list[
     for i in range(lattice.n_sequences):
         probabilities = np.exp(np.minimum(best.scores_of(i) - log_z[i], 0.0))
         yield list(zip(best.paths_of(i), probabilities.tolist(), strict=True))
-
-
-def explained(tagger: LinearTagger, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:
-    """Why the best path through each sequence has the labels it has."""
-    from crfkit.models.explanation import explain
-
-    return explain(tagger, tagger.encode(batch.x), lattice)
 
 
 def no_path_at(lattice: Lattice, batch: Batch, error: NoPathError) -> NoPathError:

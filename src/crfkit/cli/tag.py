@@ -10,7 +10,7 @@ from crfkit.cli import options
 from crfkit.cli.constraint_options import add_constraints, constraints_of
 from crfkit.cli.data_file import DataFile
 from crfkit.cli.loading import data_record, load_model
-from crfkit.cli.messages import UsageError, note
+from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.outputs import open_result
 from crfkit.exceptions import InputError, NoPathError
 
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         tagger.template = _added_template(arguments, tagger)
     constraints = constraints_of(arguments, tagger)
 
-    from crfkit.cli.decoding import decode, decode_several, explained, lattice_of, no_path_at
+    from crfkit.cli.decoding import decode, decode_several, lattice_of, no_path_at
     from crfkit.cli.tag_output import Writer
 
     labels = [str(label) for label in tagger.classes]
@@ -127,11 +127,17 @@ def run(arguments: argparse.Namespace) -> int:
             )
         writer = Writer(file, labels, arguments)
         prompt = arguments.flush or data.waits
+        n_positions = n_known = 0
         for batch in _batches(data, tagger, data_record(header), arguments, prompt):
-            lattice = lattice_of(tagger, batch, constraints)
+            sequences = tagger.encode(batch.x)
+            n_positions += sequences.n_positions
+            n_known += len(sequences.indices)
+            lattice = lattice_of(tagger, batch, sequences, constraints)
             try:
                 if arguments.why:
-                    writer.write_reasons(batch, explained(tagger, batch, lattice))
+                    from crfkit.models.explanation import explain
+
+                    writer.write_reasons(batch, explain(tagger, sequences, lattice))
                 elif arguments.nbest:
                     writer.write_several(batch, decode_several(lattice, arguments.nbest, arguments.jobs))
                 else:
@@ -149,6 +155,8 @@ def run(arguments: argparse.Namespace) -> int:
                 raise no_path_at(lattice, batch, error) from error
             if prompt:
                 writer.flush()
+    if n_positions and not n_known:
+        warn(f"{data.name}: the model knows none of its attributes; was it trained on data of this kind?")
     if tally is not None:
         tally.report()
     return 0

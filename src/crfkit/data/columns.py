@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .. import _native
 from ..exceptions import InputError
-from .sequences import gather
+from .sequences import checked_ids, gather
 from .vocabulary import Vocabulary
 
 Row = list[str]
@@ -135,8 +135,8 @@ class Columns(Sequence[list[Row]]):
 
     def without(self, k: int) -> Columns:
         """The other columns: what a template may look at when column k holds the labels."""
-        ids = np.delete(self.ids, self._column_index(k), axis=1)
-        return Columns(self.cells, ids, self.offsets, self.lines, self.source)
+        left_out = self._column_index(k)
+        return self.select([place for place in range(self.n_columns) if place != left_out])
 
     def select(self, places: Sequence[int]) -> Columns:
         """The columns at these places, in this order."""
@@ -145,14 +145,7 @@ class Columns(Sequence[list[Row]]):
 
     def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> Columns:
         """The given sequences, in the given order; a sequence may come more than once."""
-        chosen = np.asarray(sequence_ids, dtype=np.int64)  # [M]
-        if chosen.ndim != 1:
-            raise InputError(f"sequence_ids must be 1-D, got {chosen.ndim}-D")
-        if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.n_sequences):
-            raise InputError(
-                f"sequence_ids must be in 0..{self.n_sequences - 1}, got {chosen.min()}..{chosen.max()}"
-            )
-        offsets, rows = gather(self.offsets, chosen)
+        offsets, rows = gather(self.offsets, checked_ids(sequence_ids, self.n_sequences))
         return Columns(self.cells, self.ids[rows], offsets, self.lines[rows], self.source)
 
     def text(

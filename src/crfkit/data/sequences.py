@@ -75,13 +75,7 @@ class Sequences:
 
     def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> Sequences:
         """The given sequences, in the given order; a sequence may come more than once."""
-        chosen = np.asarray(sequence_ids, dtype=np.int64)  # [M]
-        if chosen.ndim != 1:
-            raise InputError(f"sequence_ids must be 1-D, got {chosen.ndim}-D")
-        if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.n_sequences):
-            raise InputError(
-                f"sequence_ids must be in 0..{self.n_sequences - 1}, got {chosen.min()}..{chosen.max()}"
-            )
+        chosen = checked_ids(sequence_ids, self.n_sequences)
         offsets, positions = gather(self.offsets, chosen)
         indptr, entries = gather(self.indptr, positions)
         return Sequences(
@@ -99,6 +93,18 @@ class Encoded:
 
     sequences: Sequences
     vocabulary: Vocabulary
+
+
+def checked_ids(
+    sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequences: int
+) -> npt.NDArray[np.int64]:
+    """Numbers of sequences [M], all of them in 0 .. N-1."""
+    chosen = np.asarray(sequence_ids, dtype=np.int64)
+    if chosen.ndim != 1:
+        raise InputError(f"sequence_ids must be 1-D, got {chosen.ndim}-D")
+    if chosen.size and not (chosen.min() >= 0 and chosen.max() < n_sequences):
+        raise InputError(f"sequence_ids must be in 0..{n_sequences - 1}, got {chosen.min()}..{chosen.max()}")
+    return chosen
 
 
 def gather(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import os
 import sys
@@ -79,6 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 a known error, 2 a wrong command line, 130 stopped by Ctrl-C, 141 when nobody reads the output.
     """
     argv = sys.argv[1:] if argv is None else argv
+    gc.set_threshold(100_000)  # what is being loaded is no garbage: looking for it would take a while
     # NumPy's BLAS, which no command uses, would start a thread a core when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -38,7 +38,7 @@ examples:
 Empty lines part sequences; so do lines that begin with -DOCSTART-, which are
 left out of the result."""
 
-_POSITIONS = 1 << 15  # of a batch, at most
+_POSITIONS = 1 << 16  # of a batch, at most
 _SCORES = 1 << 22  # of a batch, at most: 32 MB
 
 

@@ -48,3 +48,22 @@ def test_arrays_must_fit_together():
             Sequences(**{**arrays, name: array.astype(np.float32)}, n_attributes=5)
         with pytest.raises(InputError, match=f"{name} must be a contiguous 1-D"):
             Sequences(**{**arrays, name: np.repeat(array, 2)[::2]}, n_attributes=5)
+
+
+def test_parts_end_to_end_and_entries_left_out():
+    vocabulary = Vocabulary()
+    X = [[["a", "b"], ["b"]], [], [[], ["c", "a"]]]
+    whole = encode(X, vocabulary, grow=True)
+    parts = [encode([x], vocabulary, grow=False) for x in X]
+    again = Sequences.end_to_end(parts, whole.n_attributes)
+    valued = encode([[{"a": 2.0}]], vocabulary, grow=False)
+    both = Sequences.end_to_end([whole, valued], whole.n_attributes)
+    for name in ("offsets", "indptr", "indices"):
+        assert getattr(again, name).tolist() == getattr(whole, name).tolist()
+    assert again.values is None
+    assert both.values.tolist() == [1.0] * 5 + [2.0]
+    assert Sequences.end_to_end([], 3).n_positions == 0
+    left = both.only(both.indices != 1)  # without b
+    assert left.indptr.tolist() == [0, 1, 1, 1, 3, 4]
+    assert left.indices.tolist() == [0, 2, 0, 0]
+    assert left.values.tolist() == [1.0, 1.0, 1.0, 2.0]

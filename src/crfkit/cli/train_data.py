@@ -12,7 +12,6 @@ from crfkit.cli.messages import UsageError, note, warn
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
-    from crfkit.data.sequences import Sequences
     from crfkit.features.template import Template
     from crfkit.models.crf import CRF
 
@@ -135,7 +134,7 @@ def _together(parts: list[Data], template: Template | None, crf: CRF) -> Data:
         return parts[0]
     import numpy as np
 
-    from crfkit.data.sequences import Encoded
+    from crfkit.data.sequences import Encoded, Sequences
     from crfkit.data.vocabulary import Vocabulary
     from crfkit.models.inputs import encode_input
 
@@ -147,28 +146,6 @@ def _together(parts: list[Data], template: Template | None, crf: CRF) -> Data:
             [np.ones(len(part.y)) if part.weights is None else part.weights for part in parts]
         )
     y = [labels for part in parts for labels in part.y]
-    return Data(Encoded(_joined(encoded, len(vocabulary)), vocabulary), y, weights, parts[0].record)
-
-
-def _joined(parts: list[Sequences], n_attributes: int) -> Sequences:
-    """Sequences end to end."""
-    import numpy as np
-
-    from crfkit.data.sequences import Sequences
-
-    def bounds(arrays: list[Any]) -> Any:
-        lengths = np.concatenate([np.diff(array) for array in arrays])
-        return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-
-    values = None
-    if any(part.values is not None for part in parts):
-        values = np.concatenate(
-            [np.ones(len(part.indices)) if part.values is None else part.values for part in parts]
-        )
-    return Sequences(
-        bounds([part.offsets for part in parts]),
-        bounds([part.indptr for part in parts]),
-        np.concatenate([part.indices for part in parts]),
-        values,
-        n_attributes,
+    return Data(
+        Encoded(Sequences.end_to_end(encoded, len(vocabulary)), vocabulary), y, weights, parts[0].record
     )

@@ -86,6 +86,39 @@ class Sequences:
             n_attributes=self.n_attributes,
         )
 
+    def only(self, kept: npt.NDArray[np.bool_]) -> Sequences:
+        """The same positions with the entries ``kept`` [nnz] alone."""
+        before = np.concatenate(([0], np.cumsum(kept)))  # [nnz+1] kept ones before a place
+        return Sequences(
+            offsets=self.offsets,
+            indptr=before[self.indptr].astype(np.int64),
+            indices=self.indices[kept],
+            values=None if self.values is None else self.values[kept],
+            n_attributes=self.n_attributes,
+        )
+
+    @classmethod
+    def end_to_end(cls, parts: Sequence[Sequences], n_attributes: int) -> Sequences:
+        """All sequences of the parts, which are over one vocabulary."""
+        values = None
+        if any(part.values is not None for part in parts):
+            values = np.concatenate(
+                [np.ones(part.indices.size) if part.values is None else part.values for part in parts]
+            )
+        return cls(
+            offsets=_joined([part.offsets for part in parts]),
+            indptr=_joined([part.indptr for part in parts]),
+            indices=np.concatenate([np.zeros(0, np.int32), *(part.indices for part in parts)]),
+            values=values,
+            n_attributes=n_attributes,
+        )
+
+
+def _joined(bounds: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Bounds of ranges laid end to end."""
+    lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(some) for some in bounds)])
+    return np.cumsum(lengths)
+
 
 @dataclass(frozen=True)
 class Encoded:

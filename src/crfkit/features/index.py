@@ -104,7 +104,7 @@ def build_index(
     """
     L = n_labels
     allowed = None if labels.allowed is None else labels.allowed.view(np.uint8)
-    states = sequences if kinds is None else _only(sequences, (kinds & STATE) != 0)
+    states = sequences if kinds is None else sequences.only((kinds[sequences.indices] & STATE) != 0)
     if all_possible_states:
         has = np.ones(sequences.n_attributes, np.int64) if kinds is None else np.minimum(kinds & STATE, 1)
         state_indptr = np.concatenate(([0], np.cumsum(has * L))).astype(np.int64)
@@ -130,20 +130,6 @@ def build_index(
     return FeatureIndex(L, state_indptr, state_labels, edges[0], edges[1] if order == 2 else None, *pairs)
 
 
-def _only(sequences: Sequences, wanted: Mask) -> Sequences:
-    """The sequences with the attributes wanted [A] alone."""
-    kept = wanted[sequences.indices]  # [nnz]
-    before = np.concatenate(([0], np.cumsum(kept)))
-    values = None if sequences.values is None else sequences.values[kept]
-    return Sequences(
-        sequences.offsets,
-        before[sequences.indptr],
-        sequences.indices[kept],
-        values,
-        sequences.n_attributes,
-    )
-
-
 def _pair_features(
     sequences: Sequences,
     labels: Labels,
@@ -162,7 +148,7 @@ def _pair_features(
     pairs = np.full(len(ids), -1, np.int32)  # [ΣT]
     pairs[1:] = np.where((ids[:-1] >= 0) & (ids[1:] >= 0), ids[:-1] * L + ids[1:], -1)
     pairs[sequences.offsets[:-1][np.diff(sequences.offsets) > 0]] = -1
-    chosen = _only(sequences, scoring)
+    chosen = sequences.only(scoring[sequences.indices])
     return _native.state_features(
         chosen.indptr,
         chosen.indices,

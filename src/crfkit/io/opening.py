@@ -8,6 +8,7 @@ import io
 import os
 import sys
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
@@ -80,8 +81,9 @@ class _Raw(io.RawIOBase):
         view[: len(piece)] = piece
         return len(piece)
 
+    @abstractmethod
     def some(self, n: int) -> bytes:
-        raise NotImplementedError
+        """Up to n bytes; none at the end."""
 
 
 class _Guest(_Raw):

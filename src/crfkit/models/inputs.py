@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from crfkit.data.columns import Columns
 from crfkit.data.encode import encode
@@ -45,14 +44,5 @@ def _renumber(X: Encoded, vocabulary: Vocabulary, grow: bool) -> Sequences:
         return X.sequences
     names = X.vocabulary.strings()
     ids = vocabulary.add(names) if grow else vocabulary.lookup(names)  # [A]
-    indices = ids[X.sequences.indices]
-    kept = indices >= 0
-    before = np.concatenate(([0], np.cumsum(kept)))  # [nnz+1]
-    values = X.sequences.values
-    return Sequences(
-        X.sequences.offsets,
-        before[X.sequences.indptr],
-        indices[kept],
-        None if values is None else values[kept],
-        len(vocabulary),
-    )
+    known = X.sequences.only(ids[X.sequences.indices] >= 0)
+    return replace(known, indices=ids[known.indices], n_attributes=len(vocabulary))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class Instances:
         picks = range(len(self._pieces)) if chosen is None else np.flatnonzero(chosen).tolist()
         ids = [self._ids[i] for i in picks]
         return Part(
-            _end_to_end([self._pieces[i] for i in picks], len(self.vocabulary)),
+            Sequences.end_to_end([self._pieces[i] for i in picks], len(self.vocabulary)),
             np.concatenate(ids) if ids else np.zeros(0, dtype=np.int32),
         )
 
@@ -86,37 +86,9 @@ def _label_names(yseq: Any, name: str) -> list[str]:
     return found
 
 
-def _end_to_end(pieces: list[Sequences], n_attributes: int) -> Sequences:
-    if not pieces:
-        nothing = np.zeros(1, dtype=np.int64)
-        return Sequences(nothing, nothing, np.zeros(0, dtype=np.int32), None, n_attributes)
-    values = None
-    if any(piece.values is not None for piece in pieces):
-        values = np.concatenate(
-            [np.ones(piece.indices.size) if piece.values is None else piece.values for piece in pieces]
-        )
-    lengths = np.array([piece.n_positions for piece in pieces], dtype=np.int64)  # [N]
-    rows = np.concatenate([np.diff(piece.indptr) for piece in pieces])  # [ΣT]
-    return Sequences(
-        _bounds(lengths), _bounds(rows), np.concatenate([p.indices for p in pieces]), values, n_attributes
-    )
-
-
 def without_zeros(sequences: Sequences) -> Sequences:
     """The same sequences without attributes of value 0, as training expects them."""
     if sequences.values is None:
         return sequences
-    kept = sequences.values != 0
-    before = np.concatenate(([0], np.cumsum(kept))).astype(np.int64)  # [nnz+1] kept ones before a place
-    values = sequences.values[kept]
-    return Sequences(
-        sequences.offsets,
-        before[sequences.indptr],
-        sequences.indices[kept],
-        None if (values == 1).all() else values,
-        sequences.n_attributes,
-    )
-
-
-def _bounds(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    left = sequences.only(sequences.values != 0)
+    return replace(left, values=None) if left.values is None or (left.values == 1).all() else left

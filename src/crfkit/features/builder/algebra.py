@@ -5,6 +5,7 @@ An extractor never changes: every method makes a new one. Two are equal if they 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -59,7 +60,7 @@ class Extractor:
         return self  # it never changes
 
 
-class Shiftable(Extractor):
+class Shiftable(Extractor, ABC):
     """What can be looked at from a neighbouring position, and combined with others."""
 
     def __getitem__(self: _Moved, offset: int) -> _Moved:
@@ -67,8 +68,9 @@ class Shiftable(Extractor):
             raise InputError("an offset is a single number; for several write .window(-2, 2)")
         return self._at(whole("an offset", offset))
 
+    @abstractmethod
     def _at(self: _Moved, offset: int) -> _Moved:
-        raise NotImplementedError
+        """The same, so many positions further on."""
 
     def window(self, first: int, last: int) -> Group:
         """The same, of every position from ``first`` to ``last`` (both included) around this one."""

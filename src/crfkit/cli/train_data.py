@@ -136,7 +136,7 @@ def _together(parts: list[Data], template: Template | None, crf: CRF) -> Data:
 
     from crfkit.data.sequences import Encoded, Sequences
     from crfkit.data.vocabulary import Vocabulary
-    from crfkit.models.inputs import encode_input
+    from crfkit.features.inputs import encode_input
 
     vocabulary = Vocabulary()
     encoded = [encode_input(part.x, vocabulary, template, grow=True, n_jobs=crf.n_jobs) for part in parts]

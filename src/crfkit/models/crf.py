@@ -15,24 +15,25 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from crfkit import parameters as rule
 from crfkit.data import Encoded
 from crfkit.data.labels import encode_labels, label_lists, label_set
+from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
 from crfkit.features.index import build_index
+from crfkit.features.inputs import encode_input
 from crfkit.features.template import Template
 from crfkit.inference import Constraints
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
-from crfkit.models import parameters as rule
 from crfkit.models.continuation import transfer, with_features_of
 from crfkit.models.foreign import export_crfsuite, load_any
-from crfkit.models.inputs import encode_input
 from crfkit.models.linear_tagger import LinearTagger
-from crfkit.models.training import ALGORITHMS, DevSet, train
-from crfkit.models.training_data import class_weights, cut_as, require_data, sequence_weights
+from crfkit.models.training import ALGORITHMS, train
 from crfkit.models.training_record import TrainingRecord
+from crfkit.objectives.held_out import DevSet
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
 

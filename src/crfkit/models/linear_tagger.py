@@ -13,10 +13,10 @@ from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex, rows_of
+from crfkit.features.inputs import encode_input
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_file import Source, read_model, write_model
-from crfkit.models.inputs import encode_input
 from crfkit.models.tagger import Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 

@@ -72,6 +72,8 @@ class LinearObjective:
         free_edges2: npt.NDArray[np.uint8] | None,
         pair_indptr: npt.NDArray[np.int64] | None,
         pair_ids: npt.NDArray[np.int32] | None,
+        kinds: npt.NDArray[np.int32] | None,
+        permitted: npt.NDArray[np.uint8] | None,
         n_labels: int,
         n_threads: int,
     ) -> None: ...

@@ -26,7 +26,7 @@ from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
 from crfkit.features.index import build_index
 from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
-from crfkit.inference import Constraints
+from crfkit.inference import Constraints, PermittedPairs
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.models.continuation import transfer, with_features_of
@@ -195,6 +195,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         y_dev: Any = None,
         *,
         lengths: Any = None,
+        permitted: PermittedPairs | None = None,
     ) -> CRF:
         """Train on sequences X with labels y.
 
@@ -203,9 +204,13 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         with ``lengths``. In y a label may be None (unknown) or a set (one of these). ``sample_weight`` is
         one number a sequence. With ``X_dev``, ``y_dev`` training stops when the dev accuracy no longer
         rises, and the best model is kept. Without ``lengths`` the rows of one array are cut as y is.
+        With ``permitted`` label pairs (their labels in sorted order) the model is a distribution over the
+        permitted labellings alone; decode it under ``constraints=permitted.constraints()`` as well.
         """
         previous = getattr(self, "tagger_", None) if self.warm_start else None
-        return self._train(X, y, sample_weight, X_dev, y_dev, lengths, start=previous, centre=None)
+        return self._train(
+            X, y, sample_weight, X_dev, y_dev, lengths, start=previous, centre=None, permitted=permitted
+        )
 
     def partial_fit(
         self,
@@ -238,6 +243,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         *,
         start: LinearTagger | None,
         centre: LinearTagger | None,
+        permitted: PermittedPairs | None = None,
     ) -> CRF:
         rule.check_parameters(self, self._rules)
         threads = thread_count(self.n_jobs)
@@ -306,6 +312,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             weights=sequence_weights(sample_weight, sequences.n_sequences),
             class_weights=class_weights(self.class_weight, labels, classes),
             centre=kept,
+            permitted=permitted,
         )
         first = np.zeros(objective.n_parameters)
         if start is not None:

@@ -19,6 +19,7 @@ from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
 from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
 from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
+from crfkit.inference import PermittedPairs
 from crfkit.inference.threads import thread_count
 from crfkit.selection.pool import Pool, PoolSettings, make_pool
 from crfkit.selection.search import Held, Rules, Search
@@ -142,18 +143,20 @@ class BaseSelector(FittedSelection):
         y_dev: Any = None,
         *,
         lengths: Any = None,
+        permitted: PermittedPairs | None = None,
     ) -> BaseSelector:
         """Select on sequences X with labels y, which are as ``CRF.fit`` takes them.
 
         With ``X_dev``, ``y_dev`` each round's model labels them: the search ends when their accuracy no
-        longer rises, and the features up to the best round are kept.
+        longer rises, and the features up to the best round are kept. (It is decoded without ``permitted``,
+        which is as in ``CRF.fit``.)
         """
         rule.check_parameters(self, self._rules)
         threads = thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
         y = label_lists(y)
-        pool = self._pool(X, y, sample_weight, cut_as(X, y, lengths))
+        pool = self._pool(X, y, sample_weight, cut_as(X, y, lengths), permitted)
         given = self._given(pool)
         available = pool.n_candidates - len(given)
         if available == 0:
@@ -210,7 +213,14 @@ class BaseSelector(FittedSelection):
         """How many conjunctions a round may add to the pool."""
         return 0
 
-    def _pool(self, X: Any, y: list[Any], sample_weight: Any, lengths: Any) -> Pool:
+    def _pool(
+        self,
+        X: Any,
+        y: list[Any],
+        sample_weight: Any,
+        lengths: Any,
+        permitted: PermittedPairs | None = None,
+    ) -> Pool:
         classes = label_set(y)
         vocabulary = Vocabulary()
         template, prefixes = given_template(self.template), edge_prefixes(self.edge_attributes)
@@ -242,6 +252,7 @@ class BaseSelector(FittedSelection):
             settings,
             attribute_kinds(vocabulary, prefixes),
             sequence_weights(sample_weight, sequences.n_sequences),
+            permitted,
         )
 
     def _given(self, pool: Pool) -> IntArray:

@@ -39,6 +39,8 @@ class GainScorer:
             raise InputError(
                 "gains need every label, and y has unknown ones: GradientSelector takes partial labels"
             )
+        if pool.permitted is not None:
+            raise InputError("gains are over all labellings, not over permitted ones: use GradientSelector")
         self._approximate, self._screen = approximate, screen
         self._weights = np.zeros(0)  # [K] where each gain was found; NaN: nowhere yet
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.inference import marginals
+from crfkit.inference import constrain, marginals
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.search import Search
 
@@ -65,6 +65,8 @@ def _residuals(search: Search) -> FloatArray:
     """p(y_t = l) - [y_t = l], times the sequence's weight; 0 where the label is not known."""
     pool = search.pool
     lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=search.rules.n_jobs)
+    if pool.permitted is not None:
+        lattice = constrain(lattice, pool.permitted.constraints())
     residuals = marginals(lattice, n_jobs=search.rules.n_jobs).node  # [ΣT, L]
     ids = pool.labels.ids
     known = np.flatnonzero(ids >= 0)

@@ -19,6 +19,7 @@ from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.features.index import FeatureIndex, build_index, rows_of
+from crfkit.inference import PermittedPairs
 from crfkit.potentials.linear import LinearWeights
 from crfkit.selection.conjunctions import Occurrences, conjunction_name, with_columns
 from crfkit.selection.selected import Feature
@@ -52,6 +53,7 @@ class Pool:
     settings: PoolSettings
     weights: FloatArray | None  # [N] of the sequences
     n_duplicates: int  # attributes set aside as copies of others
+    permitted: PermittedPairs | None = None  # the labellings that Z sums over
     conjunctions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     # ---- numbers
@@ -220,6 +222,7 @@ def make_pool(
     settings: PoolSettings,
     kinds: npt.NDArray[np.uint8] | None,
     weights: FloatArray | None,
+    permitted: PermittedPairs | None = None,
 ) -> Pool:
     """The candidates that the data has; an attribute that is a copy of another is set aside."""
     copies = _copies(sequences, kinds, vocabulary)
@@ -241,7 +244,9 @@ def make_pool(
         keys = keys[~copies[keys // len(classes)]]
         state_indptr, state_labels = rows_of(keys, len(classes), len(vocabulary))
         index = replace(index, state_indptr=state_indptr, state_labels=state_labels)
-    pool = Pool(sequences, labels, classes, vocabulary, index, settings, weights, int(copies.sum()))
+    pool = Pool(
+        sequences, labels, classes, vocabulary, index, settings, weights, int(copies.sum()), permitted
+    )
     if pool.n_candidates == 0:
         raise InputError(
             "there is nothing to select from: no attribute occurs with a label"

@@ -71,7 +71,13 @@ def refit(
     index, first = pool.of(chosen, start)
     sequences, index = _used(pool.sequences, index)
     objective = LinearLikelihood(
-        sequences, pool.labels, index, c2=c2, n_threads=n_threads, weights=pool.weights
+        sequences,
+        pool.labels,
+        index,
+        c2=c2,
+        n_threads=n_threads,
+        weights=pool.weights,
+        permitted=pool.permitted,
     )
     weights = np.zeros(pool.n_candidates)
     P = objective.n_parameters

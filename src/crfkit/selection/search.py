@@ -115,6 +115,7 @@ class Search:
                 c2=self.rules.c2,
                 n_threads=self.rules.n_threads,
                 weights=pool.weights,
+                permitted=pool.permitted,
             )
         objective = self._objective
         here = objective(objective.parameters(self.pool.weights_of(weights)))

@@ -3,7 +3,8 @@
 //   loss      = Σ_i weight_i (log Z(x_i) - S(x_i, y_i))
 //   d loss/dw[a, l] = Σ_t value_a(t) weight (p(y_t = l | x) - [y_t = l])
 //
-// and the same for attributes that score pairs of labels (y_{t-1}, y_t).
+// and the same for attributes that score pairs of labels (y_{t-1}, y_t). Pairs may be forbidden, position by
+// position: Z then sums over the permitted paths alone, of which y must be one.
 //
 // Partial labels: S becomes log Z over the permitted paths, and [y_t = l] their marginals.
 // Class weights (softmax-margin): every path that is wrong at a position of class c has its score raised by
@@ -13,6 +14,8 @@
 // are double. p(y_t) - 1 of the right label is taken as minus the sum of the others, which keeps its digits
 // when p(y_t) is nearly 1.
 #pragma once
+
+#include <string.h>
 
 #include "linear_problem.h"
 #include "log_chain.h"
@@ -246,9 +249,16 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
     if (p.log_cost && y[t] >= 0) node[y[t]] -= p.log_cost[y[t]];
     if (block.pairs) {
       float* pairs = block.pairs + t * LLp;
-      gather<0>(p.pair, w.pair, first + t, pairs);
+      if (p.pair.row_ptr)
+        gather<0>(p.pair, w.pair, first + t, pairs);
+      else
+        memset(pairs, 0, sizeof(float) * static_cast<size_t>(LLp));
       if (w.scale != 1)
         for (int64_t i = 0; i < LLp; ++i) pairs[i] *= w.scale;
+      if (p.masks && t > 0) {
+        const float* mask = p.masks + p.kinds[first + t] * LLp;
+        for (int64_t i = 0; i < LLp; ++i) pairs[i] += mask[i];
+      }
     }
   }
   double target;
@@ -270,7 +280,7 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
   for (int64_t t = 0; t < T; ++t) {
     learn<K>(p.state, first + t, factor, block.node + t * Lp, y[t], known ? nullptr : block.bound + t * Lp,
              block.state, block.state_diag, block.label_diag, block);
-    if (block.pairs && t > 0)
+    if (p.pair.row_ptr && t > 0)
       learn<0>(p.pair, first + t, factor, block.pairs + t * LLp,
                static_cast<int64_t>(known ? y[t - 1] : 0) * Lp + y[t],
                known ? nullptr : block.bound_pairs + t * LLp, block.pair, block.pair_diag, nullptr, block);

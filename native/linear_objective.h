@@ -4,6 +4,7 @@
 // where features that the data cannot tell apart share one parameter (LinearLayout).
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,6 +24,8 @@ struct LinearSettings {
   std::vector<double> weights;           // [N] or empty
   std::vector<float> log_cost;           // [L] or empty
   std::vector<uint8_t> free[kMaxOrder];  // [L^(k+2)] which transitions are parameters; the others stay 0
+  std::vector<int32_t> kinds;            // [ΣT] which table of permitted pairs holds; or empty
+  std::vector<uint8_t> permitted;        // [M, L, L] or empty
 };
 
 class LinearObjective {
@@ -37,6 +40,7 @@ class LinearObjective {
       observed_[k].assign(s_.free[k].size(), 0.0);
     }
     if (pairs) make_pairs(*pairs);
+    make_masks();
     for (int64_t i = 0; i < n_sequences(); ++i) longest_ = std::max(longest_, length(i));
     count_observed();
     blocks_.resize(static_cast<size_t>(s_.threads));
@@ -166,6 +170,15 @@ class LinearObjective {
     pair_.emplace(kept, s_.labels * d_.padded);
   }
 
+  // [M, L, L] permissions as what is added to scores, [M, L, Lp].
+  void make_masks() {
+    const auto L = static_cast<size_t>(s_.labels), Lp = static_cast<size_t>(d_.padded);
+    masks_.assign(s_.permitted.size() / L * Lp, 0.0f);
+    for (size_t i = 0; i < s_.permitted.size(); ++i)
+      if (!s_.permitted[i]) masks_[i / L * Lp + i % L] = -HUGE_VALF;
+  }
+  bool with_pairs() const { return pair_ || !masks_.empty(); }
+
   void absorb_scale() {
     state_.multiply(scale_);
     if (pair_) pair_->multiply(scale_);
@@ -253,6 +266,8 @@ class LinearObjective {
     p.allowed = s_.allowed.empty() ? nullptr : s_.allowed.data();
     p.weights = s_.weights.empty() ? nullptr : s_.weights.data();
     p.log_cost = s_.log_cost.empty() ? nullptr : s_.log_cost.data();
+    p.kinds = s_.kinds.data();
+    p.masks = masks_.empty() ? nullptr : masks_.data();
     return p;
   }
   LinearWeights weights() const {
@@ -287,12 +302,12 @@ class LinearObjective {
     b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);
     b.node.resize(static_cast<size_t>(longest_) * Lp);
     if (!s_.allowed.empty()) b.bound.resize(static_cast<size_t>(longest_) * Lp);
-    if (pair_) {
+    if (with_pairs()) {
       b.pairs.resize(b.node.size() * static_cast<size_t>(d_.labels));
       b.bound_pairs.resize(b.bound.size() * static_cast<size_t>(d_.labels));
     }
-    b.row.resize(pair_ ? Lp * static_cast<size_t>(d_.labels) : Lp);
-    b.memory.resize(static_cast<size_t>(linear_memory_size(d_, longest_, pair_.has_value())));
+    b.row.resize(with_pairs() ? Lp * static_cast<size_t>(d_.labels) : Lp);
+    b.memory.resize(static_cast<size_t>(linear_memory_size(d_, longest_, with_pairs())));
     LinearBlock out{};
     out.step = 1;
     out.counts = b.counts.data();
@@ -302,7 +317,7 @@ class LinearObjective {
     }
     out.node = b.node.data();
     out.bound = b.bound.data();
-    out.pairs = pair_ ? b.pairs.data() : nullptr;
+    out.pairs = with_pairs() ? b.pairs.data() : nullptr;
     out.bound_pairs = b.bound_pairs.data();
     out.row = b.row.data();
     out.memory = b.memory.data();
@@ -399,6 +414,7 @@ class LinearObjective {
   std::vector<double> edges_[kMaxOrder];        // [L^(k+2)]
   std::vector<double> observed_[kMaxOrder];     // observed transitions of the whole data
   std::vector<int64_t> edge_slots_[kMaxOrder];  // free ones
+  std::vector<float> masks_;                    // [M, L, Lp] 0, or -inf where a pair is forbidden
   std::vector<float> float_memory_;
   std::vector<double> double_memory_, log_memory_;
   SharedEdges<float> shared_{};

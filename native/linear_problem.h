@@ -30,6 +30,8 @@ struct LinearProblem {
   const uint8_t* allowed;  // [ΣT, L] or null: every label is known
   const double* weights;   // [N] or null
   const float* log_cost;   // [L] or null: log of the class weights
+  const int32_t* kinds;    // [ΣT] which of the masks holds at a position
+  const float* masks;      // [M, L, Lp] 0, or -inf where a label pair is forbidden; null: all are permitted
 };
 
 // Doubles a block wants as `memory` for sequences of up to T positions: scores and marginals, what the chain

@@ -49,5 +49,6 @@ void bind_templates(nb::module_& m);  // templates over column tables
 void bind_item_text(nb::module_& m);  // item files to sparse attributes and back
 void bind_foreign(nb::module_& m);    // model files of other tools
 void bind_mining(nb::module_& m);     // association rules
+void bind_selection(nb::module_& m);  // gains of candidate features
 
 }  // namespace crfkit

@@ -86,7 +86,8 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     std::optional<Array<const double>> weights, std::optional<Array<const float>> log_cost,
                     Array<const uint8_t> free_edges, std::optional<Array<const uint8_t>> free_edges2,
                     std::optional<Array<const int64_t>> pair_indptr,
-                    std::optional<Array<const int32_t>> pair_ids, int n_labels, int n_threads) {
+                    std::optional<Array<const int32_t>> pair_ids, std::optional<Array<const int32_t>> kinds,
+                    std::optional<Array<const uint8_t>> permitted, int n_labels, int n_threads) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
   check_features(state_indptr, state_labels, n_labels);
@@ -112,6 +113,17 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
     pairs.state_labels = pair_ids->data();
   }
 
+  require(kinds.has_value() == permitted.has_value(), "kinds goes with permitted");
+  if (kinds) {
+    require(n_labels <= 8192, "permitted label pairs need at most 8192 labels");
+    require(kinds->shape(0) == positions, "kinds does not fit indptr");
+    require(permitted->shape(0) > 0 && permitted->shape(0) % (L * L) == 0,
+            "permitted must be [kinds * labels * labels]");
+    for (size_t t = 0; t < positions; ++t)
+      require((*kinds)(t) >= 0 && static_cast<size_t>((*kinds)(t)) < permitted->shape(0) / (L * L),
+              "a kind is out of range");
+  }
+
   LinearSettings s;
   s.labels = n_labels;
   s.order = free_edges2 ? 2 : 1;
@@ -123,6 +135,10 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   if (log_cost) s.log_cost = copy<float>(*log_cost);
   s.free[0] = copy<uint8_t>(free_edges);
   if (free_edges2) s.free[1] = copy<uint8_t>(*free_edges2);
+  if (kinds) {
+    s.kinds = copy<int32_t>(*kinds);
+    s.permitted = copy<uint8_t>(*permitted);
+  }
   nb::gil_scoped_release release;
   new (self) LinearObjective(x, pair_indptr ? &pairs : nullptr, std::move(s));
 }
@@ -214,7 +230,8 @@ void bind_linear(nb::module_& m) {
            nb::arg("weights").noconvert().none(), nb::arg("log_cost").noconvert().none(),
            nb::arg("free_edges").noconvert(), nb::arg("free_edges2").noconvert().none(),
            nb::arg("pair_indptr").noconvert().none(), nb::arg("pair_ids").noconvert().none(),
-           nb::arg("n_labels"), nb::arg("n_threads"))
+           nb::arg("kinds").noconvert().none(), nb::arg("permitted").noconvert().none(), nb::arg("n_labels"),
+           nb::arg("n_threads"))
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
       .def(
           "penalty_scale",

@@ -72,6 +72,8 @@ class LinearObjective:
         free_edges2: npt.NDArray[np.uint8] | None,
         pair_indptr: npt.NDArray[np.int64] | None,
         pair_ids: npt.NDArray[np.int32] | None,
+        kinds: npt.NDArray[np.int32] | None,
+        permitted: npt.NDArray[np.uint8] | None,
         n_labels: int,
         n_threads: int,
     ) -> None: ...
@@ -285,3 +287,30 @@ def double_array_keys(
     units: npt.NDArray[np.uint8],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
 def vocabulary_of(arena: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], cut: bool) -> Vocabulary: ...
+
+# selection
+@final
+class CandidateGains:
+    def __init__(
+        self,
+        offsets: npt.NDArray[np.int64],  # [N+1]
+        labels: npt.NDArray[np.int32],  # [ΣT]
+        weights: npt.NDArray[np.float64] | None,  # [N]
+        node: npt.NDArray[np.float64],  # [ΣT, L]
+        edge: npt.NDArray[np.float64],  # [L, L]
+        c2: float,
+        n_threads: int,
+    ) -> None: ...
+    def best(
+        self,
+        # K candidates: a transition's first label or -1, its label, its attribute
+        previous: npt.NDArray[np.int32],
+        to: npt.NDArray[np.int32],
+        attribute: npt.NDArray[np.int32],
+        indptr: npt.NDArray[np.int64],  # [A+1]
+        positions: npt.NDArray[np.int64],  # [nnz] of each attribute
+        values: npt.NDArray[np.float64] | None,  # [nnz]
+        approximate: bool,
+        gains: npt.NDArray[np.float64],  # [K], written
+        weights: npt.NDArray[np.float64],  # [K] in: where to start; out: where the gain is
+    ) -> None: ...

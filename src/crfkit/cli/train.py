@@ -89,6 +89,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_jobs(learning)
     features = parser.add_argument_group("features")
     features.add_argument(
+        "--features", metavar="FILE", help="exactly those of this selection, which 'crfkit select' wrote"
+    )
+    features.add_argument(
         "--min-freq", type=float, default=0, metavar="N", help="leave out what is seen less often"
     )
     features.add_argument(
@@ -140,11 +143,12 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.continued is not None and arguments.start is not None:
         raise UsageError("--continue and --start exclude each other")
     inputs = [*arguments.data, arguments.dev, arguments.template, arguments.continued, arguments.start]
+    inputs.append(arguments.features)
     if inputs.count("-") > 1:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
         raise UsageError("the model goes into a file; -m - is not possible")
-    for path in (*arguments.data, arguments.dev, arguments.template):
+    for path in (*arguments.data, arguments.dev, arguments.template, arguments.features):
         both_there = path and os.path.exists(path) and os.path.exists(arguments.model)
         if both_there and os.path.samefile(path, arguments.model):
             raise UsageError(f"-m {arguments.model} would overwrite what is read from {path}")
@@ -172,6 +176,10 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
         verbose=2 if arguments.verbose else talkative,
         warm_start=arguments.start is not None,
     )
+    if arguments.features is not None:
+        from crfkit.selection.selected import Selection
+
+        crf.set_params(features=Selection.load(arguments.features))
     template = None
     if arguments.template is not None:
         from crfkit.features.template import Template

@@ -1,4 +1,4 @@
-"""Labelled data as ``crfkit train`` gets it: one or more files, of columns or of attributes."""
+"""Labelled data as ``crfkit train`` and ``select`` get it: one or more files, of columns or of attributes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from crfkit.exceptions import InputError
 if TYPE_CHECKING:
     from crfkit.features.template import Template
     from crfkit.models.crf import CRF
+    from crfkit.selection.base import BaseSelector
 
 _LONG = 500  # positions: hardly ever one sequence in a table of several
 
@@ -34,19 +35,22 @@ class Data:
 
 
 def read_data(
-    paths: Sequence[str], arguments: argparse.Namespace, template: Template | None, crf: CRF
+    paths: Sequence[str],
+    arguments: argparse.Namespace,
+    template: Template | None,
+    estimator: CRF | BaseSelector,
 ) -> tuple[Data, Template | None]:
     """The data of all files together, and the template, which is made here where columns have none."""
     parts: list[Data] = []
     for path in paths:
         with DataFile(path, arguments.format, arguments, "columns" if template is not None else None) as file:
             if file.is_table:
-                part, template = _read_table(file, arguments, template, crf)
+                part, template = _read_table(file, arguments, template, estimator)
             else:
                 part = _read_items(file, arguments, template)
         parts.append(part)
         check_alike(parts[0], part, path)
-    return _together(parts, template, crf), template
+    return _together(parts, template, estimator), template
 
 
 def check_alike(first: Data, other: Data, path: str) -> None:
@@ -68,7 +72,7 @@ def check_alike(first: Data, other: Data, path: str) -> None:
 
 
 def _read_table(
-    file: DataFile, arguments: argparse.Namespace, template: Template | None, crf: CRF
+    file: DataFile, arguments: argparse.Namespace, template: Template | None, estimator: CRF | BaseSelector
 ) -> tuple[Data, Template | None]:
     from crfkit.cli.column_roles import Roles, label_place
 
@@ -79,7 +83,7 @@ def _read_table(
     if not arguments.quiet:
         file.say(f", {columns.n_columns} a row, labels in column {label}")
     if template is None:
-        if hasattr(crf, "tagger_"):
+        if hasattr(estimator, "tagger_"):
             raise InputError(
                 f"{file.name}: the model to go on from has no template, so it takes ready-made attributes "
                 "(--format crfsuite or mallet), not columns"
@@ -128,7 +132,7 @@ def _read_items(file: DataFile, arguments: argparse.Namespace, template: Templat
     return Data(Encoded(examples.sequences, vocabulary), examples.labels, examples.weights, None)
 
 
-def _together(parts: list[Data], template: Template | None, crf: CRF) -> Data:
+def _together(parts: list[Data], template: Template | None, estimator: CRF | BaseSelector) -> Data:
     """Several files as one: all over one vocabulary."""
     if len(parts) == 1:
         return parts[0]
@@ -136,10 +140,12 @@ def _together(parts: list[Data], template: Template | None, crf: CRF) -> Data:
 
     from crfkit.data.sequences import Encoded, Sequences
     from crfkit.data.vocabulary import Vocabulary
-    from crfkit.models.inputs import encode_input
+    from crfkit.features.inputs import encode_input
 
     vocabulary = Vocabulary()
-    encoded = [encode_input(part.x, vocabulary, template, grow=True, n_jobs=crf.n_jobs) for part in parts]
+    encoded = [
+        encode_input(part.x, vocabulary, template, grow=True, n_jobs=estimator.n_jobs) for part in parts
+    ]
     weights = None
     if any(part.weights is not None for part in parts):
         weights = np.concatenate(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from crfkit.inference.lattice import Lattice
     from crfkit.inference.paths import NBest, Path, nbest, path_score, sample, viterbi
+    from crfkit.inference.permitted_pairs import PermittedPairs
     from crfkit.inference.posterior import (
         ExpectedCounts,
         Marginals,
@@ -42,6 +43,7 @@ __all__ = [
     "MaxMarginal",
     "NBest",
     "Path",
+    "PermittedPairs",
     "constrain",
     "entropy",
     "expected_counts",
@@ -70,6 +72,7 @@ __getattr__, __dir__ = lazy_names(
         "MaxMarginal": "crfkit.inference.posterior",
         "NBest": "crfkit.inference.paths",
         "Path": "crfkit.inference.paths",
+        "PermittedPairs": "crfkit.inference.permitted_pairs",
         "constrain": "crfkit.inference.constraints",
         "entropy": "crfkit.inference.posterior",
         "expected_counts": "crfkit.inference.posterior",

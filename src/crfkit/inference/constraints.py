@@ -24,7 +24,9 @@ class Constraints:
     ``a & b`` permits what both permit.
     """
 
-    transitions: npt.ArrayLike | None = None  # [L, L] from label k to label l
+    transitions: npt.ArrayLike | None = (
+        None  # [L, L] from label k to label l; or [ΣT, L, L] likewise, into each position
+    )
     transitions2: npt.ArrayLike | None = (
         None  # [L, L, L] three labels in a row; the lattice must be of order 2
     )
@@ -42,6 +44,9 @@ class Constraints:
                 combined[field.name] = yours if mine is None else mine
                 continue
             a, b = _mask(field.name, mine), _mask(field.name, yours)
+            if field.name == "transitions" and a.shape[-2:] == b.shape[-2:]:
+                combined[field.name] = a & b  # one of them may be for all positions
+                continue
             if a.shape != b.shape:
                 raise InputError(
                     f"cannot combine {field.name} of shapes {a.shape} and {b.shape}: they must be equal"
@@ -86,7 +91,11 @@ def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
     if all_of.positions is not None:
         node = _forbid("positions", node, all_of.positions, node.shape)
     if all_of.transitions is not None:
-        edge = _forbid("transitions", edge, all_of.transitions, (n_labels,) * 2)
+        shape: tuple[int, ...] = (n_labels,) * 2
+        if np.ndim(all_of.transitions) == 3:
+            shape = (lattice.n_positions, *shape)
+            edge = np.broadcast_to(edge, shape)  # a view
+        edge = _forbid("transitions", edge, all_of.transitions, shape)
     if all_of.transitions2 is not None and edge2 is not None:
         edge2 = _forbid("transitions2", edge2, all_of.transitions2, (n_labels,) * 3)
     if all_of.starts is not None:

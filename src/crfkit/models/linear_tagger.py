@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -13,12 +13,13 @@ from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex, rows_of
+from crfkit.features.inputs import encode_input
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_file import Source, read_model, write_model
-from crfkit.models.inputs import encode_input
 from crfkit.models.tagger import Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
+from crfkit.selection.conjunctions import Conjunctions
 
 _KIND = "linear-chain CRF"
 _PIECE = 1 << 20  # scores computed at once: they stay in the cache until they are read
@@ -35,9 +36,11 @@ class LinearTagger(Tagger):
         weights: LinearWeights,
         n_jobs: int | None = None,
         template: Template | None = None,
+        conjunctions: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         super().__init__(classes, n_jobs)
         self.vocabulary = vocabulary
+        self.conjunctions = Conjunctions(vocabulary, conjunctions or {})
         self.template = template
         self.potential = LinearPotential(index, weights)
 
@@ -53,9 +56,10 @@ class LinearTagger(Tagger):
 
     def encode(self, X: Any, lengths: Any = None) -> Sequences:
         """X over the ids of the vocabulary, through the template where there is one."""
-        return encode_input(
+        found = encode_input(
             X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=self.n_jobs
         )
+        return self.conjunctions.fill(found)
 
     def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
         """The scores of a batch; attributes never trained on are passed over."""
@@ -111,6 +115,10 @@ class LinearTagger(Tagger):
         if kept.all() and kept_pairs.all() and len(used) == len(self.vocabulary):
             return self
         names = self.vocabulary.strings()
+        numbers = {names[a] for a in used.tolist()}
+        conjunctions = {name: atoms for name, atoms in self.conjunctions.atoms.items() if name in numbers}
+        needed = [atom for atoms in conjunctions.values() for atom in atoms]
+        used = np.union1d(used, self.vocabulary.lookup(needed))
         if self.vocabulary.names_columns():
             used = np.arange(len(names))  # the width of an array is checked against the vocabulary
         places = np.zeros(len(names), np.int64)  # [old A] new ids
@@ -131,7 +139,9 @@ class LinearTagger(Tagger):
             None if self.weights.pair is None else pair_weights[kept_pairs],
         )
         vocabulary = Vocabulary([names[a] for a in used])
-        return LinearTagger(self.classes, vocabulary, index, weights, self.n_jobs, self.template)
+        return LinearTagger(
+            self.classes, vocabulary, index, weights, self.n_jobs, self.template, conjunctions
+        )
 
     def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
         """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
@@ -160,6 +170,8 @@ class LinearTagger(Tagger):
         own: dict[str, Any] = {"model": _KIND, "classes": self.classes}
         if self.template is not None:
             own["template"] = {"dialect": self.template.dialect, "text": self.template.text}
+        if self.conjunctions.atoms:
+            own["conjunctions"] = [[name, list(atoms)] for name, atoms in self.conjunctions.atoms.items()]
         write_model(path, {**own, **header}, arrays)
 
     @classmethod
@@ -203,7 +215,8 @@ class LinearTagger(Tagger):
         if index.pair_indptr is not None and index.pair_ids is not None:
             _check_rows(index.pair_indptr, index.pair_ids, L**2, name)
         template = _template_of(header.get("template"), name)
-        return cls(classes, vocabulary, index, weights, n_jobs, template), header
+        conjunctions = _conjunctions_of(header.get("conjunctions"), name)
+        return cls(classes, vocabulary, index, weights, n_jobs, template, conjunctions), header
 
 
 class _Taker:
@@ -242,6 +255,20 @@ def _template_of(record: Any, name: str) -> Template | None:
         return Template.parse(record["text"], record["dialect"], source=f"the template in {name}")
     except InputError as error:
         raise ModelFileError(f"cannot read the model {name}: {error}") from error
+
+
+def _conjunctions_of(record: Any, name: str) -> dict[str, list[str]]:
+    if record is None:
+        return {}
+    try:
+        found = {made: list(atoms) for made, atoms in record}
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"cannot read the model {name}: its conjunctions are malformed") from error
+    if not all(isinstance(made, str) and atoms for made, atoms in found.items()) or not all(
+        isinstance(atom, str) for atoms in found.values() for atom in atoms
+    ):
+        raise ModelFileError(f"cannot read the model {name}: its conjunctions are malformed")
+    return found
 
 
 def _transition_dict(

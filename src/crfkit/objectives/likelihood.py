@@ -4,7 +4,8 @@
 
 to which the optimiser adds c1 · ‖w - w₀‖₁.
 
-w₀ = 0, except where training continues from an earlier model. The value, the gradient and the features that
+w₀ = 0, except where training continues from an earlier model. With ``permitted`` label pairs p(y | x) is
+a distribution over the permitted paths alone. The value, the gradient and the features that
 share a parameter are native: native/linear_objective.h.
 """
 
@@ -18,6 +19,7 @@ from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
+from crfkit.inference.permitted_pairs import PermittedPairs
 from crfkit.optim.problem import Evaluation, dot
 from crfkit.potentials.linear import LinearWeights
 
@@ -43,8 +45,11 @@ class LinearLikelihood:
         weights: FloatArray | None = None,  # [N] one a sequence
         class_weights: FloatArray | None = None,  # [L]
         centre: LinearWeights | None = None,  # w₀
+        permitted: PermittedPairs | None = None,  # the paths that Z sums over
     ) -> None:
         _check_values(sequences)
+        if permitted is not None:
+            permitted.require(labels, sequences.offsets, index.n_labels)
         if index.n_labels > _MOST_LABELS:
             raise InputError(f"at most {_MOST_LABELS} labels are possible, got {index.n_labels}")
         if index.pair_indptr is not None and index.n_labels > _MOST_LABELS_IN_PAIRS:
@@ -70,6 +75,8 @@ class LinearLikelihood:
             None if index.edges2 is None else index.edges2.ravel().view(np.uint8),
             index.pair_indptr,
             index.pair_ids,
+            None if permitted is None else permitted.kinds,
+            None if permitted is None else permitted.tables.ravel().view(np.uint8),
             index.n_labels,
             self.n_threads,
         )

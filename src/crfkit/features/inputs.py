@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +37,21 @@ def encode_input(
         raise InputError("lengths goes with arrays; a model with a template takes sentences of rows of cells")
     columns = X if isinstance(X, Columns) else Columns.from_rows(X)
     return template.encode(columns, vocabulary, grow=grow, n_jobs=n_jobs)
+
+
+def given_template(template: Any) -> Template | None:
+    """The template that an estimator was given: itself, or its text."""
+    if template is None or isinstance(template, Template):
+        return template
+    if isinstance(template, str):
+        if "\n" not in template and "%" not in template and os.path.exists(template):
+            raise InputError(
+                f"template={template!r} is a file: give its text, or Template.read(path) of crfkit.features"
+            )
+        return Template.parse(template)
+    raise InputError(
+        f"template must be a crfkit.features.Template or the text of one, got {type(template).__name__}"
+    )
 
 
 def _renumber(X: Encoded, vocabulary: Vocabulary, grow: bool) -> Sequences:

@@ -1,0 +1,1 @@
+"""Applications of the library: tools that read real files of a field and write them."""

@@ -1,0 +1,53 @@
+"""The papers' seven labels of a base, and the exons they stand for.
+
+N non-coding; 0, 1, 2 coding, by place in the codon; a, b, c in an intron after which the coding phase 0, 1
+or 2 comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.transcripts import Interval
+from crfkit.exceptions import InputError
+
+LABELS = ["0", "1", "2", "N", "a", "b", "c"]  # sorted, as a CRF keeps them
+CODING = (0, 1, 2)
+NON_CODING = 3
+INTRON = (4, 5, 6)
+
+Ids = npt.NDArray[np.int32]  # [T]
+
+
+def label_ids(exons: Sequence[Interval], length: int) -> Ids:
+    """The labels of one gene, in reading direction, in a window of ``length`` bases, as places in LABELS."""
+    ids = np.full(length, NON_CODING, np.int32)
+    coding, last = 0, None
+    for start, end in exons:
+        if not 0 <= start < end <= length or (last is not None and start < last):
+            raise InputError(
+                f"exon {start}..{end} does not fit a window of {length} bases, or is out of order"
+            )
+        if last is not None:
+            ids[last:start] = INTRON[coding % 3]
+        ids[start:end] = (coding + np.arange(end - start)) % 3
+        coding += end - start
+        last = end
+    return ids
+
+
+def genes_of(ids: npt.NDArray[np.integer]) -> list[list[Interval]]:
+    """The exons of each gene in a labelling. Introns join exons, N separates genes."""
+    coding = ids < NON_CODING
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], coding.astype(np.int8), [0]))))
+    genes: list[list[Interval]] = []
+    last = None
+    for start, end in edges.reshape(-1, 2).tolist():
+        if last is None or (ids[last:start] == NON_CODING).any():
+            genes.append([])
+        genes[-1].append((start, end))
+        last = end
+    return genes

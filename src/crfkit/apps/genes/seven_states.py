@@ -1,0 +1,188 @@
+"""The papers' gene model: 7 states, 5th-order emissions, transitions that require their bases.
+
+Emissions are the words of 6 bases that end at a position, each with a weight for each of the 7 labels:
+7 · 4^6 = 28,672 features (``lower_orders`` adds the shorter words). Training sums Z over the labellings that
+the grammar permits; decoding finds the best legal gene structure (``grammar.RefinedStates``). A library
+piece: what selects features or constrains training takes ``encode_words`` and ``permitted`` and builds on
+them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.apps.genes.bases import Codes, encode_bases, matches, word_names, words
+from crfkit.apps.genes.grammar import DONORS, RefinedStates, permitted_pairs
+from crfkit.apps.genes.labels import LABELS, genes_of, label_ids
+from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.transcripts import Interval, introns
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputWarning
+from crfkit.inference import Lattice, PermittedPairs, marginals, viterbi
+from crfkit.models.crf import CRF
+
+Bases = str | bytes | Codes
+
+
+def codes_of(sequences: Iterable[Bases]) -> list[Codes]:
+    """Each sequence as codes."""
+    return [
+        s if isinstance(s, np.ndarray) else encode_bases(s, f"sequence {i}") for i, s in enumerate(sequences)
+    ]
+
+
+def encode_words(sequences: Iterable[Bases], *, lengths: Sequence[int] = (6,)) -> Encoded:
+    """Every position with the words of these lengths that end there: ``w=ACGTAC``.
+
+    The vocabulary has all 4^length words of each length, in the order of the alphabet. Where a word is cut
+    off by the beginning or has an unknown base, the position is without it.
+    """
+    all_codes = codes_of(sequences)
+    first = np.cumsum([0, *(4**length for length in lengths)])  # id of the first word of each length
+    numbers = np.concatenate(
+        [
+            np.zeros((0, len(lengths)), np.int32),
+            *(np.stack([words(codes, length) for length in lengths], axis=1) for codes in all_codes),
+        ]
+    )  # [ΣT, lengths]
+    known = numbers >= 0
+    ids = (numbers + first[:-1]).astype(np.int32)
+    return Encoded(
+        Sequences(
+            offsets=np.cumsum([0, *map(len, all_codes)], dtype=np.int64),
+            indptr=np.concatenate(([0], np.cumsum(known.sum(axis=1)))).astype(np.int64),
+            indices=np.ascontiguousarray(ids[known]),
+            values=None,
+            n_attributes=int(first[-1]),
+        ),
+        Vocabulary([f"w={word}" for length in lengths for word in word_names(length)]),
+    )
+
+
+def permitted(sequences: Iterable[Bases], donors: tuple[str, ...] = DONORS) -> PermittedPairs:
+    """The grammar's permissions for a batch of sequences, over the sorted labels."""
+    parts = [permitted_pairs(codes, donors) for codes in codes_of(sequences)]
+    tables = parts[0].tables if parts else permitted_pairs(np.zeros(0, np.uint8)).tables
+    return PermittedPairs(np.concatenate([np.zeros(0, np.int32), *(part.kinds for part in parts)]), tables)
+
+
+def donors_of(codes: Sequence[Codes], exons: Sequence[Sequence[Interval]]) -> tuple[str, ...]:
+    """How the introns of the training genes begin, of what the grammar knows."""
+    seen = set()
+    for bases, parts in zip(codes, exons, strict=True):
+        sites = {donor: matches(bases, donor) for donor in DONORS}
+        for start, _ in introns(parts):
+            seen |= {donor for donor in DONORS if sites[donor][start]}
+    return tuple(donor for donor in DONORS if donor in seen) or DONORS[:1]
+
+
+def is_permitted(codes: Codes, ids: npt.NDArray[np.int32], donors: tuple[str, ...] = DONORS) -> bool:
+    """Whether a labelling is one that the grammar permits."""
+    pairs = permitted_pairs(codes, donors)
+    return bool(pairs.tables[pairs.kinds[1:], ids[:-1], ids[1:]].all())
+
+
+def label_strings(exons: Sequence[Interval], length: int) -> list[str]:
+    """The labels of a window with one gene, as ``CRF.fit`` takes them."""
+    return [LABELS[i] for i in label_ids(exons, length)]
+
+
+class SevenStateGenes:
+    """Finds single genes in windows of DNA, on the strand given.
+
+    Parameters
+    ----------
+    c1, c2, **settings
+        As of :class:`crfkit.CRF`, which does the training.
+    grammar
+        Train under the grammar: Z sums over what it permits. Decoding is under it in any case.
+    lower_orders
+        Words of 1 to 5 bases as well, 38,220 features in all. Rare words then share what shorter ones have
+        learned, which counts for more than any penalty when genes are few.
+    all_features
+        Also emission features that the training data does not have.
+    donors
+        How introns may begin; None: as they do in the training genes.
+    """
+
+    def __init__(
+        self,
+        c1: float = 0.0,
+        c2: float = 1.0,
+        *,
+        grammar: bool = True,
+        lower_orders: bool = False,
+        all_features: bool = True,
+        donors: tuple[str, ...] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.grammar = grammar
+        self.word_lengths = (1, 2, 3, 4, 5, 6) if lower_orders else (6,)
+        self.donors = donors
+        self.crf = CRF(c1=c1, c2=c2, all_possible_states=all_features, **settings)
+
+    def fit(self, sequences: Sequence[Bases], exons: Sequence[Sequence[Interval]]) -> SevenStateGenes:
+        """Train on windows and the exons of the gene in each. Genes against the grammar are left out."""
+        codes = codes_of(sequences)
+        self.donors_ = self.donors or donors_of(codes, exons)
+        targets = [label_ids(e, len(c)) for e, c in zip(exons, codes, strict=True)]
+        if self.grammar:
+            legal = [is_permitted(c, t, self.donors_) for c, t in zip(codes, targets, strict=True)]
+            if not all(legal):
+                warnings.warn(
+                    f"{legal.count(False)} of {len(legal)} genes are against the grammar (start, stop or "
+                    f"splice sites) and left out, the first of them sequence {legal.index(False)}",
+                    InputWarning,
+                    stacklevel=2,
+                )
+            codes = [c for c, kept in zip(codes, legal, strict=True) if kept]
+            targets = [t for t, kept in zip(targets, legal, strict=True) if kept]
+        pairs = permitted(codes, self.donors_) if self.grammar else None
+        y = [[LABELS[i] for i in ids.tolist()] for ids in targets]
+        self.crf.fit(encode_words(codes, lengths=self.word_lengths), y, permitted=pairs)
+        return self
+
+    def scores(self, sequences: Sequence[Bases]) -> Lattice:
+        """The scores of the seven labels."""
+        X = encode_words(sequences, lengths=self.word_lengths)
+        (lattice,) = self.crf.tagger_.lattices(X, None, whole=True)
+        return lattice
+
+    def predict(self, sequences: Sequence[Bases], *, partial: bool = False) -> list[list[list[Interval]]]:
+        """The genes of each window, each the list of its exons: the best legal structure."""
+        return [genes_of(ids) for ids in self.predict_labels(sequences, partial=partial)]
+
+    def predict_labels(
+        self, sequences: Sequence[Bases], *, partial: bool = False
+    ) -> list[npt.NDArray[np.integer]]:
+        """The same as labels, places in LABELS, [T] a window."""
+        return decode_legal(self.scores(sequences), codes_of(sequences), partial=partial, donors=self.donors_)
+
+    def predict_marginals(self, sequences: Sequence[Bases]) -> list[npt.NDArray[np.float64]]:
+        """p(y_t = l | x) over legal gene structures, [T, 7] a window."""
+        refined = RefinedStates(self.donors_)
+        lattice = refined.lattice(self.scores(sequences), codes_of(sequences))
+        by_state = marginals(lattice, n_jobs=self.crf.n_jobs).node  # [ΣT, S]
+        member = refined.labels[:, None] == np.arange(len(LABELS))  # [S, 7]
+        by_label = by_state @ member
+        return [by_label[b:e] for b, e in zip(lattice.offsets[:-1], lattice.offsets[1:], strict=True)]
+
+
+def decode_legal(
+    scores: Lattice,
+    codes: Sequence[Codes],
+    *,
+    partial: bool = False,
+    donors: tuple[str, ...] = DONORS,
+    n_jobs: int | None = None,
+) -> list[npt.NDArray[np.integer]]:
+    """The best legal gene structure under the scores of seven labels, as labels [T] a sequence."""
+    refined = RefinedStates(donors)
+    states = viterbi(refined.lattice(scores, list(codes), partial=partial), n_jobs=n_jobs).labels
+    ids = refined.labels[states]
+    return [ids[b:e] for b, e in zip(scores.offsets[:-1], scores.offsets[1:], strict=True)]

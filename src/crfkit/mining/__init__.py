@@ -9,7 +9,7 @@ from crfkit._lazy import lazy_names
 if TYPE_CHECKING:
     from .associations import Associations
     from .comparison import UseResult, compare_uses
-    from .listing import rules_html, rules_text
+    from .listing import rules_text
     from .miner import AssociationMiner
     from .rules import Rule, Rules
     from .search import mine_rules
@@ -22,7 +22,6 @@ __all__ = [
     "UseResult",
     "compare_uses",
     "mine_rules",
-    "rules_html",
     "rules_text",
 ]
 
@@ -36,7 +35,6 @@ __getattr__, __dir__ = lazy_names(
         "UseResult": "crfkit.mining.comparison",
         "compare_uses": "crfkit.mining.comparison",
         "mine_rules": "crfkit.mining.search",
-        "rules_html": "crfkit.mining.listing",
         "rules_text": "crfkit.mining.listing",
     },
 )

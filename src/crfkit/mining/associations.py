@@ -97,13 +97,25 @@ class Associations:
             forced = longest_match(rules, first, found)
             return Encoded(sequences, vocabulary, LabelHints(rules.classes, None, forced))
         if self.use == "votes":
-            first, places, values = vote_table(rules, first, found)
-            return Encoded(sequences.with_entries(first, self.attributes[places], values), vocabulary)
+            first, places, votes = vote_table(rules, first, found)
+            return Encoded(sequences.with_entries(first, self.attributes[places], votes), vocabulary)
         values = None if self.values is None else self.values[found]
         own = np.full(len(vocabulary), -1, np.int32)  # [A]
         own[self.attributes] = rules.labels
         more = sequences.with_entries(first, self.attributes[found], values)
         return Encoded(more, vocabulary, LabelHints(rules.classes, own, None))
+
+    def over(self, vocabulary: Vocabulary) -> Associations:
+        """The same over a copy of the vocabulary, which may have more names after its own."""
+        return Associations(
+            replace(self.rules, vocabulary=vocabulary), self.use, self.attributes, self.values
+        )
+
+    def needed(self, used: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+        """Attributes that the rules look at, where only the attributes ``used`` have a weight."""
+        if self.use in ("features", "weighted"):
+            return self.rules[np.isin(self.attributes, used)].items
+        return np.concatenate((self.rules.items, self.attributes))
 
     def renumbered(self, vocabulary: Vocabulary, places: npt.NDArray[np.int64]) -> Associations:
         """The same over a vocabulary in which attribute a is ``places[a]``, -1 where it is not.

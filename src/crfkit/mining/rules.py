@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import IO, Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
@@ -121,14 +122,14 @@ class Rules:
         ``by``: support, confidence, coverage, margin, length, fixes, or significance (the least probable
         by chance first).
         """
-        columns = {
+        columns: dict[str, Callable[[], npt.NDArray[Any]]] = {
             "support": lambda: self.support,
             "confidence": lambda: self.confidence,
             "coverage": lambda: self.coverage,
             "margin": lambda: self.margins,
             "length": lambda: self.lengths,
             "significance": lambda: -self.log_p,
-            "fixes": lambda: self._fixes(),
+            "fixes": self._fixes,
         }
         if by not in columns:
             raise InputError(f"rules are sorted by one of {', '.join(columns)}; got {by!r}")
@@ -152,7 +153,7 @@ class Rules:
         items = self.vocabulary.strings()
         ids, bounds = self.items.tolist(), self.first.tolist()
         heads = [f" → {label}" for label in self.classes]
-        joined = [" & ".join([items[i] for i in ids[a:b]]) for a, b in zip(bounds, bounds[1:], strict=False)]
+        joined = [" & ".join([items[i] for i in ids[a:b]]) for a, b in pairwise(bounds)]
         return [lhs + heads[label] for lhs, label in zip(joined, self.labels.tolist(), strict=True)]
 
     # ---- files
@@ -181,9 +182,7 @@ class Rules:
         arrays = {f"items.{name}": array for name, array in kept.to_arrays().items()}
         arrays |= {"first": self.first, "items": places.ravel().astype(np.int32)}
         arrays |= {"class_counts": self.class_counts}
-        return arrays | {
-            name: getattr(self, name) for name in _PER_RULE if getattr(self, name) is not None
-        }
+        return arrays | {name: getattr(self, name) for name in _PER_RULE if getattr(self, name) is not None}
 
     @classmethod
     def from_arrays(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Rules:
@@ -248,8 +247,8 @@ class Rules:
 
     def _chosen(self, chosen: npt.NDArray[np.int64]) -> Rules:
         first, places = gather(self.first, chosen)
-        columns = {name: getattr(self, name) for name in _PER_RULE}
-        cut = {name: None if column is None else column[chosen] for name, column in columns.items()}
+        cut: dict[str, Any] = {name: getattr(self, name) for name in _PER_RULE}
+        cut = {name: None if column is None else column[chosen] for name, column in cut.items()}
         return replace(self, first=first, items=self.items[places], **cut)
 
     def _items_of(self, r: int) -> list[int]:
@@ -263,8 +262,8 @@ class Rules:
         return self.classes.index(label)
 
     def _some_items(self) -> str:
-        ids = self.items[:2].tolist()
-        return ", ".join(repr(self.vocabulary.strings(i, i + 1)[0]) for i in ids) or "nothing: there are no rules"
+        names = [repr(self.vocabulary.strings(i, i + 1)[0]) for i in self.items[:2].tolist()]
+        return ", ".join(names) or "nothing: there are no rules"
 
     def _fixes(self) -> IntArray:
         if self.fixes is None:
@@ -280,9 +279,11 @@ def checked_rules(
     columns = {name: array for name, array in arrays.items() if name in names}
     expected = {"first": np.int64, "items": np.int32, "class_counts": np.int64, **_PER_RULE}
     sound = isinstance(classes, list) and bool(classes) and isinstance(n_positions, int)
-    sound = sound and all(
-        name in columns or name == "fixes" for name in expected
-    ) and all(array.dtype == expected[name] and array.ndim == 1 for name, array in columns.items())
+    sound = (
+        sound
+        and all(name in columns or name == "fixes" for name in expected)
+        and all(array.dtype == expected[name] and array.ndim == 1 for name, array in columns.items())
+    )
     if sound:
         first, items, n_rules = columns["first"], columns["items"], len(columns["labels"])
         sound = (

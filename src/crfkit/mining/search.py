@@ -100,7 +100,8 @@ def mine_rules(
         kept &= rules.margins > 0
     if max_support is not None:
         kept &= rules.support <= max_support
-    return rules[kept]
+    minimal_rules: Rules = rules[kept]
+    return minimal_rules
 
 
 def _joined(parts: list[tuple[npt.NDArray[Any], ...]], k: int) -> npt.NDArray[Any]:

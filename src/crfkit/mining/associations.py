@@ -74,6 +74,9 @@ class Associations:
             new = vote_names(rules)
         return cls(rules, use, vocabulary.add(new), values)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Associations, (self.rules, self.use, self.attributes, self.values))  # the index is made anew
+
     def matches(
         self, sequences: Sequences, n_jobs: int | None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:

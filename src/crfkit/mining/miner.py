@@ -169,7 +169,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         With ``y_pred``, what a model predicts for X (by cross-validation, or it has seen the answers), only
         rules that are right somewhere where the model is wrong are kept; ``rules_.fixes`` says how often.
         """
-        sequences, labels, vocabulary, classes = self._read(X, y, lengths)
+        sequences, labels, vocabulary, classes = self.read(X, y, lengths)
         wrong = None
         if y_pred is not None:
             found = label_lists(y_pred, "y_pred")
@@ -189,7 +189,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Any, y: Any = None, *, lengths: Any = None) -> Encoded:
         """Mine, and X with what the rules say about it; for "votes", rules mined without it."""
-        sequences, labels, vocabulary, classes = self._read(X, y, lengths)
+        sequences, labels, vocabulary, classes = self.read(X, y, lengths)
         encoded, associations = self.learn(sequences, labels, vocabulary, classes, self._template())
         self._keep(associations)
         return encoded
@@ -247,7 +247,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.rules is not None:
             return self.rules
-        if vocabulary.names_columns():
+        if len(vocabulary) and vocabulary.names_columns():
             raise InputError(
                 "rules are about attributes with names, and the columns of an array have none: give X as "
                 "lists of strings or dicts"
@@ -283,7 +283,8 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _template(self) -> Template | None:
         return given_template(self.template)
 
-    def _read(self, X: Any, y: Any, lengths: Any) -> tuple[Sequences, Labels, Vocabulary, list[Any]]:
+    def read(self, X: Any, y: Any, lengths: Any = None) -> tuple[Sequences, Labels, Vocabulary, list[Any]]:
+        """X and y as ``find`` and ``learn`` take them."""
         if y is None:
             raise InputError("mining needs labels: fit(X, y)")
         y = label_lists(y)

@@ -222,9 +222,12 @@ def _draw(
             records = runs[order, method][0].path_[1:]
             numbers = [record["n_features"] for record in records]
             accuracy = [100 * record["dev_accuracy"] for record in records]
-            ax.plot(numbers, accuracy, marker="o", markersize=3, color=f"C{i}", label=method)
+            size = 9 - 2 * i  # one over the other: some methods go the same way
+            ax.plot(numbers, accuracy, marker="o", markersize=size, color=f"C{i}", label=method)
         ax.axhline(full[order], color="0.4", linewidth=1, linestyle="--", label="full model")
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_ylim(bottom=min(62, full[order] - 12))
         ax.set_title(f"F_{order}, {name}")
         ax.set_xlabel("features")
         ax.set_ylabel("test accuracy, %")

@@ -46,39 +46,42 @@ Setting = dict[str, Any]  # of the CRF; "value" and those of the miner below "ru
 
 def grid() -> dict[str, list[Setting]]:
     """The settings among which cross-validation chooses, by configuration."""
-    strengths = (0.1, 0.25, 0.5)
+    strengths = (0.05, 0.1, 0.25)
+    votes = {"use": "votes", "important": False}
     return {
-        "base": [{"c2": c2} for c2 in (*strengths, 1.0)],
+        "base": [{"c2": c2} for c2 in (0.03, *strengths)],
         "features": [
-            {"c2": c2, "rules": {"use": "features", "min_support": n}} for c2 in strengths for n in (2, 5)
+            {"c2": c2, "rules": {"use": "features", "min_support": n}} for c2 in (0.1, 0.25) for n in (2, 5)
         ],
         "weighted": [
             *(
                 {"c2": c2, "rules": {"use": "weighted", "max_support": n}}  # usupp - supp + 2
-                for c2 in (0.25, 1.0)
-                for n in (3, 20)
+                for c2, n in ((0.1, 3), (0.1, 20), (1.0, 3))
             ),
-            *({"c2": 0.25, "rules": {"use": "weighted"}, "value": name} for name in VALUES),
+            *({"c2": 0.1, "rules": {"use": "weighted"}, "value": name} for name in VALUES),
         ],
         "constraints": [
-            {"c2": 0.25, "rules": {"use": "constraints", "min_support": n}} for n in (20, 100, 500)
+            {"c2": 0.1, "rules": {"use": "constraints", "min_support": n}} for n in (20, 100, 500)
         ],
         "votes": [
-            *({"c2": c2, "rules": {"use": "votes", "important": False}} for c2 in strengths),
-            {"c2": 0.25, "rules": {"use": "votes", "important": True}},
-            {"c2": 0.25, "rules": {"use": "votes", "important": False, "min_confidence": 0.9}},
-            {"c2": 0.25, "rules": {"use": "votes", "important": False, "lengths": [2, 4]}},
+            *(
+                {"c2": c2, "rules": {**votes, "loudness": loudness}}
+                for c2 in (0.1, 0.25)
+                for loudness in (0.1, 0.3, 1.0)
+            ),
+            {"c2": 0.1, "rules": {**votes, "loudness": 0.3, "important": True}},
+            {"c2": 0.1, "rules": {**votes, "loudness": 0.3, "min_confidence": 0.9}},
         ],
-        "second order": [{"c2": c2, "order": 2} for c2 in (0.25, 0.5, 1.0)],
+        "second order": [{"c2": c2, "order": 2} for c2 in (0.1, 0.25)],
         "second order, votes": [
-            {"c2": c2, "order": 2, "rules": {"use": "votes", "important": False}} for c2 in (0.25, 0.5)
+            {"c2": c2, "order": 2, "rules": {**votes, "loudness": 0.3}} for c2 in (0.1, 0.25)
         ],
     }
 
 
 def beyond() -> dict[str, Setting]:
     """Other choices of rules, used as features, at the strength that suits the base."""
-    plain: Setting = {"c2": 0.25}
+    plain: Setting = {"c2": 0.1}
     features = {"use": "features"}
     return {
         "no rules": plain,
@@ -120,7 +123,7 @@ def right_where_wrong(miner: AssociationMiner, template: Template, X: Columns, y
     """Rules that are right at two or more positions where a cross-validated base is wrong."""
     predicted: list[Any] = [None] * len(y)
     for train, held in folds(len(y), 4):
-        model = CRF(template=template, c2=0.25).fit(X.subset(train), [y[i] for i in train])
+        model = CRF(template=template, c2=0.1).fit(X.subset(train), [y[i] for i in train])
         for i, labels in zip(held, model.predict(X.subset(held)), strict=True):
             predicted[i] = labels
     rules = miner.set_params(template=template).fit(X, y, y_pred=predicted).rules_
@@ -136,7 +139,7 @@ def largest_gradient(
     from crfkit.models.continuation import transfer
     from crfkit.objectives.likelihood import LinearLikelihood
 
-    base = CRF(template=template, c2=0.25).fit(X, y).tagger_
+    base = CRF(template=template, c2=0.1).fit(X, y).tagger_
     vocabulary = Vocabulary()
     sequences = template.encode(X, vocabulary, grow=True)
     with_rules = miner.fit(Encoded(sequences, vocabulary), y).transform(Encoded(sequences, vocabulary))

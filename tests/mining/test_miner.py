@@ -145,7 +145,7 @@ def test_forced_labels_win_over_the_model_and_yield_to_constraints():
 
 def test_votes_of_training_data_come_from_rules_mined_without_it():
     X, y = random_data(8, n_sequences=40)
-    miner = AssociationMiner(use="votes", important=False, folds=40)
+    miner = AssociationMiner(use="votes", important=False, folds=40, loudness=0.5)
     learned = miner.fit_transform(X, y)
     names = learned.vocabulary.strings()
     sequences = learned.sequences
@@ -165,10 +165,10 @@ def test_votes_of_training_data_come_from_rules_mined_without_it():
             for label in ("L0", "L1", "L2"):
                 holding = [v for (lhs, other), v in rules.items() if other == label and lhs <= set(items)]
                 strongest = max((np.log2(v[0]) for v in holding), default=0.0)
-                assert found.get(f"rules for {label}: strongest", 0.0) == pytest.approx(strongest)
+                assert found.get(f"rules for {label}: strongest", 0.0) == pytest.approx(0.5 * strongest)
                 for p in (2, 3):
                     n = sum(len(lhs) == p for lhs, other in rules if other == label and lhs <= set(items))
-                    assert found.get(f"rules for {label}: {p} items", 0.0) == pytest.approx(np.log1p(n))
+                    assert found.get(f"rules for {label}: {p} items", 0.0) == pytest.approx(0.5 * np.log1p(n))
             t += 1
 
 
@@ -275,6 +275,7 @@ def test_one_table_compares_the_uses(sentences):
         ({"items": "zzz"}, "no position has an item"),
         ({"items": 3}, "items must be None, a prefix"),
         ({"use": "votes", "folds": 1000}, "folds=1000 needs as many sequences"),
+        ({"loudness": 0}, "loudness must be a number above 0"),
         ({"rules": [1]}, "rules must be None or crfkit.mining.Rules"),
     ],
 )

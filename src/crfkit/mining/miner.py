@@ -65,6 +65,9 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     value
         With "weighted": a function of the array of supports that gives the rules' values; None:
         usupp - supp + 2, usupp being ``max_support`` or the largest support found.
+    loudness
+        With "votes": what their numbers are multiplied by. The smaller, the more the L2 penalty of the model
+        holds their weights back.
     rules
         :class:`crfkit.mining.Rules` found before: nothing is mined then.
     template
@@ -123,6 +126,10 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "minimal": rule.flag(),
         "use": rule.one_of(*USES),
         "value": ("None or a function", lambda v: v is None or callable(v)),
+        "loudness": (
+            "a number above 0",
+            lambda v: isinstance(v, Real) and not isinstance(v, bool) and 0 < float(v) < float("inf"),
+        ),
         "rules": ("None or crfkit.mining.Rules", lambda v: v is None or isinstance(v, Rules)),
         "folds": rule.whole_number(2),
         "max_rules": rule.whole_number(1),
@@ -140,6 +147,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         minimal: bool = False,
         use: str = "features",
         value: Values | None = None,
+        loudness: float = 0.3,
         rules: Rules | None = None,
         template: Template | str | None = None,
         folds: int = 8,
@@ -156,6 +164,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.minimal = minimal
         self.use = use
         self.value = value
+        self.loudness = loudness
         self.rules = rules
         self.template = template
         self.folds = folds
@@ -276,7 +285,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def bind(self, rules: Rules, vocabulary: Vocabulary) -> Associations:
         """The rules over the attributes of a model, which gets those that they need."""
         values = rule_values(self.value, rules, self.max_support) if self.use == "weighted" else None
-        return Associations.bind(rules, self.use, vocabulary, values)
+        return Associations.bind(rules, self.use, vocabulary, values, float(self.loudness))
 
     # ---- inside
 

@@ -37,8 +37,13 @@ def test_names_of_items():
     names = ItemNames(TEMPLATE)
     assert str(names("U0:the")) == "x[-1,0]=the"
     assert names("U1:=") == ("x[0,0]", "=", "=")
+    assert str(names("U0:_B-1")) == "x[-1,0]=(start)"
+    assert str(names("U1:_B-1")) == "x[0,0]=_B-1"  # a cell that is there
     assert str(names("U3:a/b")) == "U3:a/b"  # of two cells: as it is
     assert str(ItemNames(TEMPLATE, ["word", "pos"])("U2:NN")) == "pos[0]=NN"
+    far = ItemNames(Template.parse("u:1:%x[2,0]\nu:2:%x[-9,0]"))
+    assert str(far("u:1:_x+2")) == "x[2,0]=(end+1)"
+    assert str(far("u:2:_x-#")) == "x[-9,0]=(start-#)"
     telling = Template.parse("u:before=%x[-1,0]\nu:w=%x[0,0]")
     assert str(ItemNames(telling)("u:before=the")) == "u:before=the"
     assert str(ItemNames(telling, ["w"])("u:before=the")) == "w[-1]=the"

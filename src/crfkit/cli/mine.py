@@ -175,6 +175,10 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one input can come from standard input")
     if arguments.output == "-":
         raise UsageError("the rules go into a file; -o - is not possible (--csv - and --json - are)")
+    if arguments.max_support is not None and arguments.max_support < (arguments.min_support or 2):
+        raise UsageError(
+            f"--max-support {arguments.max_support} is below --min-support {arguments.min_support or 2}"
+        )
     if outputs.count("-") > 1:
         raise UsageError("only one of --csv, --json and --html can go to standard output")
     if "-" in outputs:
@@ -349,7 +353,9 @@ def _compare(
         # Rules that were mined from DATA vote too well there: how far to trust them cannot be learned.
         uses = tuple(use for use in USES if use != "votes")
         settings = {use: {"rules": rules} for use in uses}
-        settings["constraints"] = {"rules": rules[rules.confidence == 1]}
+        least = 1 if arguments.min_support is not None else USE_DEFAULTS["constraints"]["min_support"]
+        certain = (rules.confidence == 1) & (rules.support >= least)
+        settings["constraints"] = {"rules": rules[certain]}
     crf = CRF(template=template, c2=arguments.c2, n_jobs=arguments.jobs, verbose=miner.verbose)
     plain = are_plain(LabelCodes.of(test.y))
     results = compare_uses(

@@ -72,13 +72,13 @@ def add_training(group: Group) -> None:
         "--rule-support",
         type=whole(1),
         metavar="N",
-        help="least support of a rule (default: 2, for constraints 20; with --rules any)",
+        help="least support of a rule (default: 2, with --rules any; for constraints 20)",
     )
     group.add_argument(
         "--rule-confidence",
         type=share,
         metavar="X",
-        help="least confidence (default: 1; with --rules any, for constraints 1)",
+        help="least confidence (default: 1, with --rules any; for constraints 1)",
     )
     group.add_argument("--rule-lengths", type=lengths, metavar="A-B", help="items of a rule (default: 2-3)")
     group.add_argument(
@@ -142,15 +142,19 @@ def training_miner(
 
 def _usable(rules: Rules, arguments: argparse.Namespace) -> Rules:
     """Those of a file that are within the bounds."""
-    kept = rules.support >= (arguments.rule_support or 1)
-    confidence = 1.0 if arguments.associations == "constraints" else arguments.rule_confidence
-    if confidence is not None:
-        kept &= rules.confidence >= confidence
+    support = arguments.rule_support or 1
+    confidence = arguments.rule_confidence or 0.0
+    if arguments.associations == "constraints":
+        support = arguments.rule_support or USE_DEFAULTS["constraints"]["min_support"]
+        confidence = 1.0
+    kept = (rules.support >= support) & (rules.confidence >= confidence)
+    bounds = f"a support of {support} or more and a confidence of {confidence:g} or more"
     if not kept.any():
-        need = f"a support of {arguments.rule_support or 1} and a confidence of {confidence or 0:g} or more"
-        raise InputError(f"{arguments.rules}: none of its {len(rules):,} rules has {need}")
+        raise InputError(
+            f"{arguments.rules}: none of its {len(rules):,} rules has {bounds}; see --rule-support"
+        )
     if not kept.all() and not arguments.quiet:
-        note(f"{arguments.rules}: {int(kept.sum()):,} of its {len(rules):,} rules are used")
+        note(f"{arguments.rules}: {int(kept.sum()):,} of its {len(rules):,} rules have {bounds}")
     if arguments.associations == "votes":
         warn(
             "--associations votes --rules: if these rules were mined from DATA they are always right there, "

@@ -136,10 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     interrupted = _fit(crf, data, dev, arguments)
     trained = time.perf_counter()
     if miner is not None and not len(crf.rules_):
-        raise InputError(
-            f"no rules in {data.n_tokens:,} tokens, so there is no model with rules: lower --rule-support or "
-            "--rule-confidence, or leave out --associations"
-        )
+        _without_rules(data, arguments)
     if interrupted:
         _keep_unfinished(crf, data, arguments)
     _save(crf, data, arguments.model)
@@ -236,6 +233,17 @@ def _save(crf: CRF, data: Data, path: str) -> None:
     crf.save(path, record={} if data.record is None else {"data": data.record})
 
 
+def _without_rules(data: Data, arguments: argparse.Namespace) -> None:
+    """None was found, or none is left because the user wants few features."""
+    if arguments.c1 > 0 or arguments.min_freq > 1:
+        warn("no rule has a weight: --c1 and --min-freq leave out what is rare, and rules are")
+        return
+    raise InputError(
+        f"no rules in {data.n_tokens:,} tokens, so there is no model with rules: lower --rule-support or "
+        "--rule-confidence, or leave out --associations"
+    )
+
+
 def _keep_unfinished(crf: CRF, data: Data, arguments: argparse.Namespace) -> None:
     """What was learnt until Ctrl-C goes beside the model, and the command ends as interrupted."""
     beside = f"{arguments.model}.unfinished"
@@ -262,7 +270,9 @@ def _report(crf: CRF, data: Data, path: str, seconds: tuple[float, float, float]
     ]
     associations = crf.tagger_.associations
     if associations is not None:
-        lines.insert(2, ("rules", f"{len(associations.rules):,} as {use_in_words(associations.use)}"))
+        n, given = len(associations.rules), getattr(crf.associations, "rules", None)
+        some = f" of {len(given):,}" if given is not None and len(given) > n else ""
+        lines.insert(2, ("rules", f"{n:,}{some} as {use_in_words(associations.use)}"))
     if crf.history_ and "dev_accuracy" in crf.history_[-1]:
         best = max(record["dev_accuracy"] for record in crf.history_)
         lines.insert(-2, ("dev accuracy", f"{100 * best:.2f} %"))

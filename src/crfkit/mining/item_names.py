@@ -9,6 +9,7 @@ from typing import NamedTuple
 from crfkit.features.template import Template
 
 _NUMBERED = re.compile(r"[Uu*]?[:_]?\d*[:=_]?")  # says nothing but which line it is
+_OUTSIDE = {"crf++": re.compile(r"_B([+-])(\d+)"), "wapiti": re.compile(r"_x([+-])(\d+|#)")}
 _PARTS = re.compile(r"(.[^=:]*?)([=:])(.+)", re.DOTALL)
 
 
@@ -28,12 +29,14 @@ class ItemNames:
 
     Attributes of a template's lines with one cell are told by the place of the cell, ``x[row,column]``, or
     with the names of the ``columns`` as ``name[row]``. Lines that have a telling name keep it, unless
-    columns are named. All other items are what they are.
+    columns are named. Places before the first and after the last row are ``(start)``, ``(start-1)``, … and
+    ``(end)``, ``(end+1)``, …. All other items are what they are.
     """
 
     def __init__(self, template: Template | None = None, columns: Sequence[str] | None = None) -> None:
         self._wheres: dict[str, str] = {}  # by prefix
         self._orders: dict[str, tuple[int, int]] = {}
+        self._outside = None if template is None else _OUTSIDE[template.dialect]
         for prefix, macro in ({} if template is None else template.single_cells).items():
             if macro.anchor == "here":
                 self._orders[prefix] = (macro.row, macro.column)
@@ -47,9 +50,18 @@ class ItemNames:
         """The item in parts."""
         prefix = self._prefix(item)
         if prefix in self._wheres:
-            return Item(self._wheres[prefix], "=", item[len(prefix) :])
+            return Item(self._wheres[prefix], "=", self._what(prefix, item[len(prefix) :]))
         parts = _PARTS.fullmatch(item)
         return Item("", "", item) if parts is None else Item(*parts.groups())
+
+    def _what(self, prefix: str, cell: str) -> str:
+        """The cell, or where it is if it is none."""
+        outside = None if self._outside is None else self._outside.fullmatch(cell)
+        row, _ = self._orders.get(prefix, (0, 0))
+        if outside is None or row == 0 or (row < 0) != (outside[1] == "-"):
+            return cell
+        end = "start" if row < 0 else "end"
+        return f"({end})" if outside[2] == "1" else f"({end}{outside[1]}{_one_less(outside[2])})"
 
     def of_rule(self, items: Sequence[str]) -> list[Item]:
         """The items of a rule in parts, in the order of their places in the text."""
@@ -62,3 +74,7 @@ class ItemNames:
         while end > 0 and item[:end] not in self._orders and item[:end] not in self._wheres:
             end -= 1
         return item[:end]
+
+
+def _one_less(number: str) -> str:
+    return str(int(number) - 1) if number.isdigit() else number

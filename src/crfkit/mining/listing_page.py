@@ -216,13 +216,21 @@ const table = document.querySelector("table"), body = table.tBodies[0], rows = [
 const form = document.forms[0], text = form.elements.text, label = form.elements.label;
 const count = form.querySelector("output"), none = document.querySelector(".none");
 form.hidden = false;
-rows.forEach(row => { row.words = row.querySelector(".x").textContent.toLowerCase(); });
+const small = node => node.textContent.toLowerCase();
+for (const row of rows) {
+  row.words = small(row.querySelector(".x"));
+  row.items = [...row.querySelectorAll(".i")].map(small);
+}
 function find() {
-  const wanted = text.value.toLowerCase().split(/ +/).filter(word => word && word !== "&");
+  // Words anywhere in the rule; in quotes, whole items.
+  const all = (text.value.toLowerCase().match(/"[^"]+"|[^ ]+/g) || []).filter(word => word !== "&");
+  const whole = all.filter(word => /^".+"$/.test(word)).map(word => word.slice(1, -1));
+  const wanted = all.filter(word => !/^".+"$/.test(word));
   let n = 0;
   for (const row of rows) {
     row.hidden = !((!label.value || row.dataset.l === label.value) &&
-                   wanted.every(word => row.words.includes(word)));
+                   wanted.every(word => row.words.includes(word)) &&
+                   whole.every(item => row.items.includes(item)));
     n += !row.hidden;
   }
   count.textContent = n === rows.length ? n.toLocaleString("en") + " rules" :
@@ -252,7 +260,7 @@ table.tHead.addEventListener("click", event => {
 body.addEventListener("click", event => {
   if (String(getSelection())) return;  // somebody is copying text
   const item = event.target.closest(".i"), chip = event.target.closest(".l");
-  if (item) text.value = item.textContent;
+  if (item) text.value = item.textContent.includes('"') ? item.textContent : `"${item.textContent}"`;
   else if (chip && chip.parentNode.cellIndex === 1) label.value = chip.textContent;
   else return;
   find();

@@ -19,13 +19,18 @@ def counts(features, items, labels):
 class Enumerated:
     """-Σ weight · log p(y | x) + c2 ‖w‖² for features that may be anything."""
 
-    def __init__(self, X, y, features, c2=0.0, weights=None):
+    def __init__(self, X, y, features, c2=0.0, weights=None, forbidden=()):
+        """``forbidden``: label pairs that no labelling may have."""
         self.classes = sorted({label for labels in y for label in labels})
         self.c2, self.features = c2, features
         self.weights = np.ones(len(X)) if weights is None else weights
         self.data = []
         for items, labels in zip(X, y, strict=True):
-            paths = itertools.product(self.classes, repeat=len(items))
+            paths = [
+                path
+                for path in itertools.product(self.classes, repeat=len(items))
+                if not set(itertools.pairwise(path)) & set(forbidden)
+            ]
             table = np.array([counts(features, items, path) for path in paths])
             self.data.append((table, counts(features, items, labels)))
 

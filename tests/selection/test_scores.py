@@ -1,5 +1,7 @@
 """Scores of candidates against enumeration of all labellings."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,9 @@ from hypothesis import strategies as st
 from labellings import Enumerated
 from scipy.optimize import minimize_scalar
 
+from crfkit import CRF
 from crfkit.exceptions import InputError
+from crfkit.inference import PermittedPairs
 from crfkit.selection import GainSelector, GradientSelector, MutualInformationSelector
 from crfkit.selection.forward import pick
 from crfkit.selection.gain import GainScorer
@@ -16,16 +20,16 @@ from crfkit.selection.mutual_information import relevance
 from crfkit.selection.search import Rules, Search
 
 
-def searching(X, y, *, c2=0.0, sample_weight=None, weights=None, n_threads=1, **parameters):
+def searching(X, y, *, c2=0.0, sample_weight=None, n_threads=1, permitted=None, **parameters):
     """A search in which every second candidate is chosen, with random weights."""
     selector = GradientSelector(**parameters)
-    pool = selector._pool(X, y, sample_weight, None)
+    pool = selector._pool(X, y, sample_weight, None, permitted)
     rules = Rules(None, 0.0, 5, c2, 1e-6, n_threads, 1, False)
     search = Search(pool, rules, None)
     chosen = np.arange(0, pool.n_candidates, 2)
     rng = np.random.default_rng(0)
     search.chosen = chosen
-    search.weights[chosen] = rng.normal(size=len(chosen)) if weights is None else weights
+    search.weights[chosen] = rng.normal(size=len(chosen))
     features = [f.key for f in pool.features(np.arange(pool.n_candidates), 1, np.zeros(pool.n_candidates))]
     return search, features
 
@@ -43,6 +47,26 @@ def test_gradient_is_observed_minus_expected(tiny, parameters):
     np.testing.assert_allclose(gradient, oracle.gradient(search.weights), atol=1e-4)
     scores, _ = gradient_scores(search)
     np.testing.assert_allclose(np.maximum(scores, 0), np.abs(oracle.gradient(search.weights)), atol=1e-4)
+
+
+def test_gradient_under_a_grammar(tiny):
+    """Expected counts over the permitted labellings alone; the refit is that of a CRF under the grammar."""
+    X, y = tiny
+    seen = {pair for labels in y for pair in pairwise(labels)}
+    forbidden = next((a, b) for a in "xyz" for b in "xyz" if (a, b) not in seen)
+    table = np.ones((1, 3, 3), np.bool_)
+    table[0]["xyz".index(forbidden[0]), "xyz".index(forbidden[1])] = False
+    permitted = PermittedPairs(np.zeros(sum(map(len, y)), np.int32), table)
+    search, features = searching(X, y, permitted=permitted)
+    oracle = Enumerated(X, y, features, forbidden=[forbidden])
+    np.testing.assert_allclose(search.gradient(search.weights)[1], oracle.gradient(search.weights), atol=1e-4)
+    selector = GradientSelector(n_features=4, c2=0.1).fit(X, y, permitted=permitted)
+    crf = CRF(c2=0.1, features=selector.selected_, tol=1e-9).fit(X, y, permitted=permitted)
+    assert crf.objective_ == pytest.approx(selector.objective_, rel=1e-4)
+    grown = GradientSelector(n_features=4, c2=0.1, conjunctions=10).fit(X, y, permitted=permitted)
+    assert len(grown.selected_) == 4
+    with pytest.raises(InputError, match="not over permitted ones"):
+        GainSelector(n_features=1).fit(X, y, permitted=permitted)
 
 
 def test_gradient_of_candidates_that_only_the_chosen_tell_apart():

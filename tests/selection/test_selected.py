@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crfkit.data.encode import encode
 from crfkit.data.sequences import Encoded
@@ -57,6 +59,24 @@ def test_files(tmp_path):
     assert Selection.load(path) == numbers
     Selection([]).save(path)
     assert len(Selection.load(path)) == 0
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"]), max_size=5)),
+            st.lists(st.one_of(st.text("ab", max_size=2), st.integers(-3, 3)), min_size=2, max_size=2),
+            st.integers(0, 9),
+            st.one_of(st.just(NAN), st.floats(allow_nan=False, allow_infinity=False)),
+        ),
+        unique_by=lambda row: (row[0], tuple((type(label), label) for label in row[1])),
+    )
+)
+def test_files_of_any_names(tmp_path_factory, rows):
+    selection = Selection([Feature(name, tuple(labels), n, score) for name, labels, n, score in rows])
+    path = tmp_path_factory.mktemp("any") / "selection.json"
+    selection.save(path)
+    assert Selection.load(path) == selection
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,20 @@ class Associations:
     use: str
     attributes: npt.NDArray[np.int32]  # ids: [R] of the rules' own, [M] of the votes, [0] for constraints
     values: FloatArray | None = None  # [R] of the rules' attributes; None: ones
+    loudness: float = 1.0  # what votes are multiplied by
     _matchers: list[_native.RuleMatcher] = field(default_factory=list, init=False, repr=False)
 
     _prefix: ClassVar[str] = "rules."
 
     @classmethod
-    def bind(cls, rules: Rules, use: str, vocabulary: Vocabulary, values: FloatArray | None) -> Associations:
+    def bind(
+        cls,
+        rules: Rules,
+        use: str,
+        vocabulary: Vocabulary,
+        values: FloatArray | None = None,
+        loudness: float = 1.0,
+    ) -> Associations:
         """The rules over another vocabulary, which gets the attributes that they need.
 
         Rules with an item that the vocabulary does not know hold nowhere and are left out.
@@ -72,7 +80,11 @@ class Associations:
             new = rules.names()
         elif use == "votes":
             new = vote_names(rules)
-        return cls(rules, use, vocabulary.add(new), values)
+        return cls(rules, use, vocabulary.add(new), values, loudness)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The index is made anew.
+        return (Associations, (self.rules, self.use, self.attributes, self.values, self.loudness))
 
     def matches(
         self, sequences: Sequences, n_jobs: int | None
@@ -98,18 +110,18 @@ class Associations:
             return Encoded(sequences, vocabulary, LabelHints(rules.classes, None, forced))
         if self.use == "votes":
             first, places, votes = vote_table(rules, first, found)
-            return Encoded(sequences.with_entries(first, self.attributes[places], votes), vocabulary)
+            more = sequences.with_entries(first, self.attributes[places], self.loudness * votes)
+            return Encoded(more, vocabulary)
         values = None if self.values is None else self.values[found]
         own = np.full(len(vocabulary), -1, np.int32)  # [A]
         own[self.attributes] = rules.labels
-        more = sequences.with_entries(first, self.attributes[found], values)
-        return Encoded(more, vocabulary, LabelHints(rules.classes, own, None))
+        sequences = sequences.with_entries(first, self.attributes[found], values)
+        return Encoded(sequences, vocabulary, LabelHints(rules.classes, own, None))
 
     def over(self, vocabulary: Vocabulary) -> Associations:
         """The same over a copy of the vocabulary, which may have more names after its own."""
-        return Associations(
-            replace(self.rules, vocabulary=vocabulary), self.use, self.attributes, self.values
-        )
+        rules = replace(self.rules, vocabulary=vocabulary)
+        return Associations(rules, self.use, self.attributes, self.values, self.loudness)
 
     def needed(self, used: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
         """Attributes that the rules look at, where only the attributes ``used`` have a weight."""
@@ -129,13 +141,14 @@ class Associations:
         else:
             rules, attributes, values = self.rules, self.attributes, self.values
         rules = replace(rules, items=places[rules.items].astype(np.int32), vocabulary=vocabulary)
-        return Associations(rules, self.use, places[attributes].astype(np.int32), values)
+        ids = places[attributes].astype(np.int32)
+        return Associations(rules, self.use, ids, values, self.loudness)
 
     # ---- the model file
 
     def header(self) -> dict[str, Any]:
         """What is no array, as JSON values."""
-        return {"use": self.use, "n_positions": self.rules.n_positions}
+        return {"use": self.use, "n_positions": self.rules.n_positions, "loudness": self.loudness}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The columns of the rules, whose items are ids of the model's vocabulary, and the attributes."""
@@ -150,7 +163,8 @@ class Associations:
         """What ``header`` and ``to_arrays`` describe; whatever does not fit is a ModelFileError."""
         own = {k[len(cls._prefix) :]: array for k, array in arrays.items() if k.startswith(cls._prefix)}
         attributes, values = own.pop("attributes", None), own.pop("values", None)
-        if not isinstance(record, dict) or record.get("use") not in USES:
+        sound = isinstance(record, dict) and record.get("use") in USES
+        if not sound or not isinstance(record.get("loudness"), float):
             raise ModelFileError("cannot read the model: its association rules are malformed")
         rules = checked_rules(vocabulary, classes, record.get("n_positions"), own)
         expected = {"constraints": 0, "votes": len(vote_names(rules)) if record["use"] == "votes" else 0}
@@ -163,7 +177,7 @@ class Associations:
         )
         if not sound or attributes is None:
             raise ModelFileError("cannot read the model: its association rules do not fit together")
-        return cls(rules, record["use"], attributes, values)
+        return cls(rules, record["use"], attributes, values, record["loudness"])
 
 
 def longest_match(

@@ -65,6 +65,9 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     value
         With "weighted": a function of the array of supports that gives the rules' values; None:
         usupp - supp + 2, usupp being ``max_support`` or the largest support found.
+    loudness
+        With "votes": what their numbers are multiplied by. The smaller, the more the L2 penalty of the model
+        holds their weights back.
     rules
         :class:`crfkit.mining.Rules` found before: nothing is mined then.
     template
@@ -123,6 +126,10 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "minimal": rule.flag(),
         "use": rule.one_of(*USES),
         "value": ("None or a function", lambda v: v is None or callable(v)),
+        "loudness": (
+            "a number above 0",
+            lambda v: isinstance(v, Real) and not isinstance(v, bool) and 0 < float(v) < float("inf"),
+        ),
         "rules": ("None or crfkit.mining.Rules", lambda v: v is None or isinstance(v, Rules)),
         "folds": rule.whole_number(2),
         "max_rules": rule.whole_number(1),
@@ -140,6 +147,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         minimal: bool = False,
         use: str = "features",
         value: Values | None = None,
+        loudness: float = 0.3,
         rules: Rules | None = None,
         template: Template | str | None = None,
         folds: int = 8,
@@ -156,6 +164,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.minimal = minimal
         self.use = use
         self.value = value
+        self.loudness = loudness
         self.rules = rules
         self.template = template
         self.folds = folds
@@ -169,7 +178,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         With ``y_pred``, what a model predicts for X (by cross-validation, or it has seen the answers), only
         rules that are right somewhere where the model is wrong are kept; ``rules_.fixes`` says how often.
         """
-        sequences, labels, vocabulary, classes = self._read(X, y, lengths)
+        sequences, labels, vocabulary, classes = self.read(X, y, lengths)
         wrong = None
         if y_pred is not None:
             found = label_lists(y_pred, "y_pred")
@@ -189,7 +198,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Any, y: Any = None, *, lengths: Any = None) -> Encoded:
         """Mine, and X with what the rules say about it; for "votes", rules mined without it."""
-        sequences, labels, vocabulary, classes = self._read(X, y, lengths)
+        sequences, labels, vocabulary, classes = self.read(X, y, lengths)
         encoded, associations = self.learn(sequences, labels, vocabulary, classes, self._template())
         self._keep(associations)
         return encoded
@@ -247,7 +256,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.rules is not None:
             return self.rules
-        if vocabulary.names_columns():
+        if len(vocabulary) and vocabulary.names_columns():
             raise InputError(
                 "rules are about attributes with names, and the columns of an array have none: give X as "
                 "lists of strings or dicts"
@@ -276,14 +285,15 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def bind(self, rules: Rules, vocabulary: Vocabulary) -> Associations:
         """The rules over the attributes of a model, which gets those that they need."""
         values = rule_values(self.value, rules, self.max_support) if self.use == "weighted" else None
-        return Associations.bind(rules, self.use, vocabulary, values)
+        return Associations.bind(rules, self.use, vocabulary, values, float(self.loudness))
 
     # ---- inside
 
     def _template(self) -> Template | None:
         return given_template(self.template)
 
-    def _read(self, X: Any, y: Any, lengths: Any) -> tuple[Sequences, Labels, Vocabulary, list[Any]]:
+    def read(self, X: Any, y: Any, lengths: Any = None) -> tuple[Sequences, Labels, Vocabulary, list[Any]]:
+        """X and y as ``find`` and ``learn`` take them."""
         if y is None:
             raise InputError("mining needs labels: fit(X, y)")
         y = label_lists(y)

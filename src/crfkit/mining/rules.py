@@ -201,7 +201,7 @@ class Rules:
         with open_output(path) as file:
             writer = csv.writer(_Text(file), lineterminator="\n")
             writer.writerow(["items", "label", "support", "confidence", "rival", "margin", *self._more()])
-            for rule in self._rows():
+            for rule in self.rows():
                 *row, fixes = rule
                 row[0] = " & ".join(rule.items)
                 writer.writerow([*row, *([] if fixes is None else [fixes])])
@@ -210,7 +210,7 @@ class Rules:
         """A list of objects, one a line; ``-`` is standard output."""
         with open_output(path) as file:
             file.write(b"[")
-            for i, rule in enumerate(self._rows()):
+            for i, rule in enumerate(self.rows()):
                 record = rule._asdict()
                 if rule.fixes is None:
                     del record["fixes"]
@@ -221,12 +221,12 @@ class Rules:
         """A pandas DataFrame, one row a rule."""
         import pandas as pd
 
-        frame = pd.DataFrame(self._rows(), columns=Rule._fields)
+        frame = pd.DataFrame(self.rows(), columns=Rule._fields)
         return frame if self.fixes is not None else frame.drop(columns="fixes")
 
     # ---- inside
 
-    def _rows(self) -> Iterator[Rule]:
+    def rows(self) -> Iterator[Rule]:
         """All rules, faster than one by one."""
         items = self.vocabulary.strings()
         ids, bounds = self.items.tolist(), self.first.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -131,6 +132,20 @@ class BaseSelector(FittedSelection):
         self.patience = patience
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """A subclass names its own parameters and takes the others as keywords.
+
+        All of them are put into the signature of its ``__init__``, which is where scikit-learn (and ``help``)
+        look for parameters.
+        """
+        super().__init_subclass__(**arguments)
+        own = vars(cls).get("__init__")
+        if own is None:
+            return
+        found = {**signature(cls.__mro__[1].__init__).parameters, **signature(own).parameters}  # type: ignore[misc]
+        named = [parameter for parameter in found.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+        own.__signature__ = Signature(named, return_annotation=None)
 
     # ---- fitting
 

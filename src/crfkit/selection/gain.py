@@ -14,7 +14,6 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit import parameters as rule
 from crfkit.exceptions import InputError
-from crfkit.features.template import Template
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.forward import Scorer
 from crfkit.selection.gradient import GradientSelector
@@ -148,40 +147,9 @@ class GainSelector(GradientSelector):
         *,
         method: str = "exact",
         screen: int | None = None,
-        batch: int | float = 1,
-        tol: float | str | None = None,
-        c2: float = 1.0,
-        candidates: str = "all",
-        order: int = 1,
-        min_freq: float = 0,
-        all_possible_states: bool = False,
-        all_possible_transitions: bool = False,
-        template: Template | str | None = None,
-        edge_attributes: Any = None,
-        conjunctions: bool | int = False,
-        refit_tol: float = 1e-6,
-        patience: int = 5,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
+        **shared: Any,
     ) -> None:
-        super().__init__(
-            n_features,
-            batch=batch,
-            tol=tol,
-            c2=c2,
-            candidates=candidates,
-            order=order,
-            min_freq=min_freq,
-            all_possible_states=all_possible_states,
-            all_possible_transitions=all_possible_transitions,
-            template=template,
-            edge_attributes=edge_attributes,
-            conjunctions=conjunctions,
-            refit_tol=refit_tol,
-            patience=patience,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        super().__init__(n_features, **shared)
         self.method = method
         self.screen = screen
 

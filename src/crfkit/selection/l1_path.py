@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.features.template import Template
 from crfkit.selection.base import BaseSelector
 from crfkit.selection.refit import refit
 from crfkit.selection.search import Search
@@ -52,36 +51,9 @@ class L1PathSelector(BaseSelector):
         *,
         ratio: float = 0.7,
         c1_min: float | None = None,
-        tol: float | str | None = None,
-        c2: float = 1.0,
-        candidates: str = "all",
-        order: int = 1,
-        min_freq: float = 0,
-        all_possible_states: bool = False,
-        all_possible_transitions: bool = False,
-        template: Template | str | None = None,
-        edge_attributes: Any = None,
-        refit_tol: float = 1e-6,
-        patience: int = 5,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
+        **shared: Any,
     ) -> None:
-        super().__init__(
-            n_features,
-            tol=tol,
-            c2=c2,
-            candidates=candidates,
-            order=order,
-            min_freq=min_freq,
-            all_possible_states=all_possible_states,
-            all_possible_transitions=all_possible_transitions,
-            template=template,
-            edge_attributes=edge_attributes,
-            refit_tol=refit_tol,
-            patience=patience,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        super().__init__(n_features, **shared)
         self.ratio = ratio
         self.c1_min = c1_min
 

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.features.template import Template
 from crfkit.selection.forward import ForwardSelector, Scorer
 from crfkit.selection.pool import Pool
 from crfkit.selection.search import Search
@@ -137,43 +136,8 @@ class MutualInformationSelector(ForwardSelector):
 
     _rules: ClassVar[dict[str, rule.Rule]] = {**ForwardSelector._rules, "redundancy": rule.flag()}
 
-    def __init__(
-        self,
-        n_features: int | None = None,
-        *,
-        redundancy: bool = True,
-        batch: int | float = 1,
-        tol: float | str | None = None,
-        c2: float = 1.0,
-        candidates: str = "all",
-        order: int = 1,
-        min_freq: float = 0,
-        all_possible_states: bool = False,
-        all_possible_transitions: bool = False,
-        template: Template | str | None = None,
-        edge_attributes: Any = None,
-        refit_tol: float = 1e-6,
-        patience: int = 5,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
-    ) -> None:
-        super().__init__(
-            n_features,
-            batch=batch,
-            tol=tol,
-            c2=c2,
-            candidates=candidates,
-            order=order,
-            min_freq=min_freq,
-            all_possible_states=all_possible_states,
-            all_possible_transitions=all_possible_transitions,
-            template=template,
-            edge_attributes=edge_attributes,
-            refit_tol=refit_tol,
-            patience=patience,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+    def __init__(self, n_features: int | None = None, *, redundancy: bool = True, **shared: Any) -> None:
+        super().__init__(n_features, **shared)
         self.redundancy = redundancy
 
     def _scorer(self, search: Search) -> Scorer:

@@ -52,10 +52,12 @@ def draw_path(path: Sequence[dict[str, Any]], ax: Axes | None = None) -> Axes:
         f"{accuracy[best]:.2f} % with {numbers[best]:,}",
         (numbers[best], accuracy[best]),
         textcoords="offset points",
-        xytext=(6, 8),
+        xytext=(-6, 8) if best > len(path) / 2 else (6, 8),
+        ha="right" if best > len(path) / 2 else "left",
         color="C3",
         fontsize=9,
     )
+    ax.margins(y=0.1)
     _name_picks(ax, path, numbers, accuracy)
     return ax
 

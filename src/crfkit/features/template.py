@@ -135,6 +135,18 @@ class Template:
         return tuple(sorted(single))
 
     @cached_property
+    def single_cells(self) -> dict[str, Macro]:
+        """The cell that attributes with this beginning hold: of lines of a name, theirs alone, and a cell."""
+        prefixes = [_prefix(line) for line in self._making]
+        return {
+            prefix: line.macros[0]
+            for prefix, line in zip(prefixes, self._making, strict=True)
+            if line.scope == "node"
+            and line.pieces == (prefix, *line.macros[:1])
+            and sum(other.startswith(prefix) for other in prefixes) == 1
+        }
+
+    @cached_property
     def n_columns(self) -> int:
         """Columns that it needs: the largest column index + 1."""
         return max((macro.column + 1 for line in self._lines for macro in line.macros), default=0)

@@ -9,7 +9,10 @@ from crfkit._lazy import lazy_names
 if TYPE_CHECKING:
     from .associations import Associations
     from .comparison import UseResult, compare_uses
+    from .examples import Example, find_examples
+    from .item_names import ItemNames
     from .listing import rules_text
+    from .listing_page import rules_html
     from .miner import AssociationMiner
     from .rules import Rule, Rules
     from .search import mine_rules
@@ -17,11 +20,15 @@ if TYPE_CHECKING:
 __all__ = [
     "AssociationMiner",
     "Associations",
+    "Example",
+    "ItemNames",
     "Rule",
     "Rules",
     "UseResult",
     "compare_uses",
+    "find_examples",
     "mine_rules",
+    "rules_html",
     "rules_text",
 ]
 
@@ -30,11 +37,15 @@ __getattr__, __dir__ = lazy_names(
     {
         "AssociationMiner": "crfkit.mining.miner",
         "Associations": "crfkit.mining.associations",
+        "Example": "crfkit.mining.examples",
+        "ItemNames": "crfkit.mining.item_names",
         "Rule": "crfkit.mining.rules",
         "Rules": "crfkit.mining.rules",
         "UseResult": "crfkit.mining.comparison",
         "compare_uses": "crfkit.mining.comparison",
+        "find_examples": "crfkit.mining.examples",
         "mine_rules": "crfkit.mining.search",
+        "rules_html": "crfkit.mining.listing_page",
         "rules_text": "crfkit.mining.listing",
     },
 )

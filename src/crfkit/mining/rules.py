@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import IO, Any, NamedTuple, TypeAlias, overload
@@ -159,9 +159,12 @@ class Rules:
 
     # ---- files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a file of crfkit's own (docs/model-file.md), atomically."""
-        write_model(path, {"model": _KIND, **self.header()}, self.to_arrays())
+    def save(self, path: str | os.PathLike[str], *, record: Mapping[str, Any] | None = None) -> None:
+        """Write the table to a file of crfkit's own (docs/model-file.md), atomically.
+
+        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
+        """
+        write_model(path, {**(record or {}), "model": _KIND, **self.header()}, self.to_arrays())
 
     @classmethod
     def load(cls, source: Source) -> Rules:

@@ -13,4 +13,5 @@ NB_MODULE(_native, m) {
   crfkit::bind_templates(m);
   crfkit::bind_item_text(m);
   crfkit::bind_foreign(m);
+  crfkit::bind_genes(m);
 }

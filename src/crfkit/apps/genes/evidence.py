@@ -40,9 +40,9 @@ from crfkit.data.transcripts import Interval
 FloatArray = npt.NDArray[np.float64]
 
 ORDERS = (2, 5)
-MEASURES = {"start": 4, "stop": 2, "donor": 1, "acceptor": 2}  # of a site
+MEASURES = {"start": 5, "stop": 2, "donor": 2, "acceptor": 4}  # of a site
 
-_MARKOV_PRIOR, _SITE_PRIOR = 30.0, 8.0
+_MARKOV_PRIOR = 30.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Evidence:
         """All measures of a sequence."""
         rules = self.rules
         places = {site: candidates(codes, rules[site]) for site in SITES}
-        sites = {site: weigh(self.arrays[site], codes, places[site], rules[site])[:, None] for site in SITES}
+        sites = {site: weigh(self.arrays[site], codes, places[site], rules[site]) for site in SITES}
         bins = start_distances(codes, places["start"])
         more = {
             "start": [stretch_before(self.stretches, codes, places["start"])]
@@ -107,7 +107,7 @@ def estimate(
     true = [at == exons[0][0] for at, exons in zip(starts, genes, strict=True)]
     return Evidence(
         tables=tuple(log_odds_table(codes, labels, order, _MARKOV_PRIOR) for order in orders),
-        arrays={site: weight_array(codes, genes, site, rules[site], _SITE_PRIOR) for site in SITES},
+        arrays={site: weight_array(codes, genes, site, rules[site]) for site in SITES},
         branch=branch_point(codes, genes),
         distances=distance_odds(codes, starts, true),
         stretches=stretch_tables(codes, genes, labels),

@@ -32,15 +32,17 @@ class SiteRule:
     begin: int  # where a word begins, from the site
     before: int  # bases in the window
     after: int
+    cuts: tuple[int, ...] = ()  # where the window is cut into parts that are weighed each by itself
+    prior: float = 8.0  # how much a base alone counts beside the one before it
 
 
 def site_rules(donors: tuple[str, ...] = ("GT",)) -> dict[str, SiteRule]:
     """The rule of each site."""
     return {
-        "start": SiteRule(STARTS, 0, 12, 9),
-        "stop": SiteRule(STOPS, -3, 9, 6),
-        "donor": SiteRule(donors, 0, 5, 9),
-        "acceptor": SiteRule(ACCEPTORS, -2, 25, 4),
+        "start": SiteRule(STARTS, 0, 12, 9, cuts=(12,), prior=100.0),
+        "stop": SiteRule(STOPS, -3, 9, 6, prior=100.0),
+        "donor": SiteRule(donors, 0, 5, 9, cuts=(5,)),
+        "acceptor": SiteRule(ACCEPTORS, -2, 25, 4, cuts=(18, 25)),
     }
 
 
@@ -70,7 +72,7 @@ def windows(codes: Codes, places: Places, rule: SiteRule) -> npt.NDArray[np.uint
 
 
 def weight_array(
-    codes: Sequence[Codes], genes: Sequence[Sequence[Interval]], site: str, rule: SiteRule, prior: float
+    codes: Sequence[Codes], genes: Sequence[Sequence[Interval]], site: str, rule: SiteRule
 ) -> FloatArray:
     """[width, 5, 5] log odds of a base (last axis) after another; row and column 4 are for unknown bases."""
     true, false = [], []
@@ -81,7 +83,9 @@ def weight_array(
         true.append(around[is_true])
         false.append(around[~is_true])
     odds = np.zeros((rule.before + rule.after, 5, 5))
-    odds[:, :, :4] = _log_array(np.concatenate(true), prior) - _log_array(np.concatenate(false), prior)
+    odds[:, :, :4] = _log_array(np.concatenate(true), rule.prior) - _log_array(
+        np.concatenate(false), rule.prior
+    )
     return odds
 
 
@@ -99,11 +103,11 @@ def _log_array(around: npt.NDArray[np.uint8], prior: float) -> FloatArray:
 
 
 def weigh(odds: FloatArray, codes: Codes, places: Places, rule: SiteRule) -> FloatArray:
-    """[M] how much each place looks like the site."""
+    """[M, parts] how much each part of the window looks like the site's."""
     around = windows(codes, places, rule)
     before = np.concatenate((np.full((len(around), 1), UNKNOWN, np.uint8), around[:, :-1]), axis=1)
-    scores: FloatArray = odds[np.arange(around.shape[1]), before, around].sum(axis=1)
-    return scores
+    by_base = odds[np.arange(around.shape[1]), before, around]  # [M, width]
+    return np.add.reduceat(by_base, (0, *rule.cuts), axis=1)
 
 
 _MOTIF = "NCTAACN"  # what the search begins with: yeast's and most fungi's branch point

@@ -40,7 +40,9 @@ from crfkit.data.transcripts import Interval
 FloatArray = npt.NDArray[np.float64]
 
 ORDERS = (2, 5)
-MEASURES = {"start": 5, "stop": 2, "donor": 2, "acceptor": 4}  # of a site
+
+_MORE = {"start": 3, "stop": 1, "donor": 0, "acceptor": 1}  # measures beside those of the window's parts
+MEASURES = {site: len(rule.cuts) + 1 + _MORE[site] for site, rule in site_rules().items()}
 
 _MARKOV_PRIOR = 30.0
 

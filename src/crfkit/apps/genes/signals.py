@@ -33,15 +33,15 @@ class SiteRule:
     before: int  # bases in the window
     after: int
     cuts: tuple[int, ...] = ()  # where the window is cut into parts that are weighed each by itself
-    prior: float = 8.0  # how much a base alone counts beside the one before it
+    prior: float = 100.0  # how much a base alone counts beside the one before it
 
 
 def site_rules(donors: tuple[str, ...] = ("GT",)) -> dict[str, SiteRule]:
     """The rule of each site."""
     return {
-        "start": SiteRule(STARTS, 0, 12, 9, cuts=(12,), prior=100.0),
-        "stop": SiteRule(STOPS, -3, 9, 6, prior=100.0),
-        "donor": SiteRule(donors, 0, 5, 9, cuts=(5,)),
+        "start": SiteRule(STARTS, 0, 12, 9, cuts=(12,)),
+        "stop": SiteRule(STOPS, -3, 9, 6),
+        "donor": SiteRule(donors, 0, 8, 14, cuts=(8,)),
         "acceptor": SiteRule(ACCEPTORS, -2, 25, 4, cuts=(18, 25)),
     }
 

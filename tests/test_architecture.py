@@ -27,13 +27,13 @@ FLOORS = (
     ("kernels", "features"),
     ("inference",),
     ("data", "datasets", "metrics", "io"),
-    ("exceptions", "_lazy", "_native"),
+    ("exceptions", "parameters", "_lazy", "_native"),
 )
 FLOOR = {room: -n for n, rooms in enumerate(FLOORS) for room in rooms}
 
 # Optimisers know nothing of CRFs, and potentials nothing of optimisers.
 FORBIDDEN = {
-    "optim": set(FLOOR) - {"optim", "exceptions", "_lazy", "_native"},
+    "optim": set(FLOOR) - {"optim", "exceptions", "parameters", "_lazy", "_native"},
     "potentials": {"optim"},
 }
 

@@ -11,12 +11,23 @@ from typing import TYPE_CHECKING
 from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from crfkit import compat, datasets, exceptions, features, inference, io, metrics
+    from crfkit import compat, datasets, exceptions, features, inference, io, metrics, selection
     from crfkit.models.crf import CRF
 
 __version__ = "0.1.0"
 
-__all__ = ["CRF", "__version__", "compat", "datasets", "exceptions", "features", "inference", "io", "metrics"]
+__all__ = [
+    "CRF",
+    "__version__",
+    "compat",
+    "datasets",
+    "exceptions",
+    "features",
+    "inference",
+    "io",
+    "metrics",
+    "selection",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

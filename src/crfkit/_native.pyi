@@ -317,3 +317,65 @@ class GeneBatch:
         n_threads: int,
     ) -> None: ...
     def best(self, scored: bool, n_threads: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]: ...
+
+# selection
+@final
+class CandidateGains:
+    def __init__(
+        self,
+        offsets: npt.NDArray[np.int64],  # [N+1]
+        labels: npt.NDArray[np.int32],  # [ΣT]
+        weights: npt.NDArray[np.float64] | None,  # [N]
+        node: npt.NDArray[np.float64],  # [ΣT, L]
+        edge: npt.NDArray[np.float64],  # [L, L]
+        c2: float,
+        n_threads: int,
+    ) -> None: ...
+    def best(
+        self,
+        # K candidates: a transition's first label or -1, its label, its attribute
+        previous: npt.NDArray[np.int32],
+        to: npt.NDArray[np.int32],
+        attribute: npt.NDArray[np.int32],
+        indptr: npt.NDArray[np.int64],  # [A+1]
+        positions: npt.NDArray[np.int64],  # [nnz] of each attribute
+        values: npt.NDArray[np.float64] | None,  # [nnz]
+        approximate: bool,
+        gains: npt.NDArray[np.float64],  # [K], written
+        weights: npt.NDArray[np.float64],  # [K] in: where to start; out: where the gain is
+    ) -> None: ...
+
+# mining
+class RuleMiner:
+    def __init__(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        labels: npt.NDArray[np.int32],
+        marked: npt.NDArray[np.uint8] | None,
+        n_items: int,
+        n_labels: int,
+        min_support: int,
+        max_support: int,
+        min_confidence: float,
+        min_length: int,
+        max_length: int,
+        important: bool,
+    ) -> None: ...
+    @property
+    def n_blocks(self) -> int: ...
+    def run(self, first: int, last: int, limit: int, n_threads: int) -> tuple[npt.NDArray[Any], ...]: ...
+
+def minimal_rules(
+    first: npt.NDArray[np.int64],
+    items: npt.NDArray[np.int32],
+    labels: npt.NDArray[np.int32],
+    confidence: npt.NDArray[np.float64],
+    n_threads: int,
+) -> npt.NDArray[np.uint8]: ...
+
+class RuleMatcher:
+    def __init__(self, first: npt.NDArray[np.int64], items: npt.NDArray[np.int32], n_items: int) -> None: ...
+    def match(
+        self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], n_threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...

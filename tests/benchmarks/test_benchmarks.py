@@ -116,6 +116,16 @@ def test_second_order_leaves_the_test_file_alone(data):
     assert "test file" not in done.stdout
 
 
+def test_selection(data, tmp_path):
+    done = run("papers/selection.py", "casino", "text", "--quick", "--plots", tmp_path / "plots", data=data)
+    assert done.returncode == 0, done.stderr
+    assert "Pool F_0; the full model reaches" in done.stdout
+    assert "| T(real, real)  | 4317.6 |" in done.stdout  # the paper's
+    assert "The smallest of these numbers within 0.1 of the full model" in done.stdout
+    pytest.importorskip("matplotlib")
+    assert len(list((tmp_path / "plots").iterdir())) == 2
+
+
 def test_missing_data(tmp_path):
     done = run("rivals/crfsuite.py", "--quick", data=tmp_path)
     assert done.returncode == 1

@@ -34,3 +34,12 @@ def test_probabilities():
 def test_bad_arguments():
     with pytest.raises(InputError, match="got -1 and 3"):
         casino(-1, 3)
+    with pytest.raises(InputError, match="two probabilities below 1"):
+        casino(1, 3, stay=(0.5, 1.0))
+
+
+def test_another_casino():
+    _, dice = casino(200, 500, stay=(0.6, 0.8), random_state=0)
+    fake = np.array(dice) == "fake"
+    assert fake.mean() == pytest.approx(2 / 3, abs=0.02)
+    assert fake[:, 1:][fake[:, :-1]].mean() == pytest.approx(0.8, abs=0.01)

@@ -11,16 +11,20 @@ import numpy as np
 
 from crfkit.exceptions import InputError
 
-_STAY = {"real": 0.95, "fake": 0.9}
 _LOADED = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.5])  # [6] probability of each face
 
 
 def casino(
-    n_sequences: int, length: int, *, random_state: int | None = None
+    n_sequences: int,
+    length: int,
+    *,
+    stay: tuple[float, float] = (0.95, 0.9),
+    random_state: int | None = None,
 ) -> tuple[list[list[int]], list[list[str]]]:
     """Roll dice in a dishonest casino.
 
-    Each sequence starts from the long-run share of the dice: two thirds of the rolls are of the fair one.
+    ``stay`` says how probably the fair and the loaded die are kept for the next roll. Each sequence starts
+    from the long-run share of the dice: with these numbers two thirds of the rolls are of the fair one.
 
     Returns
     -------
@@ -34,7 +38,9 @@ def casino(
     if n_sequences < 0 or length < 0:
         raise InputError(f"n_sequences and length must be 0 or more, got {n_sequences} and {length}")
     rng = np.random.default_rng(random_state)
-    leave_real, leave_fake = 1 - _STAY["real"], 1 - _STAY["fake"]
+    if not all(0 <= kept < 1 for kept in stay):
+        raise InputError(f"stay must be two probabilities below 1, got {stay!r}")
+    leave_real, leave_fake = 1 - stay[0], 1 - stay[1]
     rolls, dice = [], []
     for _ in range(n_sequences):
         chance = rng.random(length + 1)

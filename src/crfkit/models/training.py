@@ -10,17 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.data.labels import encode_labels
-from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
-from crfkit.features.index import FeatureIndex
-from crfkit.inference import viterbi
 from crfkit.models.progress import Progress
+from crfkit.objectives.held_out import DevSet
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Result, Step, dot
 from crfkit.optim.sgd import minimize_sgd, stochastic_start
-from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -111,33 +107,6 @@ class Outcome:
     converged: bool
     message: str
     history: list[dict[str, Any]]
-
-
-class DevSet:
-    """Held-out sequences, encoded once."""
-
-    def __init__(
-        self, sequences: Sequences, y: Any, classes: list[Any], index: FeatureIndex, n_jobs: int | None
-    ) -> None:
-        if sequences.n_positions == 0:
-            raise InputError("the dev set has no positions")
-        self._sequences, self._index, self._n_jobs = sequences, index, n_jobs
-        y = list(y)
-        labels = encode_labels(y, classes, sequences.offsets, unknown="ignore")
-        self._right = labels.ids[:, None] == np.arange(len(classes))  # [ΣT, L]
-        if labels.allowed is not None:  # one of several: any of them; never seen in training: none
-            several = (labels.ids < 0) & ~labels.allowed.all(axis=1)
-            self._right[several] = labels.allowed[several]
-        self._given = np.array([label is not None for found in y for label in found])  # [ΣT]
-        if not self._given.any():
-            raise InputError("the dev set has no labels")
-
-    def accuracy(self, weights: LinearWeights) -> float:
-        """Share of the labelled positions that the weights get right."""
-        lattice = LinearPotential(self._index, weights).scores(self._sequences, n_jobs=self._n_jobs)
-        found = viterbi(lattice, n_jobs=self._n_jobs).labels
-        right = self._right[np.arange(len(found)), found]
-        return float(right[self._given].mean())
 
 
 class _Watch:

@@ -22,10 +22,11 @@ class TrainingRecord:
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def to_header(self) -> dict[str, Any]:
-        """As JSON values. The template is no part of it: the model itself has one."""
+        """As JSON values. Template and selected features are no part of it: the model itself has them."""
         params = {name: _plain(value) for name, value in self.params.items() if name != "template"}
         weights = params.get("class_weight")
         params = {name: value for name, value in params.items() if _is_json(value)}
+        params["features"] = None if self.params.get("features") is None else "selected"
         params["edge_attributes"] = edge_prefixes(self.params.get("edge_attributes")) or None
         if isinstance(weights, Mapping):  # as pairs: the keys of JSON objects are strings
             params["class_weight"] = [[_plain(label), float(w)] for label, w in weights.items()]

@@ -1,0 +1,263 @@
+"""``crfkit select``: choose features, and write them down by name."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError, note
+from crfkit.cli.outputs import check_writable
+from crfkit.cli.train_data import Data, check_alike, read_data
+from crfkit.exceptions import InputError
+
+if TYPE_CHECKING:
+    from crfkit.selection.base import BaseSelector, FittedSelection
+
+USAGE = "DATA [DATA …] -o FILE [-t TEMPLATE] [options]"
+
+DESCRIPTION = """\
+Chooses the features that a model needs, one round after the other, and writes
+them to a file for 'crfkit train --features'. A line a round on stderr."""
+
+EXAMPLES = """\
+examples:
+  crfkit select train.txt -o few.json -t chunking.template -n 10000 --batch 0.5
+  crfkit select train.txt -o few.json --dev dev.txt --batch 100 --plot few.png
+  crfkit select dice.crfsuite -o few.json --method gain
+  crfkit select train.txt -o few.json --conjunctions 500 -n 2000 --batch 50
+  crfkit train train.txt -m few.crfkit -t chunking.template --features few.json"""
+
+METHODS = {
+    "gradient": "how far observed and expected counts are apart; fast",
+    "gain": "how far the objective falls by this feature alone; exact",
+    "approximate-gain": "the same with positions taken as independent",
+    "mutual-information": "with the labels, without a model",
+    "l1": "what keeps a weight as an L1 penalty falls",
+}
+_SHOWN = 10  # features in the report
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``select``; the defaults are the selectors' own."""
+    parser.add_argument("data", nargs="+", metavar="DATA", help="labelled data; - is standard input")
+    needed = parser.add_argument_group("the selection")
+    needed.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="where the selection goes (JSON)"
+    )
+    options.add_template(needed, "without one, columns get a window of two rows on either side")
+    needed.add_argument("--plot", metavar="FILE", help="draw the path: .png, .svg or .pdf; needs matplotlib")
+    given = parser.add_argument_group("the data")
+    options.add_format(given)
+    options.add_label_column(given)
+    given.add_argument("--dev", metavar="FILE", help="held-out data; the search keeps what is best on it")
+    how = parser.add_argument_group("how to choose")
+    how.add_argument(
+        "--method",
+        choices=tuple(METHODS),
+        default="gradient",
+        help="; ".join(f"{name}: {words}" for name, words in METHODS.items()),
+    )
+    how.add_argument("-n", "--n-features", type=options.whole(1), metavar="N", help="stop at so many")
+    how.add_argument(
+        "--batch",
+        type=_batch,
+        default=1,
+        metavar="N",
+        help="features a round; or, as 0.5, all above this share of the best score",
+    )
+    how.add_argument(
+        "--tol",
+        type=_tol,
+        metavar="X",
+        help="stop when a feature lowers the objective by less: aic, bic, or a share of the empty model's "
+        "(default: bic, or with -n none)",
+    )
+    how.add_argument("--c2", type=float, default=1.0, metavar="X", help="L2 penalty of the models on the way")
+    how.add_argument(
+        "--patience", type=options.whole(1), default=5, metavar="N", help="rounds without gain on --dev"
+    )
+    how.add_argument(
+        "--screen", type=options.whole(1), metavar="N", help="gain: exactly for the N most promising alone"
+    )
+    how.add_argument(
+        "--resamples",
+        type=options.whole(2),
+        metavar="N",
+        help="stability: run on N random halves and keep what is chosen in --threshold of them",
+    )
+    how.add_argument("--threshold", type=float, default=0.6, metavar="X", help="share of the resamples")
+    how.add_argument("--seed", type=options.whole(0), default=0, metavar="N", help="of the resamples")
+    options.add_jobs(how)
+    pool = parser.add_argument_group("candidates")
+    pool.add_argument(
+        "--candidates",
+        choices=("all", "state", "transitions"),
+        default="all",
+        help="the others are in the model from the start",
+    )
+    pool.add_argument(
+        "--conjunctions",
+        type=options.whole(1),
+        metavar="N",
+        help="grow the pool by N conjunctions of chosen attributes and others after each round",
+    )
+    pool.add_argument("--order", type=int, choices=(1, 2), default=1, help="labels that a label depends on")
+    pool.add_argument(
+        "--min-freq", type=float, default=0, metavar="N", help="leave out what is seen less often"
+    )
+    options.add_quiet(parser.add_argument_group("messages"))
+
+
+def _batch(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+_batch.__name__ = "number of features or share"
+
+
+def _tol(text: str) -> str | float:
+    return text if text in ("aic", "bic") else float(text)
+
+
+_tol.__name__ = "tolerance"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, select, save, report."""
+    _check(arguments)
+    template = None
+    if arguments.template is not None:
+        from crfkit.features.template import Template
+
+        template = Template.read(arguments.template)
+    selector = _selector(arguments)
+    data, template = read_data(arguments.data, arguments, template, selector)
+    selector.set_params(template=template)
+    dev = None
+    if arguments.dev is not None:
+        dev, _ = read_data([arguments.dev], arguments, template, selector)
+        check_alike(data, dev, arguments.dev)
+    began = time.perf_counter()
+    found = _fit(selector, data, dev, arguments)
+    spent = time.perf_counter() - began
+    _keep(found, arguments.output)
+    if arguments.plot is not None:
+        _draw(found, arguments.plot)
+    if not arguments.quiet:
+        _report(found, data, arguments, spent)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    inputs = [*arguments.data, arguments.dev, arguments.template]
+    if inputs.count("-") > 1:
+        raise UsageError("only one input can come from standard input")
+    if arguments.output == "-":
+        raise UsageError("the selection goes into a file; -o - is not possible")
+    if arguments.screen is not None and arguments.method != "gain":
+        raise UsageError("--screen goes with --method gain")
+    if arguments.batch != 1 and arguments.method == "l1":
+        raise UsageError("--batch does not go with --method l1: a round is a step of the penalty")
+    if arguments.conjunctions is not None and arguments.method in ("l1", "mutual-information"):
+        raise UsageError(f"--conjunctions does not go with --method {arguments.method}")
+    if arguments.resamples is not None and arguments.dev is not None:
+        raise UsageError("--resamples and --dev exclude each other")
+    for path in (arguments.output, arguments.plot):
+        if path is None:
+            continue
+        check_writable(path)
+        for other in inputs:
+            both_there = other and os.path.exists(other) and os.path.exists(path)
+            if both_there and os.path.samefile(other, path):
+                raise UsageError(f"{path} would be overwritten, and it is read from")
+    if arguments.plot is not None and importlib.util.find_spec("matplotlib") is None:
+        raise InputError("--plot needs matplotlib: pip install 'crfkit[plot]'")
+
+
+def _selector(arguments: argparse.Namespace) -> BaseSelector:
+    """The selector with its parameters, without a template as yet."""
+    from crfkit import selection
+
+    settings: dict[str, Any] = {
+        "tol": arguments.tol,
+        "c2": arguments.c2,
+        "candidates": arguments.candidates,
+        "order": arguments.order,
+        "min_freq": arguments.min_freq,
+        "patience": arguments.patience,
+        "n_jobs": arguments.jobs,
+        "verbose": not arguments.quiet and arguments.resamples is None,
+    }
+    n = arguments.n_features
+    if arguments.method == "l1":
+        return selection.L1PathSelector(n, **settings)
+    settings["batch"] = arguments.batch
+    if arguments.method == "mutual-information":
+        return selection.MutualInformationSelector(n, **settings)
+    settings["conjunctions"] = arguments.conjunctions or False
+    if arguments.method == "gradient":
+        return selection.GradientSelector(n, **settings)
+    method = "exact" if arguments.method == "gain" else "approximate"
+    return selection.GainSelector(n, method=method, screen=arguments.screen, **settings)
+
+
+def _fit(
+    selector: BaseSelector, data: Data, dev: Data | None, arguments: argparse.Namespace
+) -> FittedSelection:
+    if arguments.resamples is None:
+        return selector.fit(data.x, data.y, data.weights, *((None, None) if dev is None else (dev.x, dev.y)))
+    from crfkit.selection import StabilitySelector
+
+    stable = StabilitySelector(
+        selector,
+        n_resamples=arguments.resamples,
+        threshold=arguments.threshold,
+        random_state=arguments.seed,
+        verbose=not arguments.quiet,
+    )
+    return stable.fit(data.x, data.y)
+
+
+def _keep(found: FittedSelection, path: str) -> None:
+    """Write the selection; what was chosen until Ctrl-C goes beside it."""
+    if getattr(found, "stopped_because_", "") != "it was interrupted":
+        found.selected_.save(path)
+        return
+    beside = f"{path}.unfinished"
+    found.selected_.save(beside)
+    raise KeyboardInterrupt(
+        f"stopped with {len(found.selected_):,} features; they are in {beside}, {path} is as it was"
+    )
+
+
+def _draw(found: FittedSelection, path: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found.plot_path()
+    plt.savefig(path, dpi=120)
+    plt.close()
+
+
+def _report(found: FittedSelection, data: Data, arguments: argparse.Namespace, spent: float) -> None:
+    lines = [
+        ("data", f"{len(data.y):,} sequences, {data.n_tokens:,} tokens"),
+        ("chosen", f"{len(found.selected_):,} features in {spent:.1f} s"),
+        ("written", arguments.output),
+    ]
+    because = getattr(found, "stopped_because_", None)
+    if because is not None:
+        lines.insert(2, ("ended", f"{because}; there were {found.n_candidates_:,} candidates"))
+    for name, words in lines:
+        note(f"{name:13}{words}")
+    for line in found.selected_.table(_SHOWN).splitlines():
+        note(line)

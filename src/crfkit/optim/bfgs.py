@@ -1,0 +1,88 @@
+"""BFGS with the inverse Hessian in full, for few variables, and for problems that come one after the other.
+
+Nocedal and Wright, Numerical Optimization, chapter 6. The estimate of the inverse Hessian is given and given
+back: when a problem grows by a variable, what was learnt about the others need not be learnt again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .problem import Result, Smooth, Vector, dot
+
+_NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
+_SUFFICIENT = 1e-4
+_LONGEST = 10.0  # first step of a variable of which nothing is known
+
+
+@dataclass(frozen=True)
+class Curved:
+    """A result and the inverse Hessian near it."""
+
+    result: Result
+    inverse: npt.NDArray[np.float64]  # [P, P]
+
+
+def minimize_bfgs(
+    function: Smooth,
+    x: Vector,
+    inverse: npt.NDArray[np.float64],
+    *,
+    max_iterations: int = 500,
+    tol: float = 1e-6,
+) -> Curved:
+    """Minimise ``function`` from x, with an estimate of its inverse Hessian [P, P].
+
+    A diagonal entry of NaN is a variable of which nothing is known: the function's own estimate is taken.
+    Stops when the next step promises less than ``tol / 10`` of the objective, or than its rounding error.
+    """
+    here = function(x, diagonal=bool(np.isnan(np.diagonal(inverse)).any()))
+    inverse = inverse.copy()
+    new = np.flatnonzero(np.isnan(np.diagonal(inverse)))
+    if len(new):
+        scale = np.ones(len(x)) if here.diagonal is None else here.diagonal
+        inverse[new, :] = inverse[:, new] = 0.0
+        inverse[new, new] = 1 / np.maximum(scale[new], 1e-12)
+        # Never farther than this at first: far away, what is known here tells nothing.
+        reach = np.abs(here.gradient[new]) * inverse[new, new]
+        inverse[new, new] *= np.minimum(1.0, _LONGEST / np.maximum(reach, 1e-300))
+    iterations, message, converged = 0, f"it reached max_iterations={max_iterations}", False
+    try:
+        while iterations < max_iterations:
+            direction = -np.einsum("ij,j->i", inverse, here.gradient)
+            descent = dot(here.gradient, direction)
+            least = max(tol / 10, _NOISE) * abs(here.value)
+            if -descent / 2 <= least:
+                message, converged = "the next step promises less than tol", True
+                break
+            step, noise = 1.0, _NOISE * abs(here.value)
+            for _ in range(40):
+                there = function(x + step * direction)
+                if there.value <= here.value + _SUFFICIENT * step * descent + noise:
+                    break
+                # The parabola through both values and the slope; not too short, not too long.
+                bend = there.value - here.value - step * descent
+                step *= float(np.clip(-descent * step / (2 * bend), 0.1, 0.5)) if np.isfinite(bend) else 0.1
+            else:
+                message, converged = "no step improves the objective beyond rounding", True
+                break
+            s, change = step * direction, there.gradient - here.gradient
+            slope = dot(s, change)
+            if slope > 0:
+                inverse = _updated(inverse, s, change, slope)
+            x, here = x + s, there
+            iterations += 1
+    except KeyboardInterrupt:
+        message = "it was interrupted"
+    return Curved(Result(x, here.value, iterations, converged, message), inverse)
+
+
+def _updated(inverse: npt.NDArray[np.float64], s: Vector, y: Vector, slope: float) -> npt.NDArray[np.float64]:
+    """The inverse Hessian after a step s that changed the gradient by y; slope is s · y > 0."""
+    hy = np.einsum("ij,j->i", inverse, y)
+    factor = (1 + dot(y, hy) / slope) / slope
+    cross = np.outer(hy, s) / slope
+    return inverse + factor * np.outer(s, s) - cross - cross.T

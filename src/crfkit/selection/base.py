@@ -1,0 +1,318 @@
+"""What all selectors share: parameters, data, a fitted selection, and what is done with it."""
+
+from __future__ import annotations
+
+import warnings
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from crfkit import parameters as rule
+from crfkit.data.labels import encode_labels, label_lists, label_set
+from crfkit.data.sequences import Encoded
+from crfkit.data.training_data import cut_as, require_data, sequence_weights
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
+from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
+from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.template import Template
+from crfkit.inference import PermittedPairs
+from crfkit.inference.threads import thread_count
+from crfkit.selection.pool import Pool, PoolSettings, make_pool
+from crfkit.selection.search import Held, Rules, Search
+from crfkit.selection.selected import Selection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+CRITERIA = ("aic", "bic")
+
+
+class FittedSelection(BaseEstimator):  # type: ignore[misc]
+    """An estimator with a fitted ``selected_``: a transformer of sequences."""
+
+    selected_: Selection
+    path_: list[dict[str, Any]]
+    template: Template | str | None
+    n_jobs: int | None
+
+    def transform(self, X: Any, *, lengths: Any = None) -> Encoded:
+        """X with the selected attributes alone, as every model of crfkit takes it.
+
+        Which labels and transitions were selected is not in it: ``CRF(features=selector.selected_)`` has
+        exactly the selected features.
+        """
+        check_is_fitted(self, "selected_")
+        if isinstance(X, Encoded):
+            return self.selected_.apply(X)
+        template = given_template(self.template)
+        width = getattr(self, "n_columns_", None)
+        if width is None:
+            names = dict.fromkeys(self.selected_.attributes)
+            names |= dict.fromkeys(a for atoms in self.selected_.conjunctions.values() for a in atoms)
+            vocabulary = Vocabulary(names)
+        else:  # the columns of an array are known by their number
+            vocabulary = Vocabulary()
+            vocabulary.add_columns(width)
+        sequences = encode_input(X, vocabulary, template, grow=False, lengths=lengths, n_jobs=self.n_jobs)
+        return self.selected_.apply(Encoded(sequences, vocabulary))
+
+    def fit_transform(self, X: Any, y: Any, **fit_params: Any) -> Encoded:
+        """Select on X and y, and transform X."""
+        lengths = fit_params.get("lengths")
+        self.fit(X, y, **fit_params)
+        return self.transform(X, lengths=cut_as(X, label_lists(y), lengths))
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """The selected attributes."""
+        check_is_fitted(self, "selected_")
+        return np.array(self.selected_.attributes, dtype=object)
+
+    def plot_path(self, ax: Axes | None = None) -> Axes:
+        """Draw dev accuracy (else the objective) against the number of features. Needs matplotlib."""
+        check_is_fitted(self, "path_")
+        from crfkit.selection.plot import draw_path
+
+        return draw_path(self.path_, ax)
+
+
+class BaseSelector(FittedSelection):
+    """Parameters and data of the selectors that look for features themselves."""
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        "n_features": rule.optional(rule.whole_number(1)),
+        "tol": rule.optional(rule.either(rule.number(0), rule.one_of(*CRITERIA))),
+        "c2": rule.number(0),
+        "candidates": rule.one_of("all", "state", "transitions"),
+        "order": rule.one_of(1, 2),
+        "min_freq": rule.number(0),
+        "all_possible_states": rule.flag(),
+        "all_possible_transitions": rule.flag(),
+        "refit_tol": rule.number(0),
+        "patience": rule.whole_number(1),
+        "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+    }
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        *,
+        tol: float | str | None = None,
+        c2: float = 1.0,
+        candidates: str = "all",
+        order: int = 1,
+        min_freq: float = 0,
+        all_possible_states: bool = False,
+        all_possible_transitions: bool = False,
+        template: Template | str | None = None,
+        edge_attributes: Any = None,
+        refit_tol: float = 1e-6,
+        patience: int = 5,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.n_features = n_features
+        self.tol = tol
+        self.c2 = c2
+        self.candidates = candidates
+        self.order = order
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.template = template
+        self.edge_attributes = edge_attributes
+        self.refit_tol = refit_tol
+        self.patience = patience
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """A subclass names its own parameters and takes the others as keywords.
+
+        All of them are put into the signature of its ``__init__``, which is where scikit-learn (and ``help``)
+        look for parameters.
+        """
+        super().__init_subclass__(**arguments)
+        own = vars(cls).get("__init__")
+        if own is None:
+            return
+        found = {**signature(cls.__mro__[1].__init__).parameters, **signature(own).parameters}  # type: ignore[misc]
+        named = [parameter for parameter in found.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+        own.__signature__ = Signature(named, return_annotation=None)
+
+    # ---- fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        lengths: Any = None,
+        permitted: PermittedPairs | None = None,
+    ) -> BaseSelector:
+        """Select on sequences X with labels y, which are as ``CRF.fit`` takes them.
+
+        With ``X_dev``, ``y_dev`` each round's model labels them: the search ends when their accuracy no
+        longer rises, and the features up to the best round are kept. (It is decoded without ``permitted``,
+        which is as in ``CRF.fit``.)
+        """
+        rule.check_parameters(self, self._rules)
+        threads = thread_count(self.n_jobs)
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("X_dev and y_dev go together: give both or neither")
+        y = label_lists(y)
+        pool = self._pool(X, y, sample_weight, cut_as(X, y, lengths), permitted)
+        given = self._given(pool)
+        available = pool.n_candidates - len(given)
+        if available == 0:
+            raise InputError(
+                f"there is nothing to select from: the data has no candidates={self.candidates!r}"
+            )
+        if self.n_features is not None and self.n_features > available and not self._n_proposals():
+            warnings.warn(
+                f"n_features={self.n_features} are asked for, but there are {available} candidates",
+                InputWarning,
+                stacklevel=2,
+            )
+        held = None
+        if X_dev is not None:
+            try:
+                y_dev = label_lists(y_dev)
+                found = encode_input(
+                    X_dev,
+                    pool.vocabulary,
+                    given_template(self.template),
+                    grow=False,
+                    lengths=cut_as(X_dev, y_dev, None),
+                )
+                held = Held(Encoded(found, pool.vocabulary), y_dev)
+            except InputError as error:
+                raise InputError(f"in the dev set: {error}") from error
+        objective = len(pool.labels.ids) * np.log(len(pool.classes))
+        rules = Rules(
+            n_features=self.n_features,
+            least_drop=self._least_drop(objective, pool),
+            patience=self.patience,
+            c2=float(self.c2),
+            refit_tol=float(self.refit_tol),
+            n_threads=threads,
+            n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
+        )
+        search = Search(pool, rules, held)
+        try:
+            search.begin(given)
+            self._select(search)
+        except KeyboardInterrupt:
+            if not search.records:
+                raise
+            search.interrupted, search.stopped_because = True, "it was interrupted"
+        self._keep(search)
+        return self
+
+    def _select(self, search: Search) -> None:
+        """Choose features round by round, until ``search.step`` says that it is the end."""
+        raise NotImplementedError
+
+    def _n_proposals(self) -> int:
+        """How many conjunctions a round may add to the pool."""
+        return 0
+
+    def _pool(
+        self,
+        X: Any,
+        y: list[Any],
+        sample_weight: Any,
+        lengths: Any,
+        permitted: PermittedPairs | None = None,
+    ) -> Pool:
+        classes = label_set(y)
+        vocabulary = Vocabulary()
+        template, prefixes = given_template(self.template), edge_prefixes(self.edge_attributes)
+        if template is not None:
+            prefixes |= template.edge_attributes
+        sequences = encode_input(X, vocabulary, template, grow=True, lengths=lengths, n_jobs=self.n_jobs)
+        require_data(sequences, classes)
+        if len(classes) == 1:
+            raise InputError(
+                f"y has one label alone, {classes[0]!r}: every feature is constant, and nothing selects"
+            )
+        labels = encode_labels(y, classes, sequences.offsets)
+        if template is None and not isinstance(X, Encoded) and vocabulary.names_columns():
+            self.n_columns_ = len(vocabulary)
+        elif hasattr(self, "n_columns_"):
+            del self.n_columns_
+        settings = PoolSettings(
+            order=self.order,
+            min_freq=self.min_freq,
+            all_possible_states=bool(self.all_possible_states),
+            all_possible_transitions=bool(self.all_possible_transitions),
+            transitions=template is None or template.transitions,
+        )
+        return make_pool(
+            sequences,
+            labels,
+            classes,
+            vocabulary,
+            settings,
+            attribute_kinds(vocabulary, prefixes),
+            sequence_weights(sample_weight, sequences.n_sequences),
+            permitted,
+        )
+
+    def _given(self, pool: Pool) -> IntArray:
+        """What is in the model from the start: all that is not a candidate."""
+        n_transitions = sum(pool.parts[:2])
+        if self.candidates == "state":
+            return np.arange(n_transitions)
+        if self.candidates == "transitions":
+            return np.arange(n_transitions, pool.n_candidates)
+        return np.zeros(0, np.int64)
+
+    def _least_drop(self, objective: float, pool: Pool) -> float:
+        """How far each feature must lower the objective; ``objective`` is that of the empty model."""
+        tol = self.tol
+        if tol is None:
+            tol = 0.0 if self.n_features is not None else "bic"
+        if tol == "aic":
+            return 1.0
+        if tol == "bic":
+            return 0.5 * float(np.log(pool.sequences.n_positions))
+        return float(tol) * objective
+
+    def _keep(self, search: Search) -> None:
+        features, weights, place = search.outcome()
+        made_by = {"selector": type(self).__name__, "parameters": self._plain_parameters()}
+        self.selected_ = Selection(features, search.pool.conjunctions, made_by)
+        self.weights_ = weights
+        self.path_ = search.records
+        self.objective_ = float(search.records[place]["objective"])
+        self.classes_ = search.pool.classes
+        self.n_candidates_ = search.pool.n_candidates
+        self.n_duplicates_ = search.pool.n_duplicates
+        self.stopped_because_ = search.stopped_because
+        if search.interrupted:
+            warnings.warn(
+                f"the search was interrupted after {len(search.records) - 1} rounds; what was chosen "
+                "until then is kept",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        """The parameters that JSON can hold."""
+        plain = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in self.get_params().items()
+        }
+        return {name: v for name, v in plain.items() if v is None or isinstance(v, (bool, int, float, str))}

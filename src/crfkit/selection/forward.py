@@ -1,0 +1,85 @@
+"""Forward selection: score every candidate, choose the best, train, and again.
+
+The frame of Chen, Chen, Brent and Tenney, "Gradient-based feature selection for conditional random fields and
+its applications in computational genetics", figure 1. What differs between methods is the score.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import parameters as rule
+from crfkit.selection.base import BaseSelector
+from crfkit.selection.search import Search
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+PROPOSALS = 1000  # conjunctions a round, where no number is given
+
+
+class Scorer(Protocol):
+    """Scores the candidates of a search."""
+
+    def __call__(self, search: Search) -> tuple[FloatArray, FloatArray | None]:
+        """Scores [K], -inf for what cannot be chosen; and weights to start from [K], if it knows any."""
+
+
+class ForwardSelector(BaseSelector):
+    """Round by round with a scorer."""
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        **BaseSelector._rules,
+        "batch": rule.either(
+            rule.whole_number(1),
+            ("a number between 0 and 1", lambda v: isinstance(v, float) and 0 < v < 1),
+        ),
+    }
+
+    def __init__(self, n_features: int | None = None, *, batch: int | float = 1, **shared: Any) -> None:
+        super().__init__(n_features, **shared)
+        self.batch = batch
+
+    def _scorer(self, search: Search) -> Scorer:
+        raise NotImplementedError
+
+    def _select(self, search: Search) -> None:
+        scorer = self._scorer(search)
+        proposals = self._n_proposals()
+        while search.room > 0:
+            scores, starts = scorer(search)
+            scores[search.chosen] = -np.inf
+            picked = pick(scores, self.batch, search.room)
+            if not len(picked):
+                search.stopped_because = "no candidate is left that could change the model"
+                return
+            # Of several, each would set out as if it were alone.
+            begin = None if starts is None or len(picked) > 1 else starts[picked]
+            if not search.step(picked, scores[picked], begin):
+                return
+            if proposals:
+                from crfkit.selection.induction import propose
+
+                search.grow(search.pool.with_conjunctions(propose(search, proposals)))
+
+
+def pick(scores: FloatArray, batch: int | float, room: int) -> IntArray:
+    """The best candidates, best first, ties by number: so many, or all above this share of the best score.
+
+    -inf marks what cannot be chosen.
+    """
+    best = scores.max(initial=-np.inf)
+    if room <= 0 or not best > -np.inf:
+        return np.zeros(0, np.int64)
+    if isinstance(batch, float):
+        room = min(room, int((scores >= batch * best).sum()))
+    else:
+        room = min(room, int(batch), int((scores > -np.inf).sum()))
+    # All that are at least as good as the last one to be taken; sorting the others would be in vain.
+    border = np.partition(scores, len(scores) - room)[len(scores) - room]
+    places = np.flatnonzero(scores >= border)
+    chosen: IntArray = places[np.argsort(-scores[places], kind="stable")][:room]
+    return chosen

@@ -1,0 +1,157 @@
+"""Selection by gain: how far the objective falls when the weight of one candidate alone is optimised.
+
+Della Pietra, Della Pietra and Lafferty, PAMI 19 (1997); McCallum, UAI 2003. The arithmetic is in
+native/candidate_gain.h.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit import parameters as rule
+from crfkit.exceptions import InputError
+from crfkit.potentials.linear import LinearPotential
+from crfkit.selection.forward import Scorer
+from crfkit.selection.gradient import GradientSelector
+from crfkit.selection.search import Search
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_PIECE = 4096  # candidates between two looks for Ctrl-C
+
+
+class GainScorer:
+    """Gains of all candidates; remembers their weights, from which the next round's search sets out."""
+
+    def __init__(self, search: Search, approximate: bool, screen: int | None) -> None:
+        pool = search.pool
+        if pool.index.order != 1 or pool.index.pair_ids is not None:
+            raise InputError(
+                "gains are for first-order models without attributes on pairs: use GradientSelector"
+            )
+        if pool.labels.allowed is not None:
+            raise InputError(
+                "gains need every label, and y has unknown ones: GradientSelector takes partial labels"
+            )
+        if pool.permitted is not None:
+            raise InputError("gains are over all labellings, not over permitted ones: use GradientSelector")
+        self._approximate, self._screen = approximate, screen
+        self._weights = np.zeros(0)  # [K] where each gain was found; NaN: nowhere yet
+
+    def __call__(self, search: Search) -> tuple[FloatArray, FloatArray | None]:
+        """Gains [K] and the weights that reach them."""
+        pool, rules = search.pool, search.rules
+        K = pool.n_candidates
+        self._weights = np.concatenate((self._weights, np.full(K - len(self._weights), np.nan)))
+        lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=rules.n_jobs)
+        gains = _native.CandidateGains(
+            pool.sequences.offsets,
+            pool.labels.ids,
+            pool.weights,
+            lattice.node,
+            lattice.edge,
+            rules.c2,
+            rules.n_threads,
+        )
+        open_ones = np.setdiff1d(np.arange(K), search.chosen)
+        scores = np.full(K, -np.inf)
+        if self._approximate:
+            scores[open_ones], self._weights[open_ones] = self._best(search, gains, open_ones, True)
+            return scores, self._weights
+        unknown = open_ones if self._screen is not None else open_ones[np.isnan(self._weights[open_ones])]
+        rough = np.full(K, -np.inf)
+        starts = self._weights.copy()
+        if len(unknown):
+            rough[unknown], found = self._best(search, gains, unknown, True)
+            new = np.isnan(starts[unknown])
+            starts[unknown[new]] = found[new]
+        if self._screen is not None and len(open_ones) > self._screen:
+            open_ones = np.sort(open_ones[np.argsort(-rough[open_ones], kind="stable")[: self._screen]])
+        scores[open_ones], self._weights[open_ones] = self._best(
+            search, gains, open_ones, False, starts[open_ones]
+        )
+        return scores, self._weights
+
+    def _best(
+        self,
+        search: Search,
+        gains: _native.CandidateGains,
+        candidates: IntArray,
+        approximate: bool,
+        starts: FloatArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Gain and weight of each candidate."""
+        index, occurrences = search.pool.index, search.occurrences
+        n_edges, L = search.pool.first_state, search.pool.index.n_labels
+        edges = np.flatnonzero(index.edges)
+        keys = index.state_keys()
+        is_edge = candidates < n_edges
+        key = np.where(
+            is_edge,
+            _taken(edges, np.where(is_edge, candidates, 0)),
+            _taken(keys, np.where(is_edge, 0, candidates - n_edges)),
+        )
+        previous = np.where(is_edge, key // L, -1).astype(np.int32)
+        attribute = np.where(is_edge, -1, key // L).astype(np.int32)
+        label = (key % L).astype(np.int32)
+        found, weights = np.zeros(len(candidates)), np.zeros(len(candidates))
+        if starts is not None:
+            weights[:] = starts
+        for first in range(0, len(candidates), _PIECE):
+            part = slice(first, first + _PIECE)
+            gains.best(
+                previous[part],
+                label[part],
+                attribute[part],
+                occurrences.indptr,
+                occurrences.positions,
+                occurrences.values,
+                approximate,
+                found[part],
+                weights[part],
+            )
+        return found, weights
+
+
+def _taken(values: IntArray, places: IntArray) -> IntArray:
+    """values[places]; 0 where there are no values."""
+    return values[places] if len(values) else np.zeros(len(places), np.int64)
+
+
+class GainSelector(GradientSelector):
+    """Choose features by gain: one optimisation a candidate.
+
+    Parameters as those of :class:`GradientSelector`, and
+
+    method
+        "exact", with real forward-backward passes; or "approximate", McCallum's, which takes the positions
+        as independent and their marginals as fixed.
+    screen
+        With "exact": only for so many candidates, the best ones of the approximation. None: all.
+    """
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        **GradientSelector._rules,
+        "method": rule.one_of("exact", "approximate"),
+        "screen": rule.optional(rule.whole_number(1)),
+    }
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        *,
+        method: str = "exact",
+        screen: int | None = None,
+        **shared: Any,
+    ) -> None:
+        super().__init__(n_features, **shared)
+        self.method = method
+        self.screen = screen
+
+    def _scorer(self, search: Search) -> Scorer:
+        return GainScorer(search, self.method == "approximate", self.screen)

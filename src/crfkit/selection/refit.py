@@ -1,0 +1,146 @@
+"""Training the weights of the chosen features alone, from those of the round before.
+
+While they are few, the curvature is remembered from round to round as well: then a new feature costs a
+handful of passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.sequences import Sequences
+from crfkit.features.index import FeatureIndex
+from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.optim.bfgs import minimize_bfgs
+from crfkit.optim.lbfgs import minimize_lbfgs
+from crfkit.optim.problem import Evaluation, Result
+from crfkit.selection.pool import Pool, in_order
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_FEW = 400  # features, up to which their inverse Hessian is kept in full
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """The inverse Hessian by the weights of some candidates."""
+
+    candidates: IntArray  # [n] ascending
+    inverse: FloatArray  # [n, n]
+
+    def of(self, candidates: IntArray) -> FloatArray:
+        """For other candidates (ascending): NaN where nothing is known."""
+        n = len(candidates)
+        out = np.full((n, n), np.nan)
+        known, here, there = np.intersect1d(candidates, self.candidates, return_indices=True)
+        if len(known):
+            out[np.ix_(here, here)] = self.inverse[np.ix_(there, there)]
+        return out
+
+
+NOTHING_KNOWN = Curvature(np.zeros(0, np.int64), np.zeros((0, 0)))
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """Weights of all candidates, 0 for those not chosen."""
+
+    weights: FloatArray  # [K]
+    objective: float
+    interrupted: bool
+    curvature: Curvature = NOTHING_KNOWN
+
+
+def refit(
+    pool: Pool,
+    chosen: IntArray,
+    start: FloatArray,
+    *,
+    c2: float,
+    tol: float,
+    n_threads: int,
+    c1: float = 0.0,
+    curvature: Curvature = NOTHING_KNOWN,
+) -> Refitted:
+    """Minimise the objective over the weights of ``chosen`` (any order), from ``start`` [K]."""
+    chosen = np.sort(chosen)
+    index, first = pool.of(chosen, start)
+    sequences, index = _used(pool.sequences, index)
+    objective = LinearLikelihood(
+        sequences,
+        pool.labels,
+        index,
+        c2=c2,
+        n_threads=n_threads,
+        weights=pool.weights,
+        permitted=pool.permitted,
+    )
+    weights = np.zeros(pool.n_candidates)
+    P = objective.n_parameters
+    if c1 == 0 and P == len(chosen) <= _FEW:
+        places = in_order(index, objective.weights(np.arange(P, dtype=np.float64))).astype(np.int64)
+        curved = minimize_bfgs(_Reordered(objective, places), start[chosen], curvature.of(chosen), tol=tol)
+        result = curved.result
+        weights[chosen] = result.x
+        curvature = Curvature(chosen, curved.inverse)
+    else:
+        result = minimize_lbfgs(
+            objective,
+            objective.parameters(first),
+            l1=objective.l1(c1),
+            tol=tol,
+            n_threads=objective.n_threads,
+        )
+        weights[chosen] = in_order(index, objective.weights(result.x))
+        curvature = NOTHING_KNOWN
+    return Refitted(weights, result.value, _was_interrupted(result), curvature)
+
+
+def _was_interrupted(result: Result) -> bool:
+    return result.message == "it was interrupted"
+
+
+class _Reordered:
+    """The objective with its variables in the order of the candidates."""
+
+    def __init__(self, objective: LinearLikelihood, places: IntArray) -> None:
+        self._objective, self._places = objective, places  # [P] where each variable stands in θ
+
+    def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
+        """At x."""
+        theta = np.empty_like(x)
+        theta[self._places] = x
+        here = self._objective(theta, diagonal=diagonal)
+        return Evaluation(
+            here.value,
+            here.gradient[self._places],
+            None if here.diagonal is None else here.diagonal[self._places],
+        )
+
+
+def _used(sequences: Sequences, index: FeatureIndex) -> tuple[Sequences, FeatureIndex]:
+    """The attributes that have features alone, numbered anew in the same order."""
+    used = np.diff(index.state_indptr) > 0
+    if index.pair_indptr is not None:
+        used |= np.diff(index.pair_indptr) > 0
+    kept = sequences.only(used[sequences.indices])
+    numbers = (np.cumsum(used) - 1).astype(np.int32)  # [A]
+    n = int(used.sum())
+
+    def rows(indptr: IntArray) -> IntArray:
+        return np.concatenate((indptr[:-1][used], indptr[-1:]))
+
+    small = FeatureIndex(
+        index.n_labels,
+        rows(index.state_indptr),
+        index.state_labels,
+        index.edges,
+        index.edges2,
+        None if index.pair_indptr is None else rows(index.pair_indptr),
+        index.pair_ids,
+    )
+    return Sequences(kept.offsets, kept.indptr, numbers[kept.indices], kept.values, n), small

@@ -1,0 +1,248 @@
+"""A search for features under way: what is chosen, the model on it, the records of its rounds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.sequences import Encoded
+from crfkit.exceptions import InputError
+from crfkit.features.index import FeatureIndex
+from crfkit.objectives.held_out import DevSet
+from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.potentials.linear import LinearWeights
+from crfkit.selection.conjunctions import Occurrences, expand
+from crfkit.selection.pool import Pool
+from crfkit.selection.refit import NOTHING_KNOWN, Refitted, refit
+from crfkit.selection.selected import Feature
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Held:
+    """Held-out sequences over the attributes of the pool, before conjunctions, and their labels."""
+
+    sequences: Encoded
+    y: Any
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When to stop, and how to train in between."""
+
+    n_features: int | None  # at most so many chosen
+    least_drop: float  # of the objective, for each feature of a round; 0: any will do
+    patience: int  # rounds without a better dev accuracy
+    c2: float
+    refit_tol: float
+    n_threads: int
+    n_jobs: int | None
+    verbose: bool
+
+
+class Search:
+    """The chosen features, their weights, and the way there. Selectors add to it round by round."""
+
+    def __init__(self, pool: Pool, rules: Rules, held: Held | None) -> None:
+        self.rules = rules
+        self.records: list[dict[str, Any]] = []
+        self.features: list[Feature] = []  # in the order of choice, as in ``chosen``
+        self.chosen: IntArray = np.zeros(0, np.int64)
+        self.interrupted = False
+        self.stopped_because = "every candidate is chosen"
+        self._held = held
+        self._curvature = NOTHING_KNOWN
+        self._n_given = 0
+        self._best: tuple[float, int] | None = None  # dev accuracy, place in records
+        self._kept: list[tuple[list[Feature], FloatArray]] = []  # of each record, where there is a dev set
+        self._began = time.perf_counter()
+        self._adopt(pool)
+        self.weights: FloatArray = np.zeros(pool.n_candidates)
+
+    # ---- the pool
+
+    def _adopt(self, pool: Pool) -> None:
+        self.pool = pool
+        self._objective: LinearLikelihood | None = None
+        self._occurrences: Occurrences | None = None
+        self._dev: DevSet | None = None
+        if self._held is not None:
+            encoded = expand(self._held.sequences, pool.conjunctions)
+            try:
+                self._dev = DevSet(
+                    encoded.sequences, self._held.y, pool.classes, pool.index, self.rules.n_jobs
+                )
+            except InputError as error:
+                raise InputError(f"in the dev set: {error}") from error
+
+    def grow(self, pool: Pool) -> None:
+        """Go on with a larger pool, whose first candidates are those of the pool so far."""
+        if pool is not self.pool:
+            more = pool.n_candidates - len(self.weights)
+            self._adopt(pool)
+            self.weights = np.concatenate((self.weights, np.zeros(more)))
+
+    @property
+    def occurrences(self) -> Occurrences:
+        """The positions of each attribute."""
+        if self._occurrences is None:
+            self._occurrences = Occurrences(self.pool.sequences)
+        return self._occurrences
+
+    @property
+    def model(self) -> tuple[FeatureIndex, LinearWeights]:
+        """The chosen features and their weights."""
+        return self.pool.of(np.sort(self.chosen), self.weights)
+
+    def gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """The objective at weights [K], and its derivative by the weight of every candidate [K].
+
+        One pass over the data: expected minus observed counts, plus the penalty's part.
+        """
+        if self._objective is None:
+            pool = self.pool
+            self._objective = LinearLikelihood(
+                pool.sequences,
+                pool.labels,
+                pool.index,
+                c2=self.rules.c2,
+                n_threads=self.rules.n_threads,
+                weights=pool.weights,
+                permitted=pool.permitted,
+            )
+        objective = self._objective
+        here = objective(objective.parameters(self.pool.weights_of(weights)))
+        # Features that share a parameter θ = √k·w have ∂f/∂w = ∂f/∂θ / √k, which is how weights go, too.
+        return here.value, self.pool.numbers(objective.weights(here.gradient))
+
+    # ---- rounds
+
+    @property
+    def round(self) -> int:
+        """The number of the round under way."""
+        return len(self.records)
+
+    @property
+    def room(self) -> int:
+        """How many more features may be chosen."""
+        left = self.pool.n_candidates - len(self.chosen)
+        limit = self.rules.n_features
+        return left if limit is None else min(left, limit - (len(self.chosen) - self._n_given))
+
+    def begin(self, given: IntArray) -> None:
+        """Round 0: the features that are in the model from the start, often none."""
+        self._n_given = len(given)
+        features = self.pool.features(given, 0, np.full(len(given), np.nan))
+        if len(given):
+            found = self._refit(given, self.weights)
+        else:
+            found = Refitted(self.weights, self.gradient(self.weights)[0], False)
+        self._record(given, features, features, float("nan"), found)
+
+    def step(self, picked: IntArray, scores: FloatArray, starts: FloatArray | None = None) -> bool:
+        """A round: add, train, record. False: it is the end, and without them where they bring too little."""
+        features = self.pool.features(picked, self.round, scores)
+        start = self.weights.copy()
+        if starts is not None:
+            start[picked] = starts
+        chosen = np.concatenate((self.chosen, picked))
+        return self.replace(chosen, [*self.features, *features], features, float(scores.max()), start)
+
+    def replace(
+        self,
+        chosen: IntArray,
+        features: list[Feature],
+        new: list[Feature],
+        score: float,
+        start: FloatArray,
+    ) -> bool:
+        """The same for a round that may also drop features; ``start`` [K]."""
+        found = self._refit(chosen, start)
+        drop = self.objective - found.objective
+        least = self.rules.least_drop * max(1, len(chosen) - len(self.chosen))
+        if self.rules.least_drop > 0 and drop < least and not found.interrupted:
+            self.stopped_because = f"the objective fell by {drop:.4g}, less than the {least:.4g} asked for"
+            return False
+        self._record(chosen, features, new, score, found)
+        if found.interrupted:
+            self.interrupted, self.stopped_because = True, "it was interrupted"
+            return False
+        if self._best is not None and self.round - 1 - self._best[1] >= self.rules.patience:
+            self.stopped_because = (
+                f"no better dev accuracy than {self._best[0]:.4f} in {self.rules.patience} rounds"
+            )
+            return False
+        if self.room <= 0:
+            if self.rules.n_features is not None:
+                self.stopped_because = f"n_features={self.rules.n_features} are chosen"
+            return False
+        return True
+
+    @property
+    def objective(self) -> float:
+        """Of the last round."""
+        return float(self.records[-1]["objective"])
+
+    def _refit(self, chosen: IntArray, start: FloatArray) -> Refitted:
+        rules = self.rules
+        found = refit(
+            self.pool,
+            chosen,
+            start,
+            c2=rules.c2,
+            tol=rules.refit_tol,
+            n_threads=rules.n_threads,
+            curvature=self._curvature,
+        )
+        self._curvature = found.curvature
+        return found
+
+    def _record(
+        self, chosen: IntArray, features: list[Feature], new: list[Feature], score: float, found: Refitted
+    ) -> None:
+        self.chosen, self.features, self.weights = chosen, features, found.weights
+        record: dict[str, Any] = {
+            "round": self.round,
+            "features": new,
+            "n_features": len(features),
+            "score": score,
+            "objective": found.objective,
+            "seconds": time.perf_counter() - self._began,
+        }
+        if self._dev is not None:
+            accuracy = self._dev.accuracy(self.pool.weights_of(self.weights))
+            record["dev_accuracy"] = accuracy
+            if self._best is None or accuracy > self._best[0]:
+                self._best = accuracy, self.round
+            self._kept.append((features, found.weights[chosen]))
+        self.records.append(record)
+        if self.rules.verbose:
+            self._say(record)
+
+    def _say(self, record: dict[str, Any]) -> None:
+        words = f"round {record['round']:4}  {record['n_features']:6,} features"
+        words += f"  objective {record['objective']:.2f}"
+        if record["round"]:
+            words += f"  score {record['score']:.4g}"
+        if "dev_accuracy" in record:
+            words += f"  dev accuracy {record['dev_accuracy']:.4f}"
+        words += f"  {record['seconds']:.1f} s"
+        if record["features"]:
+            shown = record["features"][:3]
+            words += f"  {', '.join(map(str, shown))}{', …' if len(record['features']) > 3 else ''}"
+        sys.stderr.write(words + "\n")
+        sys.stderr.flush()
+
+    def outcome(self) -> tuple[list[Feature], FloatArray, int]:
+        """Features, weights and round of what is kept: the last, or the best on the dev set."""
+        if self._best is None:
+            return self.features, self.weights[self.chosen], len(self.records) - 1
+        place = self._best[1]
+        return *self._kept[place], place

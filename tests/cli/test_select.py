@@ -1,0 +1,148 @@
+"""``crfkit select``: the same as in Python, and its selection in ``crfkit train``."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+
+from crfkit.cli.default_template import default_template
+from crfkit.cli.main import parser
+from crfkit.io.columns import read_columns
+from crfkit.models.crf import CRF
+from crfkit.selection import GradientSelector, Selection
+
+
+def test_the_same_as_in_python(run, folder, tmp_path):
+    columns = read_columns(folder / "train.txt")
+    selector = GradientSelector(20, batch=5, template=default_template(2))
+    with pytest.warns(UserWarning, match="copies"):
+        selector.fit(columns.without(2), columns.column(2))
+    ran = run("select", folder / "train.txt", "-o", tmp_path / "few.json", "-n", 20, "--batch", 5)
+    assert (ran.code, ran.out) == (0, "")
+    found = Selection.load(tmp_path / "few.json")
+    assert [f.key for f in found] == [f.key for f in selector.selected_]
+    assert found.made_by["selector"] == "GradientSelector"
+    assert "round    4      20 features" in ran.err
+    assert "20 features in" in ran.err
+    assert "n_features=20 are chosen; there were" in ran.err
+    assert "… and 10 more" in ran.err
+    quiet = run("select", folder / "train.txt", "-o", tmp_path / "few.json", "-n", 5, "--batch", 5, "-q")
+    assert quiet.code == 0
+    assert "round" not in quiet.err
+
+
+def test_train_takes_it(run, folder, tmp_path):
+    few, model = tmp_path / "few.json", tmp_path / "m.crfkit"
+    assert run("select", folder / "train.txt", "-o", few, "-n", 30, "--batch", 10, "-q").code == 0
+    assert run("train", folder / "train.txt", "-m", model, "--features", few, "-q").code == 0
+    crf = CRF.load(model)
+    assert crf.tagger_.index.n_features == 30
+    assert {f.key for f in crf.features} == {f.key for f in Selection.load(few)}
+    tagged = run("tag", model, folder / "test.txt")
+    assert tagged.code == 0
+    few.write_text("{}", encoding="utf-8")
+    ran = run("train", folder / "train.txt", "-m", model, "--features", few)
+    assert ran.code == 1
+    assert "expected a selection" in ran.err
+    assert "would overwrite" in run("train", folder / "train.txt", "-m", few, "--features", few).err
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        ["--method", "gain"],
+        ["--method", "gain", "--screen", 20],
+        ["--method", "approximate-gain", "--batch", 0.5],
+        ["--method", "mutual-information", "--batch", 5],
+        ["--method", "l1"],
+        ["--resamples", 3, "--threshold", 0.5],
+        ["--conjunctions", 20],
+        ["--candidates", "state", "--order", 2],
+        ["--tol", "aic"],
+        ["--tol", "0.01"],
+    ],
+)
+def test_methods(run, folder, tmp_path, extra):
+    extra = ["-n", 10, *extra] if "--tol" not in extra else extra
+    ran = run("select", folder / "train.txt", "-o", tmp_path / "few.json", *extra)
+    assert ran.code == 0, ran.err
+    assert len(Selection.load(tmp_path / "few.json")) >= 1
+
+
+def test_dev_and_plot(run, folder, tmp_path):
+    pytest.importorskip("matplotlib")
+    ran = run(
+        "select",
+        folder / "train.txt",
+        *(
+            "-o",
+            tmp_path / "few.json",
+            "--dev",
+            folder / "test.txt",
+            "-n",
+            12,
+            "--plot",
+            tmp_path / "few.png",
+        ),
+    )
+    assert ran.code == 0
+    assert "dev accuracy" in ran.err
+    assert (tmp_path / "few.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "message"),
+    [
+        (["--screen", 5], 2, "--screen goes with --method gain"),
+        (["--method", "l1", "--batch", 5], 2, "--batch does not go with --method l1"),
+        (["--method", "l1", "--conjunctions", 5], 2, "--conjunctions does not go with"),
+        (["--resamples", 3, "--dev", "x"], 2, "exclude each other"),
+        (["--min-freq", 99999], 1, "nothing to select from"),
+        (["--batch", 2.5], 1, "batch must be"),
+    ],
+)
+def test_wrong_usage(run, folder, tmp_path, extra, code, message):
+    ran = run("select", folder / "train.txt", "-o", tmp_path / "few.json", *extra)
+    assert ran.code == code
+    assert message in ran.err
+    assert not (tmp_path / "few.json").exists()
+
+
+def test_where_it_goes(run, folder):
+    assert "-o - is not possible" in run("select", folder / "train.txt", "-o", "-").err
+    assert "would be overwritten" in run("select", folder / "train.txt", "-o", folder / "train.txt").err
+    assert "there is no directory" in run("select", folder / "train.txt", "-o", folder / "none" / "x").err
+
+
+def test_interruption(run, folder, tmp_path, monkeypatch):
+    import crfkit.selection.gradient as module
+
+    original = module.gradient_scores
+
+    def stop(search):
+        if search.round == 3:
+            raise KeyboardInterrupt
+        return original(search)
+
+    monkeypatch.setattr(module, "gradient_scores", stop)
+    ran = run("select", folder / "train.txt", "-o", tmp_path / "few.json", "-n", 9)
+    assert ran.code == 130
+    assert "stopped with 2 features" in ran.err
+    assert len(Selection.load(tmp_path / "few.json.unfinished")) == 2
+    assert not (tmp_path / "few.json").exists()
+
+
+def test_defaults_are_the_selectors():
+    arguments = vars(parser(["select"]).parse_args(["select", "x", "-o", "y"]))
+    for name, parameter in inspect.signature(GradientSelector.__init__).parameters.items():
+        if name in arguments and name != "conjunctions":
+            assert arguments[name] == parameter.default, name
+
+
+def test_the_file_is_plain_json(run, folder, tmp_path):
+    run("select", folder / "train.txt", "-o", tmp_path / "few.json", "-n", 3, "-q")
+    record = json.loads((tmp_path / "few.json").read_text(encoding="utf-8"))
+    assert record["made_by"]["parameters"]["n_features"] == 3
+    assert len(record["features"]) == 3

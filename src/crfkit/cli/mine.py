@@ -251,11 +251,10 @@ def _chosen(found: RuleFile, arguments: argparse.Namespace) -> Rules:
 
 def _write(found: RuleFile, data: Data | None, arguments: argparse.Namespace) -> None:
     """Into the files, and on the screen."""
+    listed = arguments.top or any((arguments.csv, arguments.json, arguments.html))
+    rules = found.rules.sorted(arguments.sort) if listed else found.rules
     if arguments.output is not None:
         found.save(arguments.output)
-    if not arguments.top and not any((arguments.csv, arguments.json, arguments.html)):
-        return
-    rules = found.rules.sorted(arguments.sort)
     if arguments.csv is not None:
         rules.to_csv(arguments.csv)
     if arguments.json is not None:

@@ -116,13 +116,21 @@ class CandidateGain {
       return sum;
     }
     const double factor = std::exp(lambda), edge = x_.edges[static_cast<size_t>(f.from * L + f.to)];
-    for (int64_t i = 0; i < x_.n_sequences(); ++i)
+    for (int64_t i = 0; i < x_.n_sequences(); ++i) {
+      // Every position has this candidate: the logarithm is taken of products, not at each of them.
+      double product = 1, logs = 0, first = 0, second = 0;
       for (int64_t t = x_.offsets[static_cast<size_t>(i)] + 1; t < x_.offsets[static_cast<size_t>(i) + 1];
            ++t) {
         const auto at = static_cast<size_t>(t * L + f.to);
         const double p = x_.a[static_cast<size_t>((t - 1) * L + f.from)] * edge * x_.s[at] * x_.b[at];
-        add_single(sum, x_.weight(i), p, 1, factor);
+        const double ratio = 1 + p * (factor - 1), q = p * factor / ratio;
+        product *= ratio;
+        if (product > 1e200 || product < 1e-200) logs += std::log(product), product = 1;
+        first += q;
+        second += q * (1 - q);
       }
+      sum.add(x_.weight(i), logs + std::log(product), first, second);
+    }
     return sum;
   }
 

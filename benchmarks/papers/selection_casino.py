@@ -133,7 +133,7 @@ def report(quick: bool, plots: Path | None, verbose: bool) -> str:
         parts.append(_ends(runs, full, published))
         if plots is not None:
             _draw(runs, full, plots / f"casino-{stay[0]}-{stay[1]}.png", name)
-        if not quick:
+        if published and not quick:
             parts.append(_large(house, verbose))
     return "\n\n".join(parts)
 

@@ -8,6 +8,7 @@ file.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -22,7 +23,7 @@ from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.training_data import cut_as, require_data
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError
+from crfkit.exceptions import InputError, InputWarning
 from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
 from crfkit.mining.associations import USES, Associations, Values, rule_values
@@ -184,6 +185,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             found = label_lists(y_pred, "y_pred")
             wrong = encode_labels(found, classes, sequences.offsets, unknown="ignore").ids != labels.ids
         rules = self.find(sequences, labels, vocabulary, classes, self._template(), wrong)
+        _warn_of_none(rules)
         self._keep(self.bind(rules, vocabulary))
         return self
 
@@ -218,6 +220,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The vocabulary gets the attributes of the rules.
         """
         rules = self.find(sequences, labels, vocabulary, classes, template)
+        _warn_of_none(rules)
         associations = self.bind(rules, vocabulary)
         if self.use != "votes" or self.rules is not None:
             return associations.apply(sequences, self.n_jobs), associations
@@ -330,3 +333,13 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             prefixes = items if isinstance(items, str) else tuple(items)
             fits = lambda name: name.startswith(prefixes)  # noqa: E731
         return np.fromiter((bool(fits(name)) for name in names), np.bool_, len(names))
+
+
+def _warn_of_none(rules: Rules) -> None:
+    if not len(rules):
+        warnings.warn(
+            "no rules: none is within the bounds; lower min_support or min_confidence, allow more lengths, "
+            "or set important=False",
+            InputWarning,
+            stacklevel=3,
+        )

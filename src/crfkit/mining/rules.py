@@ -27,6 +27,7 @@ from crfkit.io.opening import open_output
 IntArray: TypeAlias = npt.NDArray[np.int32]
 
 _KIND = "association rules"
+_JOINT = " & "
 _PER_RULE = {"labels": np.int32, "support": np.int32, "coverage": np.int32, "rivals": np.int32}
 _PER_RULE |= {"margins": np.int64, "fixes": np.int32}  # type: ignore[dict-item]
 
@@ -34,7 +35,7 @@ _PER_RULE |= {"margins": np.int64, "fixes": np.int32}  # type: ignore[dict-item]
 class Rule(NamedTuple):
     """One rule: where all the items are, the label is this."""
 
-    items: tuple[str, ...]
+    items: tuple[str, ...]  # sorted
     label: Any
     support: int  # positions with the items and the label
     confidence: float  # their share of the positions with the items
@@ -43,7 +44,7 @@ class Rule(NamedTuple):
     fixes: int | None  # positions among the support where a model was wrong; None if none was asked
 
     def __str__(self) -> str:
-        return f"{' & '.join(self.items)} → {self.label}"
+        return f"{_JOINT.join(self.items)} → {self.label}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,7 +79,7 @@ class Rules:
             return self._chosen(np.arange(len(self))[index])
         r = range(len(self))[index]
         return Rule(
-            tuple(self.vocabulary.strings(i, i + 1)[0] for i in self._items_of(r)),
+            tuple(sorted(self.vocabulary.strings(i, i + 1)[0] for i in self._items_of(r))),
             self.classes[self.labels[r]],
             int(self.support[r]),
             float(self.support[r] / self.coverage[r]),
@@ -153,7 +154,7 @@ class Rules:
         items = self.vocabulary.strings()
         ids, bounds = self.items.tolist(), self.first.tolist()
         heads = [f" → {label}" for label in self.classes]
-        joined = [" & ".join([items[i] for i in ids[a:b]]) for a, b in pairwise(bounds)]
+        joined = [_JOINT.join(sorted([items[i] for i in ids[a:b]])) for a, b in pairwise(bounds)]
         return [lhs + heads[label] for lhs, label in zip(joined, self.labels.tolist(), strict=True)]
 
     # ---- files
@@ -203,7 +204,7 @@ class Rules:
             writer.writerow(["items", "label", "support", "confidence", "rival", "margin", *self._more()])
             for rule in self.rows():
                 *row, fixes = rule
-                row[0] = " & ".join(rule.items)
+                row[0] = _JOINT.join(rule.items)
                 writer.writerow([*row, *([] if fixes is None else [fixes])])
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -242,7 +243,7 @@ class Rules:
             strict=True,
         )
         for r, (label, support, confidence, rival, margin, fixed) in enumerate(columns):
-            lhs = tuple(items[i] for i in ids[bounds[r] : bounds[r + 1]])
+            lhs = tuple(sorted([items[i] for i in ids[bounds[r] : bounds[r + 1]]]))
             yield Rule(lhs, classes[label], support, confidence, classes[rival], margin, fixed)
 
     def _more(self) -> list[str]:

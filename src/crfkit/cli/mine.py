@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 USAGE = "DATA [DATA …] [-o FILE] [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
-Finds rules: combinations of observations (two or three, unless told otherwise)
-after which the label is certain, though each observation by itself speaks for
-another one. Lists them, and writes them to a file for 'crfkit train --rules'.
-Given a file of rules or a model that has some, it lists those; DATA after it
-serves for examples."""
+Finds observations that together tell the label, though each alone speaks for
+another; lists them, or those in a file of rules (DATA after it: for examples)."""
 
 EXAMPLES = """\
 examples:

@@ -27,7 +27,7 @@ _MOST = 2000  # features whose inverse Hessian is kept in full
 
 
 def _few(n_positions: int) -> int:
-    """Up to how many features that pays: a step on n² numbers must not cost more than a pass over the data."""
+    """Up to how many features that pays: a step on n² numbers should cost less than a pass over the data."""
     return min(_MOST, isqrt(10 * n_positions))
 
 

@@ -5,6 +5,8 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace crfkit {
 
@@ -29,6 +31,15 @@ struct ArrayOf<T, 3> {
 template <class T, int Rank = 1>
 using Array = typename ArrayOf<T, Rank>::type;
 
+// A vector as a NumPy array that owns it.
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+  values.reserve(1);  // an address even where there is nothing
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
 void bind_chain(nb::module_& m);      // inference on lattices
 void bind_linear(nb::module_& m);     // linear potentials and their objective
 void bind_optim(nb::module_& m);      // vector work of the optimisers
@@ -37,6 +48,7 @@ void bind_columns(nb::module_& m);    // column files
 void bind_templates(nb::module_& m);  // templates over column tables
 void bind_item_text(nb::module_& m);  // item files to sparse attributes and back
 void bind_foreign(nb::module_& m);    // model files of other tools
+void bind_mining(nb::module_& m);     // association rules
 void bind_selection(nb::module_& m);  // gains of candidate features
 
 }  // namespace crfkit

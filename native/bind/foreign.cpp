@@ -11,14 +11,6 @@ namespace {
 using Bytes = Array<const uint8_t>;
 using Offsets = Array<const int64_t>;
 
-template <class T>
-nb::object to_numpy(std::vector<T>&& values) {
-  values.reserve(1);  // an address even where there is nothing
-  auto* kept = new std::vector<T>(std::move(values));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
-
 // Reading is done without the GIL, the arrays are made with it. Damage becomes a ValueError.
 template <class Fn>
 auto unlocked(Fn&& fn) {

@@ -196,13 +196,6 @@ void from_features(const LinearObjective& self, Array<const double> features, Ar
   self.from_features(features.data(), tables, pairs ? pairs->data() : nullptr, theta.data());
 }
 
-template <class T>
-nb::object to_numpy(std::vector<T>&& v) {
-  auto* kept = new std::vector<T>(std::move(v));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
-
 nb::tuple state_features(Array<const int64_t> indptr, Array<const int32_t> indices,
                          Array<const int32_t> labels, std::optional<Array<const uint8_t, 2>> allowed,
                          int64_t n_attributes, int n_labels, int64_t min_count) {

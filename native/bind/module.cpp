@@ -13,5 +13,6 @@ NB_MODULE(_native, m) {
   crfkit::bind_templates(m);
   crfkit::bind_item_text(m);
   crfkit::bind_foreign(m);
+  crfkit::bind_mining(m);
   crfkit::bind_selection(m);
 }

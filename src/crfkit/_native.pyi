@@ -314,3 +314,38 @@ class CandidateGains:
         gains: npt.NDArray[np.float64],  # [K], written
         weights: npt.NDArray[np.float64],  # [K] in: where to start; out: where the gain is
     ) -> None: ...
+
+# mining
+class RuleMiner:
+    def __init__(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        labels: npt.NDArray[np.int32],
+        marked: npt.NDArray[np.uint8] | None,
+        n_items: int,
+        n_labels: int,
+        min_support: int,
+        max_support: int,
+        min_confidence: float,
+        min_length: int,
+        max_length: int,
+        important: bool,
+    ) -> None: ...
+    @property
+    def n_blocks(self) -> int: ...
+    def run(self, first: int, last: int, limit: int, n_threads: int) -> tuple[npt.NDArray[Any], ...]: ...
+
+def minimal_rules(
+    first: npt.NDArray[np.int64],
+    items: npt.NDArray[np.int32],
+    labels: npt.NDArray[np.int32],
+    confidence: npt.NDArray[np.float64],
+    n_threads: int,
+) -> npt.NDArray[np.uint8]: ...
+
+class RuleMatcher:
+    def __init__(self, first: npt.NDArray[np.int64], items: npt.NDArray[np.int32], n_items: int) -> None: ...
+    def match(
+        self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], n_threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...

@@ -112,7 +112,7 @@ def test_posterior_and_score(run, folder, crf, columns):
     out = run("tag", folder / "model.crfkit", folder / "words.txt", "--posterior", "--score").out
     labels = crf.predict_posterior(columns)
     assert [[row[-1] for row in rows[1:]] for rows in blocks(out)] == labels
-    lattice = next(crf.tagger_.lattices(columns, whole=True))
+    lattice = crf.tagger_.lattice(crf.tagger_.encode(columns))
     ids = np.array([crf.classes_.index(label) for found in labels for label in found])
     log_p = inference.path_score(lattice, ids) - inference.log_partition(lattice)
     assert [rows[0][0] for rows in blocks(out)] == [f"# {p:.6f}" for p in np.exp(log_p)]

@@ -19,7 +19,7 @@ def test_reasons_add_up_to_the_log_odds(crf, address_data):
     place = {label: i for i, label in enumerate(crf.classes_)}
     for x, decisions in zip(X, crf.explain(X), strict=True):
         assert [decision.label for decision in decisions] == crf.predict([x])[0]
-        (lattice,) = crf.tagger_.lattices([x])
+        lattice = crf.tagger_.lattice(crf.tagger_.encode([x]))
         best = np.array([place[decision.label] for decision in decisions])
         for t, decision in enumerate(decisions):
             other = best.copy()

@@ -21,12 +21,12 @@ def crf(request):
 
 
 def oracles(crf):
-    (lattice,) = crf.tagger_.lattices(X)
+    lattice = crf.tagger_.lattice(crf.tagger_.encode(X))
     return [enumerate_paths(lattice, i) for i in range(len(X))]
 
 
 def test_scores_are_the_weights_by_name(crf):
-    (lattice,) = crf.tagger_.lattices([[["a", "c"], ["unknown", "d"]]])
+    lattice = crf.tagger_.lattice(crf.tagger_.encode([[["a", "c"], ["unknown", "d"]]]))
     state = crf.state_features_
     for t, names in enumerate([["a", "c"], ["d"]]):
         for i, label in enumerate(crf.classes_):
@@ -92,9 +92,9 @@ def test_large_batches_are_cut_into_pieces(crf, monkeypatch):
     for size in (1, 3, 5, 100):
         monkeypatch.setattr(linear_tagger, "_PIECE", size)
         assert (crf.predict(X), crf.predict_marginals(X), crf.predict_nbest(X, 2)) == expected
-    assert sum(1 for _ in crf.tagger_.lattices(X)) == 1
+    assert sum(1 for _ in crf.tagger_.pieces(X)) == 1
     monkeypatch.setattr(linear_tagger, "_PIECE", 3)
-    assert sum(1 for _ in crf.tagger_.lattices(X)) > 1
+    assert sum(1 for _ in crf.tagger_.pieces(X)) > 1
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "2"])

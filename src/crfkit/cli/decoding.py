@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from crfkit.cli.column_roles import Roles
 from crfkit.data.columns import Columns
-from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import (
     Constraints,
@@ -53,14 +53,14 @@ class Batch:
 
 
 def lattice_of(
-    tagger: LinearTagger, batch: Batch, sequences: Sequences, constraints: Constraints | None
+    tagger: LinearTagger, batch: Batch, encoded: Encoded, constraints: Constraints | None
 ) -> Lattice:
-    """The scores of a batch, with all that is forbidden; ``sequences``: its attributes."""
-    lattice = next(tagger.lattices(Encoded(sequences, tagger.vocabulary), whole=True))
+    """The scores of a batch, with all that is forbidden; ``encoded``: its attributes."""
+    lattice = tagger.lattice(encoded)
     if batch.table is not None and batch.roles is not None and batch.roles.known is not None:
         allowed = _allowed(batch.table, batch.roles.known, [str(label) for label in tagger.classes])
         lattice = constrain(lattice, permitted_labels(allowed))
-    return lattice if constraints is None else constrain(lattice, constraints)
+    return tagger.permit(lattice, constraints, None, tagger.forced(encoded))
 
 
 def _allowed(table: Columns, column: int, labels: list[str]) -> npt.NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli.loading import data_record, load_model
 from crfkit.cli.messages import UsageError, ending
 from crfkit.cli.options import whole
+from crfkit.cli.rule_options import use_in_words
 from crfkit.cli.tables import matrix, pad, screen_width, shorten, width_of
 from crfkit.exceptions import InputError
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from crfkit.cli.model_facts import Facts, Feature
+    from crfkit.cli.model_rules import ModelRules
 
 USAGE = "MODEL [options]"
 
@@ -29,6 +31,7 @@ examples:
   crfkit inspect chunks.crfkit                         an overview
   crfkit inspect chunks.crfkit --top 20 --label B-NP   for and against B-NP
   crfkit inspect chunks.crfkit --transitions           label after label
+  crfkit inspect chunks.crfkit --rules 20              of --associations
   crfkit inspect chunks.crfkit --attribute U02:the     one attribute
   crfkit inspect chunks.crfkit --attribute 'U02:Th*'   the strongest such ones
   crfkit inspect old.crfsuite --dump > weights.tsv     every weight there is"""
@@ -49,6 +52,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--attribute",
         metavar="NAME",
         help="the weights of one attribute, or of those that begin with 'NAME*'",
+    )
+    what.add_argument(
+        "--rules",
+        type=whole(1),
+        metavar="N",
+        help="the N strongest association rules, with their weights where they have some",
     )
     what.add_argument("--template", action="store_true", help="the template, as it was given in training")
     what.add_argument(
@@ -75,16 +84,19 @@ def run(arguments: argparse.Namespace) -> int:
     label = None if arguments.label is None else _label_place(facts, arguments.label)
     top = arguments.top or 10
     shown = {
-        "top": arguments.attribute is None and (arguments.top is not None or label is not None),
+        "top": arguments.attribute is None
+        and (arguments.top is not None or (label is not None and arguments.rules is None)),
         "transitions": arguments.transitions,
         "attribute": arguments.attribute is not None,
         "template": arguments.template,
+        "rules": arguments.rules is not None,
     }
     shown["overview"] = not any(shown.values())
     attributes = _attributes(facts, arguments.attribute, label, top) if shown["attribute"] else {}
     places = range(len(facts.labels)) if label is None else [label]
+    rules = _rules(facts, header, arguments.rules, arguments.label) if shown["rules"] else None
     if arguments.json:
-        _print_json(arguments.model, facts, header, shown, places, top, attributes)
+        _print_json(arguments.model, facts, header, shown, places, top, attributes, rules)
         return 0
     sections = []
     if shown["overview"]:
@@ -95,6 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
         sections += [_show_top(facts, place, top) for place in places]
     if shown["transitions"]:
         sections.append(_show_transitions(facts))
+    if rules is not None:
+        sections.append(rules.lines())
     sections += [_show_attribute(name, features) for name, features in attributes.items()]
     print("\n\n".join("\n".join(lines) for lines in sections if lines))
     return 0
@@ -108,6 +122,7 @@ def _print_json(
     places: Iterable[int],
     top: int,
     attributes: dict[str, list[Feature]],
+    rules: ModelRules | None,
 ) -> None:
     """The same sections as the text has, with all digits."""
     import json
@@ -121,11 +136,19 @@ def _print_json(
         ]
     if shown["attribute"]:
         result["attributes"] = {name: [f.to_json() for f in found] for name, found in attributes.items()}
+    if rules is not None:
+        result["rules"] = rules.to_json()
     if shown["template"] or shown["overview"]:
         template = facts.tagger.template
         result["template"] = None if template is None else template.text
     json.dump(result, sys.stdout, ensure_ascii=False, indent=2)
     print()
+
+
+def _rules(facts: Facts, header: dict[str, Any], n: int, label: str | None) -> ModelRules:
+    from crfkit.cli.model_rules import ModelRules
+
+    return ModelRules(facts, data_record(header), n, label)
 
 
 def _label_place(facts: Facts, label: str) -> int:
@@ -178,6 +201,9 @@ def _summary(path: str, facts: Facts, header: dict[str, Any]) -> dict[str, Any]:
         "counts": facts.counts(),
         "training": _training(header),
         "data": data_record(header),
+        "associations": None
+        if facts.tagger.associations is None
+        else {"rules": len(facts.tagger.associations.rules), "use": facts.tagger.associations.use},
     }
 
 
@@ -198,6 +224,10 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
     rows = [row for row in rows if row[1] != "0" or row[0] not in optional]
     lines = [f"{path}: linear-chain CRF of order {facts.tagger.index.order}{size}"]
     lines += [f"  {name:15}{number:>11}  {words}".rstrip() for name, number, words in rows]
+    associations = facts.tagger.associations
+    if associations is not None:
+        how = f"association rules, used as {use_in_words(associations.use)}; --rules 20 lists the strongest"
+        lines.append(f"  {'rules':15}{len(associations.rules):>11,}  {how}")
     template = facts.tagger.template
     if template is not None:
         n_lines = sum(bool(line.strip()) for line in template.text.splitlines())
@@ -230,12 +260,17 @@ def _training(header: dict[str, Any]) -> dict[str, Any] | None:
 
 def _tells(name: str, value: Any) -> bool:
     """Whether a parameter of training is worth a place in the overview."""
-    return value not in (None, False) and name not in (
-        "verbose",
-        "n_jobs",
-        "warm_start",
-        "patience",
-        "template",
+    return (
+        value not in (None, False)
+        and not name.startswith("associations__")
+        and name
+        not in (
+            "verbose",
+            "n_jobs",
+            "warm_start",
+            "patience",
+            "template",
+        )
     )
 
 

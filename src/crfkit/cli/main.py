@@ -25,6 +25,7 @@ from crfkit.exceptions import CRFKitError
 COMMANDS = {
     "train": "learn a model from labelled sequences",
     "select": "choose the features that a model needs",
+    "mine": "find rules of observations and labels, and list them",
     "tag": "label sequences with a model",
     "eval": "compare labels with the truth, as conlleval does",
     "inspect": "look into a model: labels, features, transitions",

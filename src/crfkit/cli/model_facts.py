@@ -104,6 +104,20 @@ class Facts:
         ]
         return sorted(found, key=lambda item: -item[1])
 
+    def rule_weights(self) -> npt.NDArray[np.float64] | None:
+        """The learned weight of each association rule [R]; None where rules have none of their own."""
+        associations, L = self.tagger.associations, len(self.labels)
+        if associations is None or associations.use not in ("features", "weighted"):
+            return None
+        keys = self.tagger.index.state_keys()  # [F] attribute and label in one number, ascending
+        wanted = associations.attributes.astype(np.int64) * L + associations.rules.labels  # [R]
+        places = np.searchsorted(keys, wanted)
+        known = places < len(keys)
+        known[known] = keys[places[known]] == wanted[known]
+        weights = np.zeros(len(wanted))
+        weights[known] = self.tagger.weights.state[places[known]]
+        return weights
+
     def all_features(self) -> Iterator[tuple[str, str, str, float]]:
         """Attribute, previous label, label and weight of every weight but 0; "#" where there is none."""
         names = self.tagger.vocabulary.strings()

@@ -129,10 +129,11 @@ def run(arguments: argparse.Namespace) -> int:
         prompt = arguments.flush or data.waits
         n_positions = n_known = 0
         for batch in _batches(data, tagger, data_record(header), arguments, prompt):
-            sequences = tagger.encode(batch.x)
+            encoded = tagger.encode(batch.x)
+            sequences = encoded.sequences
             n_positions += sequences.n_positions
             n_known += len(sequences.indices)
-            lattice = lattice_of(tagger, batch, sequences, constraints)
+            lattice = lattice_of(tagger, batch, encoded, constraints)
             try:
                 if arguments.why:
                     from crfkit.models.explanation import explain

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, ending, note, warn
 from crfkit.cli.outputs import check_writable
+from crfkit.cli.rule_options import add_training, check_template, check_training, training_miner, use_in_words
 from crfkit.cli.train_data import Data, check_alike, read_data
 from crfkit.exceptions import InputError
 
@@ -31,7 +32,8 @@ examples:
   crfkit train train.txt -m chunks.crfkit -t chunking.template --c2 0.05
   crfkit train a.txt.gz b.txt.gz -m names.crfkit --dev dev.txt --patience 5
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
-  crfkit train new.txt -m better.crfkit --continue chunks.crfkit"""
+  crfkit train new.txt -m better.crfkit --continue chunks.crfkit
+  crfkit train train.txt -m chunks.crfkit --associations features"""
 
 _MANY_LABELS = 500  # more than that are hardly ever meant
 
@@ -100,6 +102,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     features.add_argument(
         "--all-possible-transitions", action="store_true", help="also labels never seen in a row"
     )
+    add_training(parser.add_argument_group("association rules ('crfkit mine' lists them)"))
     talk = parser.add_argument_group("messages").add_mutually_exclusive_group()
     options.add_quiet(talk)
     talk.add_argument("-v", "--verbose", action="store_true", help="a line for each iteration")
@@ -110,13 +113,15 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     check_writable(arguments.model)
     crf, template = _estimator(arguments)
+    miner, rule_file = training_miner(arguments, sys.stderr.isatty() and not arguments.quiet)
     began = time.perf_counter()
     if not arguments.quiet and arguments.template is not None and template is not None:
         note(f"{arguments.template}: {template.dialect} template")
         if not template.transitions and not template.edge_attributes:
             note(f"{arguments.template} has no line B: a label does not depend on the label before it")
     data, template = read_data(arguments.data, arguments, template, crf)
-    crf.set_params(template=template)
+    check_template(rule_file, template, arguments.rules)
+    crf.set_params(template=template, associations=miner)
     dev = None
     if arguments.dev is not None:
         dev, _ = read_data([arguments.dev], arguments, template, crf)
@@ -130,6 +135,8 @@ def run(arguments: argparse.Namespace) -> int:
     read = time.perf_counter()
     interrupted = _fit(crf, data, dev, arguments)
     trained = time.perf_counter()
+    if miner is not None and not len(crf.rules_):
+        _without_rules(data, arguments)
     if interrupted:
         _keep_unfinished(crf, data, arguments)
     _save(crf, data, arguments.model)
@@ -142,13 +149,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.continued is not None and arguments.start is not None:
         raise UsageError("--continue and --start exclude each other")
+    check_training(arguments)
     inputs = [*arguments.data, arguments.dev, arguments.template, arguments.continued, arguments.start]
-    inputs.append(arguments.features)
+    inputs += [arguments.features, arguments.rules]
     if inputs.count("-") > 1:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
         raise UsageError("the model goes into a file; -m - is not possible")
-    for path in (*arguments.data, arguments.dev, arguments.template, arguments.features):
+    for path in (*arguments.data, arguments.dev, arguments.template, arguments.features, arguments.rules):
         both_there = path and os.path.exists(path) and os.path.exists(arguments.model)
         if both_there and os.path.samefile(path, arguments.model):
             raise UsageError(f"-m {arguments.model} would overwrite what is read from {path}")
@@ -225,6 +233,17 @@ def _save(crf: CRF, data: Data, path: str) -> None:
     crf.save(path, record={} if data.record is None else {"data": data.record})
 
 
+def _without_rules(data: Data, arguments: argparse.Namespace) -> None:
+    """None was found, or none is left because the user wants few features."""
+    if arguments.c1 > 0 or arguments.min_freq > 1:
+        warn("no rule has a weight: --c1 and --min-freq leave out what is rare, and rules are")
+        return
+    raise InputError(
+        f"no rules in {data.n_tokens:,} tokens, so there is no model with rules: lower --rule-support or "
+        "--rule-confidence, or leave out --associations"
+    )
+
+
 def _keep_unfinished(crf: CRF, data: Data, arguments: argparse.Namespace) -> None:
     """What was learnt until Ctrl-C goes beside the model, and the command ends as interrupted."""
     beside = f"{arguments.model}.unfinished"
@@ -249,8 +268,13 @@ def _report(crf: CRF, data: Data, path: str, seconds: tuple[float, float, float]
         ("seconds", "reading {:.2f}, training {:.2f}, saving {:.2f}".format(*seconds)),
         ("written", f"{path}, {size:,.1f} MB"),
     ]
+    associations = crf.tagger_.associations
+    if associations is not None:
+        n, given = len(associations.rules), getattr(crf.associations, "rules", None)
+        some = f" of {len(given):,}" if given is not None and len(given) > n else ""
+        lines.insert(2, ("rules", f"{n:,}{some} as {use_in_words(associations.use)}"))
     if crf.history_ and "dev_accuracy" in crf.history_[-1]:
         best = max(record["dev_accuracy"] for record in crf.history_)
-        lines.insert(3, ("dev accuracy", f"{100 * best:.2f} %"))
+        lines.insert(-2, ("dev accuracy", f"{100 * best:.2f} %"))
     for name, words in lines:
         note(f"{name:13}{words}")

@@ -1,4 +1,4 @@
-"""Labelled data as ``crfkit train`` and ``select`` get it: one or more files, of columns or of attributes."""
+"""Labelled data as ``train``, ``select`` and ``mine`` get it: one or more files, of columns or attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from crfkit.cli.messages import UsageError, note, warn
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
+    from crfkit.data.columns import Columns
     from crfkit.features.template import Template
+    from crfkit.mining.miner import AssociationMiner
     from crfkit.models.crf import CRF
     from crfkit.selection.base import BaseSelector
 
@@ -27,6 +29,7 @@ class Data:
     y: list[list[Any]]
     weights: Any  # [N], or None
     record: dict[str, Any] | None  # of tables: how many columns, and which is the label
+    tables: tuple[Columns, ...] = ()  # their cells without the labels, a file each
 
     @property
     def n_tokens(self) -> int:
@@ -38,7 +41,7 @@ def read_data(
     paths: Sequence[str],
     arguments: argparse.Namespace,
     template: Template | None,
-    estimator: CRF | BaseSelector,
+    estimator: CRF | BaseSelector | AssociationMiner,
 ) -> tuple[Data, Template | None]:
     """The data of all files together, and the template, which is made here where columns have none."""
     parts: list[Data] = []
@@ -72,7 +75,10 @@ def check_alike(first: Data, other: Data, path: str) -> None:
 
 
 def _read_table(
-    file: DataFile, arguments: argparse.Namespace, template: Template | None, estimator: CRF | BaseSelector
+    file: DataFile,
+    arguments: argparse.Namespace,
+    template: Template | None,
+    estimator: CRF | BaseSelector | AssociationMiner,
 ) -> tuple[Data, Template | None]:
     from crfkit.cli.column_roles import Roles, label_place
 
@@ -88,7 +94,7 @@ def _read_table(
                 f"{file.name}: the model to go on from has no template, so it takes ready-made attributes "
                 "(--format crfsuite or mallet), not columns"
             )
-        template = _made_template(columns.n_columns - 1, arguments.quiet)
+        template = _made_template(columns.n_columns - 1, arguments)
     record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
     if hasattr(columns, "names"):
         record["names"] = list(columns.names)
@@ -97,20 +103,19 @@ def _read_table(
                 f"{file.name}: all {columns.n_positions:,} rows are one sequence; --sequence-column NAME "
                 "says which column tells sequences apart, or put an empty line between them"
             )
-    return Data(Roles(label).for_template(columns), columns.column(label), None, record), template
+    seen = Roles(label).for_template(columns)
+    return Data(seen, columns.column(label), None, record, (seen,)), template
 
 
-def _made_template(n_columns: int, quiet: bool) -> Template:
+def _made_template(n_columns: int, arguments: argparse.Namespace) -> Template:
     from crfkit.cli.default_template import default_template
     from crfkit.features.template import Template
 
     text = default_template(n_columns)
-    if not quiet:
+    if not arguments.quiet:
         n_lines = text.count("\n") - 1
-        note(
-            f"no template given: {n_lines} lines for a window of two rows on either side, and B "
-            "(crfkit inspect MODEL --template shows them)"
-        )
+        seen = " (crfkit inspect MODEL --template shows them)" if hasattr(arguments, "model") else ""
+        note(f"no template given: {n_lines} lines for a window of two rows on either side, and B{seen}")
     return Template.parse(text, "crf++", "the usual template")
 
 
@@ -132,7 +137,9 @@ def _read_items(file: DataFile, arguments: argparse.Namespace, template: Templat
     return Data(Encoded(examples.sequences, vocabulary), examples.labels, examples.weights, None)
 
 
-def _together(parts: list[Data], template: Template | None, estimator: CRF | BaseSelector) -> Data:
+def _together(
+    parts: list[Data], template: Template | None, estimator: CRF | BaseSelector | AssociationMiner
+) -> Data:
     """Several files as one: all over one vocabulary."""
     if len(parts) == 1:
         return parts[0]
@@ -152,6 +159,5 @@ def _together(parts: list[Data], template: Template | None, estimator: CRF | Bas
             [np.ones(len(part.y)) if part.weights is None else part.weights for part in parts]
         )
     y = [labels for part in parts for labels in part.y]
-    return Data(
-        Encoded(Sequences.end_to_end(encoded, len(vocabulary)), vocabulary), y, weights, parts[0].record
-    )
+    x = Encoded(Sequences.end_to_end(encoded, len(vocabulary)), vocabulary)
+    return Data(x, y, weights, parts[0].record, tuple(table for part in parts for table in part.tables))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .label_codes import LabelCodes
     from .labels import Labels, decode_labels, encode_labels, label_set
     from .relabel import convert_labels, detect_scheme, illegal_places, possible_schemes, repair_labels
-    from .sequences import Encoded, Sequences
+    from .sequences import Encoded, LabelHints, Sequences
     from .vocabulary import Vocabulary
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Encoded",
     "Examples",
     "LabelCodes",
+    "LabelHints",
     "Labels",
     "Sequences",
     "Vocabulary",
@@ -43,6 +44,7 @@ __getattr__, __dir__ = lazy_names(
         "Encoded": "crfkit.data.sequences",
         "Examples": "crfkit.data.examples",
         "LabelCodes": "crfkit.data.label_codes",
+        "LabelHints": "crfkit.data.sequences",
         "Labels": "crfkit.data.labels",
         "Sequences": "crfkit.data.sequences",
         "Vocabulary": "crfkit.data.vocabulary",

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..exceptions import InputError
+from .sequences import checked_ids, gather
 
 _PARTIAL = (set, frozenset, list, tuple)
 
@@ -25,6 +26,11 @@ class Labels:
 
     ids: npt.NDArray[np.int32]  # [ΣT]; -1 where the label is missing or one of several
     allowed: npt.NDArray[np.bool_] | None  # [ΣT, L] permitted labels; None when every label is known
+
+    def subset(self, sequence_ids: npt.NDArray[np.integer], offsets: npt.NDArray[np.int64]) -> Labels:
+        """The labels of the given sequences, ``offsets`` [N+1] being those of all."""
+        _, positions = gather(offsets, checked_ids(sequence_ids, offsets.size - 1))
+        return Labels(self.ids[positions], None if self.allowed is None else self.allowed[positions])
 
 
 def label_set(y: Iterable[Any]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +98,26 @@ class Sequences:
             n_attributes=self.n_attributes,
         )
 
+    def with_entries(
+        self,
+        indptr: npt.NDArray[np.int64],  # [ΣT+1]
+        indices: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float64] | None,
+    ) -> Sequences:
+        """The same positions with more entries at the end of each: other attributes than it has."""
+        bounds = self.indptr + indptr  # [ΣT+1]
+        total = int(bounds[-1])
+        mine = np.arange(self.indices.size) + np.repeat(indptr[:-1], np.diff(self.indptr))
+        theirs = np.arange(len(indices)) + np.repeat(self.indptr[1:], np.diff(indptr))
+        joined = np.empty(total, np.int32)
+        joined[mine], joined[theirs] = self.indices, indices
+        all_values = None
+        if self.values is not None or values is not None:
+            all_values = np.ones(total)
+            all_values[mine] = 1.0 if self.values is None else self.values
+            all_values[theirs] = 1.0 if values is None else values
+        return Sequences(self.offsets, bounds, joined, all_values, self.n_attributes)
+
     @classmethod
     def end_to_end(cls, parts: Sequence[Sequences], n_attributes: int) -> Sequences:
         """All sequences of the parts, which are over one vocabulary."""
@@ -121,11 +142,21 @@ def _joined(bounds: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
+class LabelHints:
+    """What is known beforehand about labels: which one an attribute speaks for, which one a position has."""
+
+    classes: list[Any]  # the labels that the others are places in
+    own: npt.NDArray[np.int32] | None  # [A] the one label that an attribute scores; -1: any
+    forced: npt.NDArray[np.int32] | None  # [ΣT] the label that a position gets in decoding; -1: any
+
+
+@dataclass(frozen=True)
 class Encoded:
     """Sequences and the vocabulary whose ids they hold: X for those who have encoded it already."""
 
     sequences: Sequences
     vocabulary: Vocabulary
+    hints: LabelHints | None = None
 
 
 def checked_ids(

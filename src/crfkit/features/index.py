@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,17 @@ class FeatureIndex:
         if self.pair_indptr is None or self.pair_ids is None:
             return np.zeros(0, np.int64)
         return _keys(self.pair_indptr, self.pair_ids, self.n_labels**2)
+
+    def speaking_for(self, own: npt.NDArray[np.int32]) -> FeatureIndex:
+        """This index without the state features of attributes for another label than their own.
+
+        ``own`` [A] has the one label that an attribute may score; -1: any.
+        """
+        keys = self.state_keys()
+        label = own[keys // self.n_labels]
+        kept = keys[(label < 0) | (label == keys % self.n_labels)]
+        indptr, labels = rows_of(kept, self.n_labels, self.n_attributes)
+        return replace(self, state_indptr=indptr, state_labels=labels)
 
     def union(self, keys: IntArray, edges: Mask, edges2: Mask | None, pair_keys: IntArray) -> FeatureIndex:
         """This index with more state features (as ``state_keys``), transitions and pair features in it."""

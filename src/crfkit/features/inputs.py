@@ -6,9 +6,11 @@ import os
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from crfkit.data.columns import Columns
 from crfkit.data.encode import encode
-from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.sequences import Encoded, LabelHints, Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.features.template import Template
@@ -37,6 +39,21 @@ def encode_input(
         raise InputError("lengths goes with arrays; a model with a template takes sentences of rows of cells")
     columns = X if isinstance(X, Columns) else Columns.from_rows(X)
     return template.encode(columns, vocabulary, grow=grow, n_jobs=n_jobs)
+
+
+def hints_of(X: Any, vocabulary: Vocabulary) -> LabelHints | None:
+    """What an earlier step knows about labels, over the ids of the vocabulary."""
+    if not isinstance(X, Encoded) or X.hints is None:
+        return None
+    hints = X.hints
+    if hints.own is None or X.vocabulary is vocabulary:
+        return hints
+    own = np.full(len(vocabulary), -1, np.int32)  # [A]
+    speaking = np.flatnonzero(hints.own >= 0)
+    names = X.vocabulary.strings()
+    ids = vocabulary.lookup([names[a] for a in speaking.tolist()])
+    own[ids[ids >= 0]] = hints.own[speaking[ids >= 0]]
+    return replace(hints, own=own)
 
 
 def given_template(template: Any) -> Template | None:

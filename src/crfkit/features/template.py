@@ -122,6 +122,31 @@ class Template:
         return {prefix: scope for prefix, scope in _PREFIXES[self.dialect].items() if scope in scopes}
 
     @cached_property
+    def single_cell_prefixes(self) -> tuple[str, ...]:
+        """Beginnings of the attributes that say what one cell holds: ``U00:`` of ``U00:%x[0,0]``."""
+        single = {_prefix(line) for line in self._making if line.scope == "node" and len(line.macros) == 1}
+        others = {_prefix(line) for line in self._making if line.scope != "node" or len(line.macros) != 1}
+        clash = next((p for p in sorted(single) if any(other.startswith(p) for other in others)), None)
+        if clash is not None:
+            raise InputError(
+                f"{self.source}: the attributes that begin with {clash!r} are not all of one cell; begin "
+                "every line with a name of its own, such as U00: (or say which attributes are items)"
+            )
+        return tuple(sorted(single))
+
+    @cached_property
+    def single_cells(self) -> dict[str, Macro]:
+        """The cell that attributes with this beginning hold: of lines of a name, theirs alone, and a cell."""
+        prefixes = [_prefix(line) for line in self._making]
+        return {
+            prefix: line.macros[0]
+            for prefix, line in zip(prefixes, self._making, strict=True)
+            if line.scope == "node"
+            and line.pieces == (prefix, *line.macros[:1])
+            and sum(other.startswith(prefix) for other in prefixes) == 1
+        }
+
+    @cached_property
     def n_columns(self) -> int:
         """Columns that it needs: the largest column index + 1."""
         return max((macro.column + 1 for line in self._lines for macro in line.macros), default=0)
@@ -197,6 +222,12 @@ class Template:
 
     def __reduce__(self) -> tuple[type[Template], tuple[str, str, str]]:
         return (Template, (self.text, self.dialect, self.source))
+
+
+def _prefix(line: Line) -> str:
+    """What all attributes of a line begin with."""
+    first = line.pieces[0] if line.pieces else ""
+    return first if isinstance(first, str) else ""
 
 
 def _native_piece(piece: str | Macro) -> bytes | _native.TemplateMacro:

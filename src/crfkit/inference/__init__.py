@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crfkit.inference.constraints import (
         Constraints,
         constrain,
+        force_where_possible,
         forced_labels,
         partial_log_likelihood,
         permitted_labels,
@@ -47,6 +48,7 @@ __all__ = [
     "constrain",
     "entropy",
     "expected_counts",
+    "force_where_possible",
     "forced_labels",
     "log_partition",
     "marginals",
@@ -76,6 +78,7 @@ __getattr__, __dir__ = lazy_names(
         "constrain": "crfkit.inference.constraints",
         "entropy": "crfkit.inference.posterior",
         "expected_counts": "crfkit.inference.posterior",
+        "force_where_possible": "crfkit.inference.constraints",
         "forced_labels": "crfkit.inference.constraints",
         "log_partition": "crfkit.inference.posterior",
         "marginals": "crfkit.inference.posterior",

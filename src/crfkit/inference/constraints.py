@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from crfkit.exceptions import InputError
 from crfkit.inference.lattice import FloatArray, Lattice
-from crfkit.inference.posterior import log_partition
+from crfkit.inference.posterior import dead_sequences, log_partition
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -74,6 +74,22 @@ def forced_labels(labels: npt.ArrayLike, n_labels: int) -> Constraints:
 def permitted_labels(allowed: npt.ArrayLike) -> Constraints:
     """Constraints that leave at each position only the labels True in ``allowed`` [ΣT, L]."""
     return Constraints(positions=_mask("positions", allowed))
+
+
+def force_where_possible(lattice: Lattice, labels: npt.ArrayLike, *, n_jobs: int | None = None) -> Lattice:
+    """As ``forced_labels``, but a sequence that would have no path left keeps all its labels free."""
+    forced = np.array(labels, np.int32)  # [ΣT]
+    tight = constrain(lattice, forced_labels(forced, lattice.n_labels))
+    tables = (lattice.node, lattice.edge, lattice.edge2, lattice.start, lattice.end)
+    if all(table is None or (table > -np.inf).all() for table in tables):
+        return tight  # where nothing is forbidden, no label is out of reach
+    dead = dead_sequences(tight, n_jobs=n_jobs)
+    if not len(dead):
+        return tight
+    free = np.zeros(lattice.n_sequences, np.bool_)
+    free[dead] = True
+    forced[np.repeat(free, np.diff(lattice.offsets))] = -1
+    return constrain(lattice, forced_labels(forced, lattice.n_labels))
 
 
 def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:

@@ -43,6 +43,12 @@ def log_partition(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
     return _posterior(lattice, n_jobs)
 
 
+def dead_sequences(lattice: Lattice, *, n_jobs: int | None = None) -> npt.NDArray[np.int64]:
+    """Numbers of the sequences through which there is no permitted path."""
+    _, dead = _run(lattice, n_jobs)
+    return np.flatnonzero(dead >= 0)
+
+
 def marginals(lattice: Lattice, *, edge: bool = False, n_jobs: int | None = None) -> Marginals:
     """Probabilities of labels and, with ``edge=True``, of neighbouring label pairs (in either order)."""
     shape = lattice.node.shape
@@ -122,8 +128,19 @@ def _posterior(
     pair: FloatArray | None = None,
     entropy: FloatArray | None = None,
 ) -> FloatArray:
+    log_z, dead = _run(lattice, n_jobs, node, pair, entropy)
+    require_paths(lattice, dead)
+    return log_z
+
+
+def _run(
+    lattice: Lattice,
+    n_jobs: int | None,
+    node: FloatArray | None = None,
+    pair: FloatArray | None = None,
+    entropy: FloatArray | None = None,
+) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     log_z = np.zeros(lattice.n_sequences)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     _native.lattice_marginals(native_batch(lattice), log_z, node, pair, entropy, dead, thread_count(n_jobs))
-    require_paths(lattice, dead)
-    return log_z
+    return log_z, dead

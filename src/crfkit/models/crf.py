@@ -17,18 +17,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
-from crfkit.data import Encoded
+from crfkit.data import Encoded, LabelHints
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
-from crfkit.features.index import build_index
-from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.index import FeatureIndex, build_index
+from crfkit.features.inputs import encode_input, given_template, hints_of
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
+from crfkit.mining.miner import AssociationMiner
+from crfkit.mining.rules import Rules
 from crfkit.models.continuation import transfer, with_features_of
 from crfkit.models.foreign import export_crfsuite, load_any
 from crfkit.models.linear_tagger import LinearTagger
@@ -83,6 +85,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         Which attributes score pairs of neighbouring labels (y[t-1], y[t]) instead of labels: those whose
         names begin with this prefix, or with one of a tuple of prefixes; or a dict of prefix to "edge" or
         "both" (labels as well).
+    associations
+        A :class:`crfkit.mining.AssociationMiner`: rules are mined from the training data and put to use as
+        its ``use`` says; the model keeps them (``rules_``).
     features
         A :class:`crfkit.selection.Selection`: the model has exactly these features, as far as their
         attributes and labels occur, and ``min_freq`` and ``all_possible_*`` have no say.
@@ -137,6 +142,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         "all_possible_states": rule.flag(),
         "all_possible_transitions": rule.flag(),
         "class_weight": rule.optional(rule.either(rule.one_of("balanced"), rule.mapping())),
+        "associations": (
+            "None or a crfkit.mining.AssociationMiner",
+            lambda v: v is None or isinstance(v, AssociationMiner),
+        ),
         "features": ("None or a crfkit.selection.Selection", lambda v: v is None or isinstance(v, Selection)),
         "patience": rule.whole_number(1),
         "random_state": rule.optional(rule.whole_number(0)),
@@ -158,6 +167,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         class_weight: dict[Any, float] | str | None = None,
         template: Template | str | None = None,
         edge_attributes: Any = None,
+        associations: AssociationMiner | None = None,
         features: Selection | None = None,
         patience: int = 10,
         n_jobs: int | None = None,
@@ -177,6 +187,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.template = template
         self.edge_attributes = edge_attributes
+        self.associations = associations
         self.features = features
         self.patience = patience
         self.n_jobs = n_jobs
@@ -271,6 +282,13 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         conjunctions = Conjunctions(vocabulary, atoms)
         sequences = conjunctions.fill(replace(sequences, n_attributes=len(vocabulary)))
         labels = encode_labels(y, classes, sequences.offsets)
+        encoded, associations = Encoded(sequences, vocabulary, hints_of(X, vocabulary)), None
+        if centre is not None and centre.associations is not None:
+            associations = centre.associations.over(vocabulary)
+            encoded = associations.apply(sequences, self.n_jobs)
+        elif self.associations is not None:
+            encoded, associations = self.associations.learn(sequences, labels, vocabulary, classes, template)
+        sequences = encoded.sequences
 
         kinds = attribute_kinds(vocabulary, prefixes)
         if self.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
@@ -291,6 +309,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
                 kinds=kinds,
                 transitions=template is None or template.transitions,
             )
+        index = _speaking(index, encoded.hints, classes)
         if self.features is None and len(index.state_labels) == 0 and sequences.indices.size:
             warnings.warn(
                 f"no attribute occurs min_freq={self.min_freq:g} times with a label; the model sees nothing "
@@ -324,7 +343,10 @@ class CRF(BaseEstimator):  # type: ignore[misc]
                 held_out = encode_input(
                     X_dev, vocabulary, template, grow=False, lengths=cut_as(X_dev, y_dev, None)
                 )
-                dev = DevSet(conjunctions.fill(held_out), y_dev, classes, index, self.n_jobs)
+                held_out = conjunctions.fill(held_out)
+                if associations is not None:
+                    held_out = associations.apply(held_out, self.n_jobs).sequences
+                dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
 
@@ -343,7 +365,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if not outcome.converged:
             warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
         weights = objective.weights(outcome.x)
-        tagger = LinearTagger(classes, vocabulary, index, weights, self.n_jobs, template, atoms)
+        tagger = LinearTagger(classes, vocabulary, index, weights, self.n_jobs, template, atoms, associations)
         self.tagger_ = tagger.compact() if self._leaves_out else tagger
         self.classes_ = classes
         self.objective_ = outcome.value
@@ -421,10 +443,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         from crfkit.models.explanation import explain
 
         tagger = self._fitted()
-        sequences = tagger.encode(X, lengths)
-        encoded = Encoded(sequences, tagger.vocabulary)
-        (lattice,) = tagger.constrained(encoded, None, constraints, known, whole=True)
-        return list(explain(tagger, sequences, lattice))
+        encoded = tagger.encode(X, lengths)
+        lattice = tagger.permit(tagger.lattice(encoded), constraints, known, tagger.forced(encoded))
+        return list(explain(tagger, encoded.sequences, lattice))
 
     def score(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
@@ -453,6 +474,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def transition_features_(self) -> dict[tuple[Any, ...], float]:
         """{(label, next label): weight}; in order 2 also three labels in a row."""
         return self._fitted().transition_features()
+
+    @property
+    def rules_(self) -> Rules:
+        """The association rules that the model uses."""
+        associations = self._fitted().associations
+        if associations is None:
+            raise AttributeError("the model has no association rules: fit it with associations=…")
+        return associations.rules
 
     @property
     def edge_features_(self) -> dict[tuple[str, Any, Any], float]:
@@ -501,3 +530,12 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         crf.n_iter_ = len(record.history)
         crf.converged_ = record.converged
         return crf
+
+
+def _speaking(index: FeatureIndex, hints: LabelHints | None, classes: list[Any]) -> FeatureIndex:
+    """The index in which attributes that speak for one label have no feature for others."""
+    if hints is None or hints.own is None:
+        return index
+    place = {label: i for i, label in enumerate(classes)}
+    ids = np.array([*(place.get(label, -1) for label in hints.classes), -1], np.int32)
+    return index.speaking_for(ids[hints.own])

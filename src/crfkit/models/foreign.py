@@ -121,6 +121,8 @@ def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[byte
         raise InputError(
             "CRFsuite makes no conjunctions of attributes: keep the model in crfkit's own format"
         )
+    if tagger.associations is not None:
+        raise InputError("CRFsuite knows no association rules: keep the model in crfkit's own format")
     classes = [str(label) for label in tagger.classes]
     write_crfsuite_model(
         path,

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Encoded
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex, rows_of
-from crfkit.features.inputs import encode_input
+from crfkit.features.inputs import encode_input, hints_of
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_file import Source, read_model, write_model
-from crfkit.models.tagger import Tagger
+from crfkit.models.tagger import Piece, Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 from crfkit.selection.conjunctions import Conjunctions
+
+if TYPE_CHECKING:
+    from crfkit.mining.associations import Associations
 
 _KIND = "linear-chain CRF"
 _PIECE = 1 << 20  # scores computed at once: they stay in the cache until they are read
@@ -37,10 +40,12 @@ class LinearTagger(Tagger):
         n_jobs: int | None = None,
         template: Template | None = None,
         conjunctions: Mapping[str, Sequence[str]] | None = None,
+        associations: Associations | None = None,
     ) -> None:
         super().__init__(classes, n_jobs)
         self.vocabulary = vocabulary
         self.conjunctions = Conjunctions(vocabulary, conjunctions or {})
+        self.associations = associations
         self.template = template
         self.potential = LinearPotential(index, weights)
 
@@ -54,24 +59,45 @@ class LinearTagger(Tagger):
         """Their weights."""
         return self.potential.weights
 
-    def encode(self, X: Any, lengths: Any = None) -> Sequences:
-        """X over the ids of the vocabulary, through the template where there is one."""
-        found = encode_input(
+    def encode(self, X: Any, lengths: Any = None) -> Encoded:
+        """X over the ids of the vocabulary: through the template, with conjunctions and rules.
+
+        Attributes never trained on are passed over.
+        """
+        sequences = encode_input(
             X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=self.n_jobs
         )
-        return self.conjunctions.fill(found)
+        sequences = self.conjunctions.fill(sequences)
+        if self.associations is not None:
+            return self.associations.apply(sequences, self.n_jobs)
+        return Encoded(sequences, self.vocabulary, hints_of(X, self.vocabulary))
 
-    def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
-        """The scores of a batch; attributes never trained on are passed over."""
-        sequences = self.encode(X, lengths)
+    def lattice(self, X: Encoded) -> Lattice:
+        """The scores of what ``encode`` made."""
+        return self.potential.scores(X.sequences, n_jobs=self.n_jobs)
+
+    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
+        """The scores of a batch, and the labels that it brings along as certain."""
+        encoded = self.encode(X, lengths)
+        sequences, forced = encoded.sequences, self.forced(encoded)
         size = max(1, _PIECE // self.potential.scores_per_position)  # positions
         if whole or sequences.n_positions <= size:
-            yield self.potential.scores(sequences, n_jobs=self.n_jobs)
+            yield self.lattice(encoded), forced
             return
         piece = (sequences.offsets[:-1] // size).astype(np.int64)  # [N] which one a sequence is in
         for number in np.unique(piece):
-            chosen = sequences.subset(np.flatnonzero(piece == number))
-            yield self.potential.scores(chosen, n_jobs=self.n_jobs)
+            chosen = np.flatnonzero(piece == number)
+            scores = self.potential.scores(sequences.subset(chosen), n_jobs=self.n_jobs)
+            positions = slice(sequences.offsets[chosen[0]], sequences.offsets[chosen[-1] + 1])
+            yield scores, None if forced is None else forced[positions]
+
+    def forced(self, X: Encoded) -> npt.NDArray[np.int32] | None:
+        """The label that each position of what ``encode`` made has for certain, [ΣT]; -1: any."""
+        if X.hints is None or X.hints.forced is None:
+            return None
+        place = {label: i for i, label in enumerate(self.classes)}
+        ids = np.array([*(place.get(label, -1) for label in X.hints.classes), -1], np.int32)
+        return ids[X.hints.forced]
 
     def state_features(self) -> dict[tuple[str, Any], float]:
         """{(attribute, label): weight}, without the zeros."""
@@ -119,9 +145,11 @@ class LinearTagger(Tagger):
         conjunctions = {name: atoms for name, atoms in self.conjunctions.atoms.items() if name in numbers}
         needed = [atom for atoms in conjunctions.values() for atom in atoms]
         used = np.union1d(used, self.vocabulary.lookup(needed))
+        if self.associations is not None:
+            used = np.union1d(used, self.associations.needed(used))
         if self.vocabulary.names_columns():
             used = np.arange(len(names))  # the width of an array is checked against the vocabulary
-        places = np.zeros(len(names), np.int64)  # [old A] new ids
+        places = np.full(len(names), -1, np.int64)  # [old A] new ids
         places[used] = np.arange(len(used))
         state = places[keys[kept] // L] * L + keys[kept] % L
         pairs = places[pair_keys[kept_pairs] // L**2] * L**2 + pair_keys[kept_pairs] % L**2
@@ -139,8 +167,9 @@ class LinearTagger(Tagger):
             None if self.weights.pair is None else pair_weights[kept_pairs],
         )
         vocabulary = Vocabulary([names[a] for a in used])
+        associations = None if self.associations is None else self.associations.renumbered(vocabulary, places)
         return LinearTagger(
-            self.classes, vocabulary, index, weights, self.n_jobs, self.template, conjunctions
+            self.classes, vocabulary, index, weights, self.n_jobs, self.template, conjunctions, associations
         )
 
     def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
@@ -170,6 +199,9 @@ class LinearTagger(Tagger):
         own: dict[str, Any] = {"model": _KIND, "classes": self.classes}
         if self.template is not None:
             own["template"] = {"dialect": self.template.dialect, "text": self.template.text}
+        if self.associations is not None:
+            own["associations"] = self.associations.header()
+            arrays |= self.associations.to_arrays()
         if self.conjunctions.atoms:
             own["conjunctions"] = [[name, list(atoms)] for name, atoms in self.conjunctions.atoms.items()]
         write_model(path, {**own, **header}, arrays)
@@ -216,7 +248,15 @@ class LinearTagger(Tagger):
             _check_rows(index.pair_indptr, index.pair_ids, L**2, name)
         template = _template_of(header.get("template"), name)
         conjunctions = _conjunctions_of(header.get("conjunctions"), name)
-        return cls(classes, vocabulary, index, weights, n_jobs, template, conjunctions), header
+        associations = None
+        if "associations" in header:
+            from crfkit.mining.associations import Associations
+
+            associations = Associations.from_arrays(header["associations"], arrays, vocabulary, classes)
+        return (
+            cls(classes, vocabulary, index, weights, n_jobs, template, conjunctions, associations),
+            header,
+        )
 
 
 class _Taker:

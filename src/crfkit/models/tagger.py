@@ -1,6 +1,6 @@
 """A fitted model: everything one can ask of it once scores can be computed.
 
-What the models have in common. A subclass says how X becomes a lattice (``lattices``); decoding, marginals
+What the models have in common. A subclass says how X becomes a lattice (``pieces``); decoding, marginals
 and n-best lists follow. Nothing here imports scikit-learn, so that tagging starts quickly.
 """
 
@@ -20,6 +20,7 @@ from crfkit.inference import (
     Constraints,
     Lattice,
     constrain,
+    force_where_possible,
     log_partition,
     marginals,
     max_marginal,
@@ -29,6 +30,7 @@ from crfkit.inference import (
 )
 
 FloatArray = npt.NDArray[np.float64]
+Piece = tuple[Lattice, npt.NDArray[np.int32] | None]  # scores; labels that are certain [ΣT], -1: none
 
 
 class Tagger(ABC):
@@ -44,7 +46,7 @@ class Tagger(ABC):
         self.n_jobs = n_jobs
 
     @abstractmethod
-    def lattices(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Lattice]:
+    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
         """The scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
 
     def predict(
@@ -115,20 +117,33 @@ class Tagger(ABC):
         lengths: Any,
         constraints: Constraints | None,
         known: Any,
-        *,
-        whole: bool = False,
     ) -> Iterator[Lattice]:
         """The lattices of X with constraints and known labels written into them."""
+        whole = constraints is not None or known is not None
+        for lattice, forced in self.pieces(X, lengths, whole=whole):
+            yield self.permit(lattice, constraints, known, forced)
+
+    def permit(
+        self,
+        lattice: Lattice,
+        constraints: Constraints | None,
+        known: Any,
+        forced: npt.NDArray[np.int32] | None,  # [ΣT]
+    ) -> Lattice:
+        """A lattice with constraints, known labels, and labels that X brings along written into it.
+
+        The last give way: a sequence in which they leave no path goes without them.
+        """
         if constraints is not None and not isinstance(constraints, Constraints):
             raise InputError(
                 f"constraints must be a crfkit.inference.Constraints, got {type(constraints).__name__}"
             )
-        whole = whole or constraints is not None or known is not None
-        for lattice in self.lattices(X, lengths, whole=whole):
-            if known is not None:
-                labels = encode_labels(label_lists(known, "known"), self.classes, lattice.offsets)
-                allowed = labels.allowed
-                if allowed is None:
-                    allowed = labels.ids[:, None] == np.arange(len(self.classes))
-                lattice = constrain(lattice, permitted_labels(allowed))
-            yield lattice if constraints is None else constrain(lattice, constraints)
+        if known is not None:
+            labels = encode_labels(label_lists(known, "known"), self.classes, lattice.offsets)
+            allowed = labels.allowed
+            if allowed is None:
+                allowed = labels.ids[:, None] == np.arange(len(self.classes))
+            lattice = constrain(lattice, permitted_labels(allowed))
+        if constraints is not None:
+            lattice = constrain(lattice, constraints)
+        return lattice if forced is None else force_where_possible(lattice, forced, n_jobs=self.n_jobs)

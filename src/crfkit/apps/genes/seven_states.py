@@ -150,7 +150,7 @@ class SevenStateGenes:
     def scores(self, sequences: Sequence[Bases]) -> Lattice:
         """The scores of the seven labels."""
         X = encode_words(sequences, lengths=self.word_lengths)
-        (lattice,) = self.crf.tagger_.lattices(X, None, whole=True)
+        lattice = self.crf.tagger_.lattice(self.crf.tagger_.encode(X))
         return lattice
 
     def predict(self, sequences: Sequence[Bases], *, partial: bool = False) -> list[list[list[Interval]]]:

@@ -1,0 +1,125 @@
+// Association rules: mining, minimal rules, matching. All bounds are checked here; the core trusts them.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "bind.h"
+#include "rule_matcher.h"
+#include "rule_miner.h"
+
+namespace crfkit {
+
+namespace {
+
+void require(bool condition, const char* what) {
+  if (!condition) throw nb::value_error(what);
+}
+
+// Rows of items below n_items.
+void check_rows(const Array<const int64_t>& first, const Array<const int32_t>& items, int64_t n_items) {
+  const size_t n = first.shape(0);
+  require(n >= 1 && first(0) == 0 && first(n - 1) == static_cast<int64_t>(items.shape(0)) &&
+              std::is_sorted(first.data(), first.data() + n),
+          "the bounds of the rows do not fit their items");
+  for (size_t i = 0; i < items.shape(0); ++i)
+    require(items(i) >= 0 && items(i) < n_items, "an item is out of range");
+}
+
+void make_miner(RuleMiner* self, Array<const int64_t> indptr, Array<const int32_t> indices,
+                Array<const int32_t> labels, std::optional<Array<const uint8_t>> marked, int64_t n_items,
+                int n_labels, int64_t min_support, int64_t max_support, double min_confidence, int min_length,
+                int max_length, bool important) {
+  check_rows(indptr, indices, n_items);
+  const size_t n = indptr.shape(0) - 1;
+  require(labels.shape(0) == n && n < (size_t{1} << 31), "one label a position, and at most 2^31 of them");
+  require(!marked || marked->shape(0) == n, "one mark a position");
+  require(n_labels >= 1 && min_support >= 1 && min_length >= 1 && max_length >= min_length,
+          "bounds of rules");
+  for (size_t t = 0; t < n; ++t) require(labels(t) >= -1 && labels(t) < n_labels, "a label is out of range");
+  const nb::gil_scoped_release release;
+  new (self) RuleMiner(static_cast<int64_t>(n), n_items, n_labels, indptr.data(), indices.data(),
+                       labels.data(), marked ? marked->data() : nullptr,
+                       {min_support, max_support, min_confidence, min_length, max_length, important});
+}
+
+nb::tuple run(const RuleMiner& self, int first, int last, int64_t limit, int n_threads) {
+  require(first >= 0 && first <= last && last <= self.n_blocks(), "there are no such blocks");
+  RuleTable found;
+  {
+    const nb::gil_scoped_release release;
+    found = self.run(first, last, limit, n_threads);
+  }
+  return nb::make_tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.items)),
+                        to_numpy(std::move(found.labels)), to_numpy(std::move(found.support)),
+                        to_numpy(std::move(found.coverage)), to_numpy(std::move(found.rivals)),
+                        to_numpy(std::move(found.margins)), to_numpy(std::move(found.fixes)));
+}
+
+RuleSets sets(const Array<const int64_t>& first, const Array<const int32_t>& items) {
+  require(first.shape(0) <= (size_t{1} << 31), "at most 2^31 rules");
+  for (size_t r = 1; r < first.shape(0); ++r) require(first(r) > first(r - 1), "a rule without items");
+  return {first.data(), items.data(), static_cast<int64_t>(first.shape(0)) - 1};
+}
+
+nb::object minimal(Array<const int64_t> first, Array<const int32_t> items, Array<const int32_t> labels,
+                   Array<const double> confidence, int n_threads) {
+  check_rows(first, items, INT32_MAX);
+  const RuleSets rules = sets(first, items);
+  require(labels.shape(0) == first.shape(0) - 1 && confidence.shape(0) == labels.shape(0),
+          "one label and one confidence a rule");
+  for (size_t r = 1; r < first.shape(0); ++r)
+    require(first(r) - first(r - 1) <= 20, "at most 20 items a rule");
+  std::vector<uint8_t> kept;
+  {
+    const nb::gil_scoped_release release;
+    kept = minimal_rules(rules, labels.data(), confidence.data(), n_threads);
+  }
+  return to_numpy(std::move(kept));
+}
+
+// A matcher knows how many items there are, to check the rows it is given.
+struct BoundMatcher {
+  int64_t n_items;
+  RuleMatcher core;
+};
+
+void make_matcher(BoundMatcher* self, Array<const int64_t> first, Array<const int32_t> items,
+                  int64_t n_items) {
+  check_rows(first, items, n_items);
+  const RuleSets rules = sets(first, items);
+  const nb::gil_scoped_release release;
+  new (self) BoundMatcher{n_items, RuleMatcher(rules, n_items)};
+}
+
+nb::tuple match(const BoundMatcher& self, Array<const int64_t> indptr, Array<const int32_t> indices,
+                int n_threads) {
+  check_rows(indptr, indices, self.n_items);
+  RuleMatches found;
+  {
+    const nb::gil_scoped_release release;
+    found =
+        self.core.match(static_cast<int64_t>(indptr.shape(0)) - 1, indptr.data(), indices.data(), n_threads);
+  }
+  return nb::make_tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.rules)));
+}
+
+}  // namespace
+
+void bind_mining(nb::module_& m) {
+  nb::class_<RuleMiner>(m, "RuleMiner")
+      .def("__init__", &make_miner, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("labels").noconvert(), nb::arg("marked").noconvert().none(), nb::arg("n_items"),
+           nb::arg("n_labels"), nb::arg("min_support"), nb::arg("max_support"), nb::arg("min_confidence"),
+           nb::arg("min_length"), nb::arg("max_length"), nb::arg("important"))
+      .def_prop_ro("n_blocks", &RuleMiner::n_blocks)
+      .def("run", &run, nb::arg("first"), nb::arg("last"), nb::arg("limit"), nb::arg("n_threads"));
+  m.def("minimal_rules", &minimal, nb::arg("first").noconvert(), nb::arg("items").noconvert(),
+        nb::arg("labels").noconvert(), nb::arg("confidence").noconvert(), nb::arg("n_threads"));
+  nb::class_<BoundMatcher>(m, "RuleMatcher")
+      .def("__init__", &make_matcher, nb::arg("first").noconvert(), nb::arg("items").noconvert(),
+           nb::arg("n_items"))
+      .def("match", &match, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("n_threads"));
+}
+
+}  // namespace crfkit

@@ -1,0 +1,386 @@
+"""``crfkit mine``: association rules of observations and labels, found, listed, written down."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.outputs import check_writable
+from crfkit.cli.rule_options import USE_DEFAULTS, USES, lengths, share
+from crfkit.cli.train_data import Data, check_alike, read_data
+from crfkit.exceptions import InputError
+
+if TYPE_CHECKING:
+    from crfkit.cli.rule_file import RuleFile
+    from crfkit.features.template import Template
+    from crfkit.mining.examples import Example
+    from crfkit.mining.miner import AssociationMiner
+    from crfkit.mining.rules import Rules
+
+USAGE = "DATA [DATA …] [-o FILE] [-t TEMPLATE] [options]"
+
+DESCRIPTION = """\
+Finds rules: combinations of observations (two or three, unless told otherwise)
+after which the label is certain, though each observation by itself speaks for
+another one. Lists them, and writes them to a file for 'crfkit train --rules'.
+Given a file of rules or a model that has some, it lists those; DATA after it
+serves for examples."""
+
+EXAMPLES = """\
+examples:
+  crfkit mine train.txt -o rules.crfkit --columns word,pos
+  crfkit mine train.txt --min-support 20 --label B-SBAR --sort margin
+  crfkit mine rules.crfkit train.txt --sort significance --html rules.html
+  crfkit mine rules.crfkit --csv - | head
+  crfkit mine train.txt --compare test.txt            which use of them helps
+  crfkit train train.txt -m chunks.crfkit --associations features"""
+
+SORTS = ("support", "confidence", "coverage", "margin", "length", "significance", "fixes")
+_HTML_EXAMPLES = 3
+_WINDOW = 5  # words on either side of an example
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``mine``; the defaults are the miner's own."""
+    parser.add_argument(
+        "data", nargs="+", metavar="DATA", help="labelled data, - is standard input; or first a file of rules"
+    )
+    needed = parser.add_argument_group("the rules")
+    needed.add_argument("-o", "--output", metavar="FILE", help="where the rules go")
+    options.add_template(needed, "without one, columns get a window of two rows on either side")
+    given = parser.add_argument_group("the data")
+    options.add_format(given)
+    options.add_label_column(given)
+    which = parser.add_argument_group("which rules")
+    which.add_argument(
+        "--min-support",
+        type=options.whole(1),
+        metavar="N",
+        help="least number of positions with the items and the label (default: 2)",
+    )
+    which.add_argument(
+        "--max-support", type=options.whole(1), metavar="N", help="largest number (default: any)"
+    )
+    which.add_argument(
+        "--min-confidence",
+        type=share,
+        metavar="X",
+        help="least share of the positions with the items that have the label (default: 1)",
+    )
+    which.add_argument("--lengths", type=lengths, metavar="A-B", help="how many items (default: 2-3)")
+    which.add_argument(
+        "--items",
+        action="append",
+        metavar="PREFIX",
+        help="only attributes that begin so; may be given several times (default: those of template lines "
+        "with one cell, or all)",
+    )
+    which.add_argument(
+        "--all", action="store_true", help="also rules whose items singly vote for the same label"
+    )
+    which.add_argument("--minimal", action="store_true", help="no rule of which a part is as confident")
+    options.add_jobs(which)
+    show = parser.add_argument_group("what to show")
+    show.add_argument("--sort", choices=SORTS, default="support", help="the largest first")
+    show.add_argument(
+        "--top", type=options.whole(0), default=20, metavar="N", help="rules on the screen; 0: none"
+    )
+    show.add_argument("--label", metavar="L", help="only rules for this label")
+    show.add_argument("--item", metavar="I", help="only rules with this item")
+    show.add_argument(
+        "--examples",
+        type=options.whole(0),
+        default=1,
+        metavar="N",
+        help="places in the data for each rule on the screen, where it has columns; 0: none",
+    )
+    show.add_argument(
+        "--columns", metavar="A,B,…", help="names of the columns, for reading (default: x[row,column])"
+    )
+    show.add_argument("--csv", metavar="FILE", help="all rules as a table; - is standard output")
+    show.add_argument("--json", metavar="FILE", help="all rules as JSON; - is standard output")
+    show.add_argument("--html", metavar="FILE", help="a page to read, sort and search; - is standard output")
+    show.add_argument(
+        "--html-rules", type=options.whole(1), default=1000, metavar="N", help="how many on the page"
+    )
+    test = parser.add_argument_group("comparison")
+    test.add_argument(
+        "--compare", metavar="FILE", help="train without rules and with each use of them, and test on FILE"
+    )
+    test.add_argument("--c2", type=float, default=1.0, metavar="X", help="L2 penalty of these models")
+    options.add_quiet(parser.add_argument_group("messages"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, mine or load, write, list, compare."""
+    from crfkit.cli.rule_file import RuleFile, column_names, is_own, load_rules
+
+    _check(arguments)
+    own = is_own(arguments.data[0])
+    if own and (arguments.all or arguments.minimal):
+        raise UsageError(f"{arguments.data[0]} is a file of rules: --all and --minimal are for mining")
+    found = load_rules(arguments.data[0]) if own else None
+    template = None if found is None else found.template
+    if arguments.template is not None:
+        from crfkit.features.template import Template
+
+        template = Template.read(arguments.template)
+    miner = _miner(arguments)
+    data = None
+    paths = arguments.data[own:]
+    if paths:
+        data, template = read_data(paths, arguments, template, miner)
+        miner.set_params(template=template)
+    began = time.perf_counter()
+    if found is None:
+        if data is None:  # never: without a file of rules there is data
+            raise UsageError("there is nothing to mine")
+        rules = miner.fit(data.x, data.y).rules_
+        spent = f" in {time.perf_counter() - began:.1f} s"
+        found = RuleFile(rules, template, column_names(data.record))
+        if not len(rules):
+            raise InputError(
+                f"no rules in {rules.n_positions:,} positions: lower --min-support or --min-confidence, "
+                "allow other --lengths, or take --all, also those whose items singly say the same"
+            )
+    else:
+        spent = ""
+        found = replace(found, rules=_within(found.rules, arguments), template=template or found.template)
+    if arguments.columns is not None:
+        found = replace(found, columns=tuple(arguments.columns.split(",")))
+    found = replace(found, rules=_chosen(found, arguments))
+    if not len(found.rules):
+        raise InputError("no rule is left: ask for less")
+    _write(found, data, arguments)
+    if not arguments.quiet:
+        files = [p for p in (arguments.output, arguments.csv, arguments.json, arguments.html) if p]
+        written = f"; written to {', '.join(files)}" if files else ""
+        note(f"{len(found.rules):,} rules from {found.rules.n_positions:,} positions{spent}{written}")
+    if arguments.compare is not None and data is not None:
+        _compare(miner, data, template, found.rules if own else None, arguments)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    inputs = [*arguments.data, arguments.template, arguments.compare]
+    outputs = [arguments.output, arguments.csv, arguments.json, arguments.html]
+    if inputs.count("-") > 1:
+        raise UsageError("only one input can come from standard input")
+    if arguments.output == "-":
+        raise UsageError("the rules go into a file; -o - is not possible (--csv - and --json - are)")
+    if arguments.max_support is not None and arguments.max_support < (arguments.min_support or 2):
+        raise UsageError(
+            f"--max-support {arguments.max_support} is below --min-support {arguments.min_support or 2}"
+        )
+    if outputs.count("-") > 1:
+        raise UsageError("only one of --csv, --json and --html can go to standard output")
+    if "-" in outputs:
+        arguments.top = 0
+    for path in filter(None, outputs):
+        check_writable(path)
+        for other in filter(None, inputs):
+            if os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
+                raise UsageError(f"{path} would be overwritten, and it is read from")
+    if arguments.compare is not None:
+        from crfkit.cli.rule_file import is_own
+
+        if len(arguments.data) == 1 and is_own(arguments.data[0]):
+            raise UsageError("--compare needs DATA to train on, after the file of rules")
+        with open(arguments.compare, "rb"):  # before the work, not after it
+            pass
+
+
+def _miner(arguments: argparse.Namespace) -> AssociationMiner:
+    """The miner with its parameters, without a template as yet."""
+    from crfkit.mining.miner import AssociationMiner
+
+    bounds = {
+        "min_support": arguments.min_support,
+        "max_support": arguments.max_support,
+        "min_confidence": arguments.min_confidence,
+        "lengths": arguments.lengths,
+        "items": arguments.items,
+    }
+    return AssociationMiner(
+        important=not arguments.all,
+        minimal=arguments.minimal,
+        n_jobs=arguments.jobs,
+        verbose=sys.stderr.isatty() and not arguments.quiet,
+        **{name: value for name, value in bounds.items() if value is not None},
+    )
+
+
+def _within(rules: Rules, arguments: argparse.Namespace) -> Rules:
+    """Those of a file that are within the bounds."""
+    import numpy as np
+
+    kept = np.ones(len(rules), np.bool_)
+    if arguments.min_support is not None:
+        kept &= rules.support >= arguments.min_support
+    if arguments.max_support is not None:
+        kept &= rules.support <= arguments.max_support
+    if arguments.min_confidence is not None:
+        kept &= rules.confidence >= arguments.min_confidence
+    if arguments.lengths is not None:
+        kept &= (rules.lengths >= arguments.lengths[0]) & (rules.lengths <= arguments.lengths[1])
+    if arguments.items is not None:
+        prefixes = tuple(arguments.items)
+        fits = np.array([name.startswith(prefixes) for name in rules.vocabulary.strings()], np.bool_)
+        kept &= np.minimum.reduceat(np.append(fits[rules.items], True), rules.first[:-1])
+    return rules[kept]
+
+
+def _chosen(found: RuleFile, arguments: argparse.Namespace) -> Rules:
+    """Those for the label and with the item that were asked for."""
+    rules = found.rules
+    if arguments.label is not None:
+        rules = rules.where(label=arguments.label)
+    if arguments.item is not None:
+        from crfkit.cli.rule_file import named
+
+        rules = rules.where(item=named(rules, found.names, arguments.item))
+    return rules
+
+
+def _write(found: RuleFile, data: Data | None, arguments: argparse.Namespace) -> None:
+    """Into the files, and on the screen."""
+    if arguments.output is not None:
+        found.save(arguments.output)
+    if not arguments.top and not any((arguments.csv, arguments.json, arguments.html)):
+        return
+    rules = found.rules.sorted(arguments.sort)
+    if arguments.csv is not None:
+        rules.to_csv(arguments.csv)
+    if arguments.json is not None:
+        rules.to_json(arguments.json)
+    if arguments.html is not None:
+        from crfkit.mining.listing_page import rules_html
+
+        rules_html(
+            rules,
+            arguments.html,
+            n=arguments.html_rules,
+            title=f"Rules of {', '.join(os.path.basename(path) for path in arguments.data)}",
+            names=found.names,
+            examples=_examples(rules[: arguments.html_rules], found, data, arguments, _HTML_EXAMPLES),
+            more=_more(rules[: arguments.html_rules], arguments),
+        )
+    if arguments.top:
+        from crfkit.cli.paint import wants_colour
+        from crfkit.cli.tables import screen_width
+        from crfkit.mining.listing import rules_text
+
+        shown = rules[: arguments.top]
+        text = rules_text(
+            shown,
+            arguments.top,
+            names=found.names,
+            examples=_examples(shown, found, data, arguments, arguments.examples),
+            more=_more(shown, arguments),
+            width=screen_width(),
+            colour=wants_colour(sys.stdout),
+        )
+        print(text)
+        if len(rules) > len(shown):
+            print(f"… and {len(rules) - len(shown):,} more")
+
+
+def _examples(
+    shown: Rules, found: RuleFile, data: Data | None, arguments: argparse.Namespace, n: int
+) -> list[list[Example]] | None:
+    """Places in the data, where it has words to show."""
+    if data is None or not data.tables or not arguments.examples or not n:
+        return None
+    from crfkit.mining.examples import find_examples
+
+    words = list(chain.from_iterable(table.column(0) for table in data.tables))
+    examples = find_examples(
+        shown,
+        data.x,
+        data.y,
+        template=found.template,
+        words=words,
+        n=n,
+        window=_WINDOW,
+        n_jobs=arguments.jobs,
+    )
+    if not any(examples):
+        warn("none of the rules shown holds in the data; were they mined from other data, or by another -t?")
+        return None
+    return examples
+
+
+def _more(shown: Rules, arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """What the order goes by, where it is no column anyway."""
+    import numpy as np
+
+    if arguments.sort == "significance":
+        return {"log10 p": (shown.log_p / np.log(10)).tolist()}
+    return {"coverage": shown.coverage.tolist()} if arguments.sort == "coverage" else None
+
+
+def _compare(
+    miner: AssociationMiner,
+    data: Data,
+    template: Template | None,
+    rules: Rules | None,
+    arguments: argparse.Namespace,
+) -> None:
+    """A model without rules and one for each use of them, side by side."""
+    from crfkit.cli.scores import are_plain
+    from crfkit.cli.tables import matrix
+    from crfkit.data.label_codes import LabelCodes
+    from crfkit.metrics import segment_f1, token_accuracy
+    from crfkit.mining.comparison import compare_uses
+    from crfkit.models.crf import CRF
+
+    test, _ = read_data([arguments.compare], arguments, template, miner)
+    check_alike(data, test, arguments.compare)
+    settings = {use: dict(USE_DEFAULTS[use]) for use in USES}
+    uses: tuple[str, ...] = USES
+    if arguments.min_support is not None:
+        settings["constraints"] = {}
+    if arguments.min_confidence is not None and arguments.min_confidence < 1:
+        settings["constraints"]["min_confidence"] = 1.0
+    if rules is not None:
+        # Rules that were mined from DATA vote too well there: how far to trust them cannot be learned.
+        uses = tuple(use for use in USES if use != "votes")
+        settings = {use: {"rules": rules} for use in uses}
+        least = 1 if arguments.min_support is not None else USE_DEFAULTS["constraints"]["min_support"]
+        certain = (rules.confidence == 1) & (rules.support >= least)
+        settings["constraints"] = {"rules": rules[certain]}
+    crf = CRF(template=template, c2=arguments.c2, n_jobs=arguments.jobs, verbose=miner.verbose)
+    plain = are_plain(LabelCodes.of(test.y))
+    results = compare_uses(
+        crf,
+        miner,
+        data.x,
+        data.y,
+        test.x,
+        test.y,
+        uses=uses,
+        settings=settings,
+        score=token_accuracy if plain else segment_f1,
+    )
+    cells = [
+        [
+            f"{result.n_rules:,}",
+            f"{result.n_features:,}",
+            f"{result.seconds:.1f}",
+            f"{100 * result.score:.2f}",
+            "" if result.p_value is None else f"{result.p_value:.3g}",
+        ]
+        for result in results
+    ]
+    head = ["rules", "features", "seconds", "accuracy" if plain else "F1", "p"]
+    if arguments.top:
+        print()
+    for line in matrix("use", [result.use for result in results], head, cells, gap="  "):
+        print(line)

@@ -1,0 +1,110 @@
+"""Files of association rules as the command line writes and reads them; models with rules in them too."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crfkit.exceptions import CRFKitError, InputError, ModelFileError
+from crfkit.features.template import Template
+from crfkit.io.model_file import MAGIC, read_model
+from crfkit.mining.item_names import ItemNames
+from crfkit.mining.rules import Rules
+
+_KIND = "association rules"
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """Rules, and what is known of the attributes that they are about."""
+
+    rules: Rules
+    template: Template | None  # that made them; None: they were ready-made, or nobody knows
+    columns: tuple[str, ...] | None  # names of the columns that the template looks at
+
+    @property
+    def names(self) -> ItemNames:
+        """How the items are called in a listing."""
+        return ItemNames(self.template, self.columns)
+
+    def save(self, path: str) -> None:
+        """Write all of it."""
+        record: dict[str, Any] = {}
+        if self.template is not None:
+            record["template"] = {"dialect": self.template.dialect, "text": self.template.text}
+        if self.columns is not None:
+            record["columns"] = list(self.columns)
+        self.rules.save(path, record=record)
+
+
+def is_own(path: str) -> bool:
+    """Whether it is a file of crfkit's own: rules, or a model."""
+    if path == "-" or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def load_rules(path: str) -> RuleFile:
+    """The rules in a file of them, or in a model that has some."""
+    if not is_own(path):
+        if not os.path.exists(path):
+            raise FileNotFoundError(2, os.strerror(2), path)
+        raise InputError(f"{path}: expected association rules, as 'crfkit mine DATA -o FILE' writes them")
+    header, arrays = read_model(path)
+    if header.get("model") != _KIND:
+        return _of_model(path)
+    try:
+        rules = Rules.from_arrays(header, arrays)
+        template = _template(header.get("template"))
+    except CRFKitError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+    columns = header.get("columns")
+    if columns is not None and not _are_names(columns):
+        raise ModelFileError(f"{path}: its names of columns are malformed: {columns!r:.60}")
+    return RuleFile(rules, template, None if columns is None else tuple(columns))
+
+
+def _of_model(path: str) -> RuleFile:
+    from crfkit.cli.loading import data_record, load_model
+
+    tagger, header = load_model(path)
+    if tagger.associations is None:
+        raise InputError(f"{path}: expected association rules, and this is a model without any")
+    record = data_record(header) or {}
+    return RuleFile(tagger.associations.rules, tagger.template, column_names(record))
+
+
+def column_names(record: dict[str, Any] | None) -> tuple[str, ...] | None:
+    """The names of the columns that a template looks at, where the data had a header."""
+    if record is None or "names" not in record:
+        return None
+    return tuple(name for k, name in enumerate(record["names"]) if k != record["label_column"])
+
+
+def _template(record: Any) -> Template | None:
+    if record is None:
+        return None
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise ModelFileError("its template is malformed")
+    return Template.parse(record["text"], str(record.get("dialect")), "the template of the rules")
+
+
+def _are_names(columns: Any) -> bool:
+    return isinstance(columns, list) and all(isinstance(name, str) for name in columns)
+
+
+def named(rules: Rules, names: ItemNames, item: str) -> str:
+    """The item that the user means, by its own name or the one that it has in listings."""
+    strings: list[str] = rules.vocabulary.strings()
+    used = [strings[i] for i in np.unique(rules.items).tolist()]
+    if item in used:
+        return item
+    shown: str | None = next((name for name in used if str(names(name)) == item), None)
+    if shown is None:
+        some = ", ".join(str(names(name)) for name in used[:3])
+        raise InputError(f"no rule has the item {item!r}; items are such as {some or 'none: no rules'}")
+    return shown

@@ -1,0 +1,220 @@
+"""Rules put to use in a model, in one of the ways of docs/associations.md.
+
+features
+    an attribute for every rule, which scores the rule's own label alone;
+weighted
+    the same with a value for each rule instead of 1, the rarer the louder;
+constraints
+    where a rule holds, its label is certain: of several the longest, then the best supported;
+votes
+    what the rules that hold at a position say together, as a few attributes for every label.
+
+Rules are matched by an inverted index in the core (native/rule_matcher.h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit.data.sequences import Encoded, LabelHints, Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.inference.threads import thread_count
+from crfkit.mining.rules import Rules, checked_rules
+from crfkit.mining.votes import vote_names, vote_table
+
+FloatArray = npt.NDArray[np.float64]
+Values = Callable[[npt.NDArray[np.int64]], npt.ArrayLike]
+
+USES = ("features", "weighted", "constraints", "votes")
+_ARRAYS = ("first", "items", "labels", "support", "coverage", "rivals", "margins", "fixes", "class_counts")
+
+
+@dataclass(frozen=True, eq=False)
+class Associations:
+    """Rules over the ids of a model's vocabulary, and what the model makes of them."""
+
+    rules: Rules  # over the model's vocabulary
+    use: str
+    attributes: npt.NDArray[np.int32]  # ids: [R] of the rules' own, [M] of the votes, [0] for constraints
+    values: FloatArray | None = None  # [R] of the rules' attributes; None: ones
+    loudness: float = 1.0  # what votes are multiplied by
+    _matchers: list[_native.RuleMatcher] = field(default_factory=list, init=False, repr=False)
+
+    _prefix: ClassVar[str] = "rules."
+
+    @classmethod
+    def bind(
+        cls,
+        rules: Rules,
+        use: str,
+        vocabulary: Vocabulary,
+        values: FloatArray | None = None,
+        loudness: float = 1.0,
+    ) -> Associations:
+        """The rules over another vocabulary, which gets the attributes that they need.
+
+        Rules with an item that the vocabulary does not know hold nowhere and are left out.
+        """
+        if vocabulary is not rules.vocabulary:
+            used, places = np.unique(rules.items, return_inverse=True)
+            names = rules.vocabulary.strings()
+            ids = vocabulary.lookup([names[i] for i in used.tolist()])[places.ravel()]  # [nnz]
+            known = np.minimum.reduceat(np.append(ids, 0), rules.first[:-1]) >= 0 if len(rules) else ids >= 0
+            if len(rules) and not known.any():
+                raise InputError(
+                    f"none of the {len(rules)} rules can hold here: their items look like "
+                    f"{names[used[0]]!r}, the data's attributes like {_first_name(vocabulary)}; "
+                    "were they mined with another template?"
+                )
+            values = None if values is None else values[known]
+            rules = replace(rules, items=ids.astype(np.int32), vocabulary=vocabulary)[known]
+        new: list[str] = []
+        if use in ("features", "weighted"):
+            new = rules.names()
+        elif use == "votes":
+            new = vote_names(rules)
+        return cls(rules, use, vocabulary.add(new), values, loudness)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The index is made anew.
+        return (Associations, (self.rules, self.use, self.attributes, self.values, self.loudness))
+
+    def matches(
+        self, sequences: Sequences, n_jobs: int | None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Which rules hold where: those of position t are the second from first[t] to first[t+1], [ΣT+1]."""
+        if not self._matchers:
+            rules, n_items = self.rules, len(self.rules.vocabulary)
+            self._matchers.append(_native.RuleMatcher(rules.first, rules.items, n_items))
+        return self._matchers[0].match(sequences.indptr, sequences.indices, thread_count(n_jobs))
+
+    def apply(self, sequences: Sequences, n_jobs: int | None = None) -> Encoded:
+        """The sequences with what the rules have to say about them."""
+        return self.say(sequences, *self.matches(sequences, n_jobs))
+
+    def say(
+        self, sequences: Sequences, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]
+    ) -> Encoded:
+        """The same, of rules that are known to hold, as ``matches`` gives them."""
+        rules, vocabulary = self.rules, self.rules.vocabulary
+        sequences = replace(sequences, n_attributes=len(vocabulary))
+        if self.use == "constraints":
+            forced = longest_match(rules, first, found)
+            return Encoded(sequences, vocabulary, LabelHints(rules.classes, None, forced))
+        if self.use == "votes":
+            first, places, votes = vote_table(rules, first, found)
+            more = sequences.with_entries(first, self.attributes[places], self.loudness * votes)
+            return Encoded(more, vocabulary)
+        values = None if self.values is None else self.values[found]
+        own = np.full(len(vocabulary), -1, np.int32)  # [A]
+        own[self.attributes] = rules.labels
+        sequences = sequences.with_entries(first, self.attributes[found], values)
+        return Encoded(sequences, vocabulary, LabelHints(rules.classes, own, None))
+
+    def over(self, vocabulary: Vocabulary) -> Associations:
+        """The same over a copy of the vocabulary, which may have more names after its own."""
+        rules = replace(self.rules, vocabulary=vocabulary)
+        return Associations(rules, self.use, self.attributes, self.values, self.loudness)
+
+    def needed(self, used: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+        """Attributes that the rules look at, where only the attributes ``used`` have a weight."""
+        if self.use in ("features", "weighted"):
+            return self.rules[np.isin(self.attributes, used)].items
+        return np.concatenate((self.rules.items, self.attributes))
+
+    def renumbered(self, vocabulary: Vocabulary, places: npt.NDArray[np.int64]) -> Associations:
+        """The same over a vocabulary in which attribute a is ``places[a]``, -1 where it is not.
+
+        Rules whose attribute is gone are left out.
+        """
+        if self.use in ("features", "weighted"):
+            kept = places[self.attributes] >= 0
+            rules, attributes = self.rules[kept], self.attributes[kept]
+            values = None if self.values is None else self.values[kept]
+        else:
+            rules, attributes, values = self.rules, self.attributes, self.values
+        rules = replace(rules, items=places[rules.items].astype(np.int32), vocabulary=vocabulary)
+        ids = places[attributes].astype(np.int32)
+        return Associations(rules, self.use, ids, values, self.loudness)
+
+    # ---- the model file
+
+    def header(self) -> dict[str, Any]:
+        """What is no array, as JSON values."""
+        return {"use": self.use, "n_positions": self.rules.n_positions, "loudness": self.loudness}
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns of the rules, whose items are ids of the model's vocabulary, and the attributes."""
+        arrays = {name: getattr(self.rules, name) for name in _ARRAYS}
+        arrays |= {"attributes": self.attributes, "values": self.values}
+        return {self._prefix + name: array for name, array in arrays.items() if array is not None}
+
+    @classmethod
+    def from_arrays(
+        cls, record: Any, arrays: dict[str, npt.NDArray[Any]], vocabulary: Vocabulary, classes: list[Any]
+    ) -> Associations:
+        """What ``header`` and ``to_arrays`` describe; whatever does not fit is a ModelFileError."""
+        own = {k[len(cls._prefix) :]: array for k, array in arrays.items() if k.startswith(cls._prefix)}
+        attributes, values = own.pop("attributes", None), own.pop("values", None)
+        sound = isinstance(record, dict) and record.get("use") in USES
+        if not sound or not isinstance(record.get("loudness"), float):
+            raise ModelFileError("cannot read the model: its association rules are malformed")
+        rules = checked_rules(vocabulary, classes, record.get("n_positions"), own)
+        expected = {"constraints": 0, "votes": len(vote_names(rules)) if record["use"] == "votes" else 0}
+        sound = (
+            attributes is not None
+            and attributes.dtype == np.int32
+            and attributes.shape == (expected.get(record["use"], len(rules)),)
+            and (not len(attributes) or (attributes.min() >= 0 and attributes.max() < len(vocabulary)))
+            and (values is None or (values.dtype == np.float64 and values.shape == (len(rules),)))
+        )
+        if not sound or attributes is None:
+            raise ModelFileError("cannot read the model: its association rules do not fit together")
+        return cls(rules, record["use"], attributes, values, record["loudness"])
+
+
+def longest_match(
+    rules: Rules, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """The label that the matching rule with the most items forces at each position, [ΣT]; -1: none holds.
+
+    Of rules of one length the best supported wins, of those the first in the table.
+    """
+    order = np.lexsort((-rules.support.astype(np.int64), -rules.lengths))  # best first, [R]
+    place = np.empty(len(rules), np.int64)
+    place[order] = np.arange(len(rules))
+    forced = np.full(len(first) - 1, -1, np.int32)  # [ΣT]
+    some = np.diff(first) > 0
+    if some.any():
+        best = np.minimum.reduceat(place[found], first[:-1][some])
+        forced[some] = rules.labels[order[best]]
+    return forced
+
+
+def rule_values(value: Values | None, rules: Rules, max_support: int | None) -> FloatArray:
+    """What each rule counts for when the rarer are the louder, [R].
+
+    usupp - supp + 2, usupp being the bound on the support, or the largest one found; or the user's function
+    of the supports.
+    """
+    if value is None:
+        highest = max_support if max_support is not None else rules.support.max(initial=2)
+        return (highest - rules.support + 2).astype(np.float64)
+    values = np.asarray(value(rules.support.astype(np.int64)), np.float64)
+    if values.shape != (len(rules),) or not np.isfinite(values).all():
+        raise InputError(
+            f"value must turn an array of {len(rules)} supports into as many finite numbers, "
+            f"got an array of shape {values.shape}"
+        )
+    return values
+
+
+def _first_name(vocabulary: Vocabulary) -> str:
+    return repr(vocabulary.strings(0, 1)[0]) if len(vocabulary) else "nothing: it has none"

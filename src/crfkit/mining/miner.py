@@ -1,0 +1,345 @@
+"""Mining as a scikit-learn transformer: rules in front of any model.
+
+In a pipeline it turns X into :class:`crfkit.data.Encoded`, which every model of crfkit takes;
+``CRF(associations=AssociationMiner(…))`` does the same inside the model, which then keeps the rules in its
+file.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from crfkit import parameters as rule
+from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
+from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.training_data import cut_as, require_data
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError, InputWarning
+from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.template import Template
+from crfkit.mining.associations import USES, Associations, Values, rule_values
+from crfkit.mining.rules import Rules
+from crfkit.mining.search import mine_rules
+
+Items = str | tuple[str, ...] | list[str] | re.Pattern[str] | Callable[[str], bool]
+
+
+class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Finds rare but telling combinations of observations and puts them to use.
+
+    A rule X → l holds where all items of X are observed: attributes of one position. It is kept when at least
+    ``min_support`` positions have X and the label l, and l is the label of at least ``min_confidence`` of
+    the positions that have X; it is important when the items of X, each for itself, vote for another label.
+
+    Parameters
+    ----------
+    min_support, max_support
+        Bounds on the support of a rule; ``max_support=None``: no upper one.
+    min_confidence
+        Least confidence, above 0 and up to 1.
+    lengths
+        Least and largest number of items in X.
+    items
+        Which attributes are items: those whose names begin with this prefix or one of these prefixes, match
+        this compiled regular expression, or for which this function is true. None: all of them, or with a
+        ``template`` those of its lines that look at a single cell.
+    important
+        Keep only important rules.
+    minimal
+        Keep only rules of which no part is as confident: no proper subset of X implies l as surely.
+    use
+        What ``transform``, or the CRF, makes of the rules. "features": an attribute for each, which scores
+        the rule's own label alone. "weighted": the same with a value, the rarer the louder. "constraints":
+        labels that are certain in decoding, by the longest rule that holds. "votes": for each label a few
+        numbers that say how many rules hold for it and how well supported; in training each position is
+        judged by rules mined without its part of the data, so that how far to trust them is learned
+        honestly.
+    value
+        With "weighted": a function of the array of supports that gives the rules' values; None:
+        usupp - supp + 2, usupp being ``max_support`` or the largest support found.
+    loudness
+        With "votes": what their numbers are multiplied by. The smaller, the more the L2 penalty of the model
+        holds their weights back.
+    rules
+        :class:`crfkit.mining.Rules` found before: nothing is mined then.
+    template
+        For X of columns: the template that makes attributes of them, as in ``CRF(template=…)``.
+    folds
+        With "votes": the parts into which the training data is cut.
+    max_rules
+        Most rules to keep in memory; more are an error.
+    n_jobs
+        Threads; None and -1 for all cores.
+    verbose
+        Show progress.
+
+    Attributes
+    ----------
+    rules_ : crfkit.mining.Rules
+        The rules.
+    associations_ : crfkit.mining.Associations
+        The rules bound to the attributes of X, as ``transform`` uses them.
+
+    Examples
+    --------
+    >>> from crfkit.mining import AssociationMiner
+    >>> X = [[["a", "b"], ["a", "c"]], [["b", "a"], ["c"]], [["a"], ["b"]]]
+    >>> y = [["yes", "no"], ["yes", "no"], ["no", "no"]]
+    >>> [str(rule) for rule in AssociationMiner().fit(X, y).rules_]
+    ['a & b → yes']
+    """
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        "min_support": rule.whole_number(1),
+        "max_support": rule.optional(rule.whole_number(1)),
+        "min_confidence": (
+            "a number above 0 and up to 1",
+            lambda v: isinstance(v, Real) and not isinstance(v, bool) and 0 < float(v) <= 1,
+        ),
+        "lengths": (
+            "two whole numbers, the least at least 1",
+            lambda v: (
+                isinstance(v, (tuple, list))
+                and len(v) == 2
+                and all(isinstance(n, Integral) for n in v)
+                and 1 <= v[0] <= v[1]
+            ),
+        ),
+        "items": (
+            "None, a prefix, several, a compiled regular expression or a function",
+            lambda v: (
+                v is None
+                or isinstance(v, (str, re.Pattern))
+                or callable(v)
+                or (isinstance(v, (tuple, list)) and bool(v) and all(isinstance(p, str) for p in v))
+            ),
+        ),
+        "important": rule.flag(),
+        "minimal": rule.flag(),
+        "use": rule.one_of(*USES),
+        "value": ("None or a function", lambda v: v is None or callable(v)),
+        "loudness": (
+            "a number above 0",
+            lambda v: isinstance(v, Real) and not isinstance(v, bool) and 0 < float(v) < float("inf"),
+        ),
+        "rules": ("None or crfkit.mining.Rules", lambda v: v is None or isinstance(v, Rules)),
+        "folds": rule.whole_number(2),
+        "max_rules": rule.whole_number(1),
+        "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+    }
+
+    def __init__(
+        self,
+        min_support: int = 2,
+        max_support: int | None = None,
+        min_confidence: float = 1.0,
+        lengths: tuple[int, int] = (2, 3),
+        items: Items | None = None,
+        important: bool = True,
+        minimal: bool = False,
+        use: str = "features",
+        value: Values | None = None,
+        loudness: float = 0.3,
+        rules: Rules | None = None,
+        template: Template | str | None = None,
+        folds: int = 8,
+        max_rules: int = 50_000_000,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.min_support = min_support
+        self.max_support = max_support
+        self.min_confidence = min_confidence
+        self.lengths = lengths
+        self.items = items
+        self.important = important
+        self.minimal = minimal
+        self.use = use
+        self.value = value
+        self.loudness = loudness
+        self.rules = rules
+        self.template = template
+        self.folds = folds
+        self.max_rules = max_rules
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, *, y_pred: Any = None, lengths: Any = None) -> AssociationMiner:
+        """Mine the rules of sequences X with labels y; None in y is a position without a label.
+
+        With ``y_pred``, what a model predicts for X (by cross-validation, or it has seen the answers), only
+        rules that are right somewhere where the model is wrong are kept; ``rules_.fixes`` says how often.
+        """
+        sequences, labels, vocabulary, classes = self.read(X, y, lengths)
+        wrong = None
+        if y_pred is not None:
+            found = label_lists(y_pred, "y_pred")
+            wrong = encode_labels(found, classes, sequences.offsets, unknown="ignore").ids != labels.ids
+        rules = self.find(sequences, labels, vocabulary, classes, self._template(), wrong)
+        _warn_of_none(rules)
+        self._keep(self.bind(rules, vocabulary))
+        return self
+
+    def transform(self, X: Any, *, lengths: Any = None) -> Encoded:
+        """X with what the rules say about it: attributes, or labels that are certain."""
+        check_is_fitted(self, "associations_")
+        vocabulary = self.associations_.rules.vocabulary
+        sequences = encode_input(
+            X, vocabulary, self._template(), grow=False, lengths=lengths, n_jobs=self.n_jobs
+        )
+        return self.associations_.apply(sequences, self.n_jobs)
+
+    def fit_transform(self, X: Any, y: Any = None, *, lengths: Any = None) -> Encoded:
+        """Mine, and X with what the rules say about it; for "votes", rules mined without it."""
+        sequences, labels, vocabulary, classes = self.read(X, y, lengths)
+        encoded, associations = self.learn(sequences, labels, vocabulary, classes, self._template())
+        self._keep(associations)
+        return encoded
+
+    # ---- what a model needs that mines for itself
+
+    def learn(
+        self,
+        sequences: Sequences,
+        labels: Labels,
+        vocabulary: Vocabulary,
+        classes: list[Any],
+        template: Template | None,
+    ) -> tuple[Encoded, Associations]:
+        """The training data with what rules say about it, and the rules for all other data.
+
+        The vocabulary gets the attributes of the rules.
+        """
+        rules = self.find(sequences, labels, vocabulary, classes, template)
+        _warn_of_none(rules)
+        associations = self.bind(rules, vocabulary)
+        if self.use != "votes" or self.rules is not None:
+            return associations.apply(sequences, self.n_jobs), associations
+        n = sequences.n_sequences
+        if n < self.folds:
+            raise InputError(f"folds={self.folds} needs as many sequences; there are {n}")
+        part = np.random.default_rng(0).permutation(n) % self.folds  # [N]
+        parts = []
+        for k in range(self.folds):
+            others, own = np.flatnonzero(part != k), sequences.subset(np.flatnonzero(part == k))
+            known = labels.subset(others, sequences.offsets)
+            elsewhere = self.find(sequences.subset(others), known, vocabulary, classes, template)
+            parts.append(self.bind(elsewhere, vocabulary).apply(own, self.n_jobs).sequences)
+        order = np.argsort(np.argsort(part, kind="stable"))  # [N] where a sequence is in the parts
+        return Encoded(Sequences.end_to_end(parts, len(vocabulary)).subset(order), vocabulary), associations
+
+    def find(
+        self,
+        sequences: Sequences,
+        labels: Labels,
+        vocabulary: Vocabulary,
+        classes: list[Any],
+        template: Template | None,
+        wrong: npt.NDArray[np.bool_] | None = None,  # [ΣT]
+    ) -> Rules:
+        """The rules in the data, or those that were given."""
+        rule.check_parameters(self, self._rules)
+        if self.max_support is not None and self.max_support < self.min_support:
+            raise InputError(
+                f"max_support={self.max_support} is below min_support={self.min_support}: no rule is between"
+            )
+        if self.use == "constraints" and self.min_confidence < 1 and self.rules is None:
+            raise InputError(
+                "constraints are for rules that are always right: set min_confidence=1, "
+                f"got {self.min_confidence:g}"
+            )
+        if self.rules is not None:
+            return self.rules
+        if len(vocabulary) and vocabulary.names_columns():
+            raise InputError(
+                "rules are about attributes with names, and the columns of an array have none: give X as "
+                "lists of strings or dicts"
+            )
+        kept = self._items(vocabulary, template)  # [A]
+        transactions = sequences if kept.all() else sequences.only(kept[sequences.indices])
+        if not transactions.indices.size:
+            raise InputError(f"no position has an item: items={self.items!r} fits none of the attributes")
+        return mine_rules(
+            transactions,
+            labels.ids,
+            vocabulary,
+            classes,
+            min_support=self.min_support,
+            max_support=self.max_support,
+            min_confidence=float(self.min_confidence),
+            lengths=(int(self.lengths[0]), int(self.lengths[1])),
+            important=bool(self.important),
+            minimal=bool(self.minimal),
+            max_rules=self.max_rules,
+            marked=wrong,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def bind(self, rules: Rules, vocabulary: Vocabulary) -> Associations:
+        """The rules over the attributes of a model, which gets those that they need."""
+        values = rule_values(self.value, rules, self.max_support) if self.use == "weighted" else None
+        return Associations.bind(rules, self.use, vocabulary, values, float(self.loudness))
+
+    # ---- inside
+
+    def _template(self) -> Template | None:
+        return given_template(self.template)
+
+    def read(self, X: Any, y: Any, lengths: Any = None) -> tuple[Sequences, Labels, Vocabulary, list[Any]]:
+        """X and y as ``find`` and ``learn`` take them."""
+        if y is None:
+            raise InputError("mining needs labels: fit(X, y)")
+        y = label_lists(y)
+        classes = label_set(y)
+        vocabulary = Vocabulary()
+        sequences = encode_input(
+            X,
+            vocabulary,
+            self._template(),
+            grow=True,
+            lengths=cut_as(X, y, lengths),
+            n_jobs=self.n_jobs,
+        )
+        require_data(sequences, classes)
+        return sequences, encode_labels(y, classes, sequences.offsets), vocabulary, classes
+
+    def _keep(self, associations: Associations) -> None:
+        self.associations_ = associations
+        self.rules_ = associations.rules
+
+    def _items(self, vocabulary: Vocabulary, template: Template | None) -> npt.NDArray[np.bool_]:
+        """Which attributes are items, [A]."""
+        items = self.items
+        if items is None:
+            if template is None:
+                return np.ones(len(vocabulary), np.bool_)
+            items = template.single_cell_prefixes
+        names = vocabulary.strings()
+        if isinstance(items, re.Pattern):
+            fits: Callable[[str], Any] = items.search
+        elif callable(items):
+            fits = items
+        else:
+            prefixes = items if isinstance(items, str) else tuple(items)
+            fits = lambda name: name.startswith(prefixes)  # noqa: E731
+        return np.fromiter((bool(fits(name)) for name in names), np.bool_, len(names))
+
+
+def _warn_of_none(rules: Rules) -> None:
+    if not len(rules):
+        warnings.warn(
+            "no rules: none is within the bounds; lower min_support or min_confidence, allow more lengths, "
+            "or set important=False",
+            InputWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,323 @@
+"""The table of association rules: what was found, in columns; sorted, cut, saved, and written out.
+
+A rule X → l says that where all items of X are observed, the label is l. Beside it stand its support (the
+positions with X and l), its coverage (those with X), and the label that the items of X singly vote for
+(docs/associations.md).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import IO, Any, NamedTuple, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.sequences import gather
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.io.opening import open_output
+
+IntArray: TypeAlias = npt.NDArray[np.int32]
+
+_KIND = "association rules"
+_JOINT = " & "
+_PER_RULE = {"labels": np.int32, "support": np.int32, "coverage": np.int32, "rivals": np.int32}
+_PER_RULE |= {"margins": np.int64, "fixes": np.int32}  # type: ignore[dict-item]
+
+
+class Rule(NamedTuple):
+    """One rule: where all the items are, the label is this."""
+
+    items: tuple[str, ...]  # sorted
+    label: Any
+    support: int  # positions with the items and the label
+    confidence: float  # their share of the positions with the items
+    rival: Any  # the other label that the items singly vote for most; None if they vote for no other
+    margin: int  # its votes less those for the label: above 0, it outvotes the label
+    fixes: int | None  # positions among the support where a model was wrong; None if none was asked
+
+    def __str__(self) -> str:
+        return f"{_JOINT.join(self.items)} → {self.label}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rules:
+    """R rules, as columns. ``rules[i]`` is a :class:`Rule`; ``rules[a:b]`` and ``rules[mask]`` are Rules."""
+
+    vocabulary: Vocabulary  # names of the items
+    classes: list[Any]  # labels
+    n_positions: int  # labelled positions that they were mined from
+    class_counts: npt.NDArray[np.int64]  # [L] positions with each label
+    first: npt.NDArray[np.int64]  # [R+1] rule r has the items first[r] .. first[r+1]-1
+    items: IntArray  # ids in the vocabulary, ascending within a rule
+    labels: IntArray  # [R] places in classes
+    support: IntArray  # [R]
+    coverage: IntArray  # [R]
+    rivals: IntArray  # [R] places in classes, -1: none
+    margins: npt.NDArray[np.int64]  # [R]
+    fixes: IntArray | None = None  # [R]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice | npt.NDArray[Any]) -> Rules: ...
+    def __getitem__(self, index: int | slice | npt.NDArray[Any]) -> Rule | Rules:
+        if isinstance(index, (slice, np.ndarray)):
+            return self._chosen(np.arange(len(self))[index])
+        r = range(len(self))[index]
+        return Rule(
+            tuple(sorted(self.vocabulary.strings(i, i + 1)[0] for i in self._items_of(r))),
+            self.classes[self.labels[r]],
+            int(self.support[r]),
+            float(self.support[r] / self.coverage[r]),
+            None if self.rivals[r] < 0 else self.classes[self.rivals[r]],
+            int(self.margins[r]),
+            None if self.fixes is None else int(self.fixes[r]),
+        )
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} association rules from {self.n_positions:,} positions>"
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Items of each rule, [R]."""
+        return np.diff(self.first)
+
+    @property
+    def confidence(self) -> npt.NDArray[np.float64]:
+        """Support / coverage, [R]."""
+        return self.support / self.coverage
+
+    @property
+    def log_p(self) -> npt.NDArray[np.float64]:
+        """Natural logarithm of each rule's p-value [R]: Fisher's exact test of its items and its label.
+
+        The chance that at least ``support`` of ``coverage`` positions drawn from all would have the label.
+        Rules with the same numbers share it. It is not corrected for the number of rules looked at.
+        """
+        from scipy.stats import hypergeom
+
+        asked = np.stack([self.labels, self.support, self.coverage])  # [3, R]
+        distinct, place = np.unique(asked, axis=1, return_inverse=True)
+        label, support, coverage = distinct
+        log_p = hypergeom.logsf(support - 1, self.n_positions, self.class_counts[label], coverage)
+        found: npt.NDArray[np.float64] = np.minimum(log_p, 0.0)[place.ravel()]
+        return found
+
+    def sorted(self, by: str = "support", *, ascending: bool = False) -> Rules:
+        """The rules in order of a column, equal ones as they were.
+
+        ``by``: support, confidence, coverage, margin, length, fixes, or significance (the least probable
+        by chance first).
+        """
+        columns: dict[str, Callable[[], npt.NDArray[Any]]] = {
+            "support": lambda: self.support,
+            "confidence": lambda: self.confidence,
+            "coverage": lambda: self.coverage,
+            "margin": lambda: self.margins,
+            "length": lambda: self.lengths,
+            "significance": lambda: -self.log_p,
+            "fixes": self._fixes,
+        }
+        if by not in columns:
+            raise InputError(f"rules are sorted by one of {', '.join(columns)}; got {by!r}")
+        column = np.asarray(columns[by](), np.float64)
+        return self[np.argsort(column if ascending else -column, kind="stable")]
+
+    def where(self, *, label: Any = None, item: str | None = None) -> Rules:
+        """The rules for a label, or with an item, or both."""
+        kept = np.ones(len(self), np.bool_)
+        if label is not None:
+            kept &= self.labels == self._label_id(label)
+        if item is not None:
+            (found,) = self.vocabulary.lookup([item])
+            if found < 0:
+                raise InputError(f"no rule has the item {item!r}; items look like {self._some_items()}")
+            kept &= np.add.reduceat(np.append(self.items == found, False), self.first[:-1]) > 0
+        return self[kept]
+
+    def names(self) -> list[str]:
+        """Every rule as a string, ``item & item → label``, [R]."""
+        items = self.vocabulary.strings()
+        ids, bounds = self.items.tolist(), self.first.tolist()
+        heads = [f" → {label}" for label in self.classes]
+        joined = [_JOINT.join(sorted([items[i] for i in ids[a:b]])) for a, b in pairwise(bounds)]
+        return [lhs + heads[label] for lhs, label in zip(joined, self.labels.tolist(), strict=True)]
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str], *, record: Mapping[str, Any] | None = None) -> None:
+        """Write the table to a file of crfkit's own (docs/model-file.md), atomically.
+
+        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
+        """
+        write_model(path, {**(record or {}), "model": _KIND, **self.header()}, self.to_arrays())
+
+    @classmethod
+    def load(cls, source: Source) -> Rules:
+        """The table in a file that ``save`` wrote."""
+        header, arrays = read_model(source)
+        if header.get("model") != _KIND:
+            raise ModelFileError(f"expected {_KIND}, as Rules.save writes them; got {header.get('model')!r}")
+        return cls.from_arrays(header, arrays)
+
+    def header(self) -> dict[str, Any]:
+        """What is no array, as JSON values."""
+        return {"classes": self.classes, "n_positions": self.n_positions}
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns, with a vocabulary of the items that occur in them."""
+        used, places = np.unique(self.items, return_inverse=True)
+        names = self.vocabulary.strings()
+        kept = Vocabulary([names[i] for i in used.tolist()])
+        arrays = {f"items.{name}": array for name, array in kept.to_arrays().items()}
+        arrays |= {"first": self.first, "items": places.ravel().astype(np.int32)}
+        arrays |= {"class_counts": self.class_counts}
+        return arrays | {name: getattr(self, name) for name in _PER_RULE if getattr(self, name) is not None}
+
+    @classmethod
+    def from_arrays(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Rules:
+        """The table that ``header`` and ``to_arrays`` describe; whatever does not fit is a ModelFileError."""
+        prefix = "items."
+        vocabulary = Vocabulary.from_arrays(
+            {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+        )
+        return checked_rules(vocabulary, header.get("classes"), header.get("n_positions"), arrays)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """One line a rule, with a header; ``-`` is standard output."""
+        with open_output(path) as file:
+            writer = csv.writer(_Text(file), lineterminator="\n")
+            writer.writerow(["items", "label", "support", "confidence", "rival", "margin", *self._more()])
+            for rule in self.rows():
+                *row, fixes = rule
+                row[0] = _JOINT.join(rule.items)
+                writer.writerow([*row, *([] if fixes is None else [fixes])])
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """A list of objects, one a line; ``-`` is standard output."""
+        with open_output(path) as file:
+            file.write(b"[")
+            for i, rule in enumerate(self.rows()):
+                record = rule._asdict()
+                if rule.fixes is None:
+                    del record["fixes"]
+                file.write((",\n" if i else "\n").encode() + json.dumps(record, ensure_ascii=False).encode())
+            file.write(b"\n]\n")
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row a rule."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.rows(), columns=Rule._fields)
+        return frame if self.fixes is not None else frame.drop(columns="fixes")
+
+    # ---- inside
+
+    def rows(self) -> Iterator[Rule]:
+        """All rules, faster than one by one."""
+        items = self.vocabulary.strings()
+        ids, bounds = self.items.tolist(), self.first.tolist()
+        classes: list[Any] = [*self.classes, None]  # a rival of -1 is the last one
+        fixes: Sequence[int | None] = [None] * len(self) if self.fixes is None else self.fixes.tolist()
+        columns = zip(
+            self.labels.tolist(),
+            self.support.tolist(),
+            self.confidence.tolist(),
+            self.rivals.tolist(),
+            self.margins.tolist(),
+            fixes,
+            strict=True,
+        )
+        for r, (label, support, confidence, rival, margin, fixed) in enumerate(columns):
+            lhs = tuple(sorted([items[i] for i in ids[bounds[r] : bounds[r + 1]]]))
+            yield Rule(lhs, classes[label], support, confidence, classes[rival], margin, fixed)
+
+    def _more(self) -> list[str]:
+        return [] if self.fixes is None else ["fixes"]
+
+    def _chosen(self, chosen: npt.NDArray[np.int64]) -> Rules:
+        first, places = gather(self.first, chosen)
+        cut: dict[str, Any] = {name: getattr(self, name) for name in _PER_RULE}
+        cut = {name: None if column is None else column[chosen] for name, column in cut.items()}
+        return replace(self, first=first, items=self.items[places], **cut)
+
+    def _items_of(self, r: int) -> list[int]:
+        found: list[int] = self.items[self.first[r] : self.first[r + 1]].tolist()
+        return found
+
+    def _label_id(self, label: Any) -> int:
+        if label not in self.classes:
+            shown = ", ".join(map(repr, self.classes[:10])) + (", …" if len(self.classes) > 10 else "")
+            raise InputError(f"label {label!r} is not among the {len(self.classes)} known ones: {shown}")
+        return self.classes.index(label)
+
+    def _some_items(self) -> str:
+        names = [repr(self.vocabulary.strings(i, i + 1)[0]) for i in self.items[:2].tolist()]
+        return ", ".join(names) or "nothing: there are no rules"
+
+    def _fixes(self) -> IntArray:
+        if self.fixes is None:
+            raise InputError("the rules know no fixes: mine with fit(X, y, y_pred=…), a model's predictions")
+        return self.fixes
+
+
+def checked_rules(
+    vocabulary: Vocabulary, classes: Any, n_positions: Any, arrays: dict[str, npt.NDArray[Any]]
+) -> Rules:
+    """Rules of arrays from a file, which may hold anything."""
+    names = {field.name for field in fields(Rules)}
+    columns = {name: array for name, array in arrays.items() if name in names}
+    expected = {"first": np.int64, "items": np.int32, "class_counts": np.int64, **_PER_RULE}
+    sound = isinstance(classes, list) and bool(classes) and isinstance(n_positions, int)
+    sound = (
+        sound
+        and all(name in columns or name == "fixes" for name in expected)
+        and all(array.dtype == expected[name] and array.ndim == 1 for name, array in columns.items())
+    )
+    if sound:
+        first, items, n_rules = columns["first"], columns["items"], len(columns["labels"])
+        sound = (
+            len(first) == n_rules + 1
+            and first[0] == 0
+            and first[-1] == len(items)
+            and bool((np.diff(first) > 0).all())
+            and _within(items, 0, len(vocabulary))
+            and _within(columns["labels"], 0, len(classes))
+            and _within(columns["rivals"], -1, len(classes))
+            and len(columns["class_counts"]) == len(classes)
+            and all(len(columns[name]) == n_rules for name in _PER_RULE if name in columns)
+            and _within(columns["support"], 1, 1 << 31)
+            and bool((columns["coverage"] >= columns["support"]).all())
+        )
+    if not sound:
+        raise ModelFileError("the association rules of the file do not fit together; it is damaged")
+    return Rules(vocabulary, classes, n_positions, **columns)
+
+
+def _within(ids: npt.NDArray[Any], low: int, end: int) -> bool:
+    return not len(ids) or (int(ids.min()) >= low and int(ids.max()) < end)
+
+
+class _Text:
+    """Lets the csv module write to a binary file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """As UTF-8."""
+        self._file.write(text.encode())

@@ -1,0 +1,119 @@
+"""Finding rules: which positions are transactions, the native search, and what is kept of its result.
+
+Definitions 1 and 2 of docs/associations.md; the search itself is native/rule_miner.h.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit.data.sequences import Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
+from crfkit.inference.threads import thread_count
+from crfkit.mining.rules import Rules
+
+_BLOCKS_A_STEP = 8  # native blocks between two looks at the clock, the limit and the keyboard
+_LONGEST_MINIMAL = 20  # a minimal rule is compared with all subsets of its items
+
+
+def mine_rules(
+    sequences: Sequences,
+    labels: npt.NDArray[np.int32],  # [ΣT] places in classes, -1: no transaction
+    vocabulary: Vocabulary,
+    classes: list[Any],
+    *,
+    min_support: int = 2,
+    max_support: int | None = None,
+    min_confidence: float = 1.0,
+    lengths: tuple[int, int] = (2, 3),
+    important: bool = True,
+    minimal: bool = False,
+    max_rules: int = 50_000_000,
+    marked: npt.NDArray[np.bool_] | None = None,  # [ΣT]
+    n_jobs: int | None = None,
+    verbose: bool | int = False,
+) -> Rules:
+    """All rules within the bounds between the attributes of a position and its label.
+
+    Parameters are those of :class:`crfkit.mining.AssociationMiner`. ``marked`` are positions of interest:
+    only rules that are right at one of them are kept, with their number in ``fixes``.
+    """
+    threads = thread_count(n_jobs)
+    shortest, longest = lengths
+    if minimal and longest > _LONGEST_MINIMAL:
+        raise InputError(f"minimal rules have at most {_LONGEST_MINIMAL} items, got lengths={lengths}")
+    miner = _native.RuleMiner(
+        sequences.indptr,
+        sequences.indices,
+        labels,
+        None if marked is None else marked.view(np.uint8),
+        len(vocabulary),
+        len(classes),
+        min_support,
+        # A rule can be as confident as a longer one without being rare, short or important.
+        sys.maxsize if minimal or max_support is None else max_support,
+        min_confidence,
+        1 if minimal else shortest,
+        longest,
+        important and not minimal,
+    )
+    parts: list[tuple[npt.NDArray[Any], ...]] = []
+    n_rules = 0
+    for begin in range(0, miner.n_blocks, _BLOCKS_A_STEP):
+        end = min(begin + _BLOCKS_A_STEP, miner.n_blocks)
+        parts.append(miner.run(begin, end, max_rules - n_rules, threads))
+        n_rules += len(parts[-1][2])
+        if n_rules > max_rules:
+            raise InputError(
+                f"more than max_rules={max_rules} rules: raise min_support or min_confidence, shorten "
+                f"lengths={lengths}, or allow more rules"
+            )
+        _show(verbose, end, miner.n_blocks, n_rules)
+    first, *columns = (_joined(parts, k) for k in range(8))
+    items, found, support, coverage, rivals, margins, fixes = columns
+    labelled = labels[labels >= 0]
+    rules = Rules(
+        vocabulary,
+        classes,
+        len(labelled),
+        np.bincount(labelled, minlength=len(classes)).astype(np.int64),
+        first,
+        items,
+        found,
+        support,
+        coverage,
+        rivals,
+        margins,
+        fixes if marked is not None else None,
+    )
+    if not minimal:
+        return rules
+    kept = _native.minimal_rules(rules.first, rules.items, rules.labels, rules.confidence, threads) != 0
+    kept &= rules.lengths >= shortest
+    if important:
+        kept &= rules.margins > 0
+    if max_support is not None:
+        kept &= rules.support <= max_support
+    minimal_rules: Rules = rules[kept]
+    return minimal_rules
+
+
+def _joined(parts: list[tuple[npt.NDArray[Any], ...]], k: int) -> npt.NDArray[Any]:
+    """Column k of all parts; column 0 are bounds, which go on from part to part."""
+    if k == 0:
+        lengths = [np.diff(part[0]) for part in parts]
+        return np.concatenate([np.zeros(1, np.int64), *lengths]).cumsum()
+    kinds = (np.int64, np.int32, np.int32, np.int32, np.int32, np.int32, np.int64, np.int32)
+    return np.concatenate([np.zeros(0, kinds[k]), *(part[k] for part in parts)])
+
+
+def _show(verbose: bool | int, done: int, total: int, n_rules: int) -> None:
+    if verbose:
+        sys.stderr.write(f"\rmining: {100 * done // total:3d}%  {n_rules:,} rules" + "\n" * (done == total))
+        sys.stderr.flush()

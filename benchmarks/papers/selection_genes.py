@@ -31,7 +31,7 @@ from crfkit.exceptions import ConvergenceWarning, InputWarning
 from crfkit.metrics.genes import LEVELS, GeneScores
 from crfkit.selection import GradientSelector, MutualInformationSelector, Selection
 
-SHARES = (0.01, 0.02, 0.03)
+SHARES = (0.01, 0.03)
 C2 = 1.0
 WORDS = (1, 2, 3, 4, 5, 6)
 
@@ -70,7 +70,7 @@ class GeneSet:
 def evaluate(part: GeneSet, features: Selection | None = None) -> GeneScores:
     """A model with these features, or all, trained and tested on one set."""
     settings: dict[str, Any] = {} if features is None else {"features": features}
-    model = SevenStateGenes(c2=C2, tol=1e-4, n_jobs=1, lower_orders=True, **settings)
+    model = SevenStateGenes(c2=C2, tol=1e-3, n_jobs=1, lower_orders=True, **settings)
     model.fit([w.sequence for w in part.train], [w.exons for w in part.train])
     return score(part.test, model.predict([w.sequence for w in part.test]))
 
@@ -103,9 +103,9 @@ def report(quick: bool, plots: Path | None, verbose: bool) -> str:
     for k, part in enumerate(sets):
         full.append(evaluate(part))
         say(f"set {k}: {len(part.train)} + {len(part.test)} genes, full {cells(full[-1:])}")
-        settings: dict[str, Any] = {"c2": C2, "all_possible_states": True, "refit_tol": 1e-4, "n_jobs": 1}
+        settings: dict[str, Any] = {"c2": C2, "all_possible_states": True, "refit_tol": 1e-3, "n_jobs": 1}
         makers = {
-            "gradient": GradientSelector(sizes[-1], batch=0.7, **settings),
+            "gradient": GradientSelector(sizes[-1], batch=0.5, **settings),
             "mutual information": MutualInformationSelector(sizes[-1], batch=sizes[-1], **settings),
         }
         for name, selector in makers.items():

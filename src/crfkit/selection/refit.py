@@ -7,6 +7,7 @@ handful of passes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,12 @@ from crfkit.selection.pool import Pool, in_order
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_FEW = 400  # features, up to which their inverse Hessian is kept in full
+_MOST = 2000  # features whose inverse Hessian is kept in full
+
+
+def _few(n_positions: int) -> int:
+    """Up to how many features that pays: a step on n² numbers should cost less than a pass over the data."""
+    return min(_MOST, isqrt(10 * n_positions))
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def refit(
     )
     weights = np.zeros(pool.n_candidates)
     P = objective.n_parameters
-    if c1 == 0 and P == len(chosen) <= _FEW:
+    if c1 == 0 and P == len(chosen) <= _few(sequences.n_positions):
         places = in_order(index, objective.weights(np.arange(P, dtype=np.float64))).astype(np.int64)
         curved = minimize_bfgs(_Reordered(objective, places), start[chosen], curvature.of(chosen), tol=tol)
         result = curved.result

@@ -64,17 +64,13 @@ def grid() -> dict[str, list[Setting]]:
             {"c2": 0.1, "rules": {"use": "constraints", "min_support": n}} for n in (20, 100, 500)
         ],
         "votes": [
-            *(
-                {"c2": c2, "rules": {**votes, "loudness": loudness}}
-                for c2 in (0.1, 0.25)
-                for loudness in (0.1, 0.3, 1.0)
-            ),
-            {"c2": 0.1, "rules": {**votes, "loudness": 0.3, "important": True}},
-            {"c2": 0.1, "rules": {**votes, "loudness": 0.3, "min_confidence": 0.9}},
+            *({"c2": 0.1, "rules": {**votes, "loudness": loudness}} for loudness in (0.03, 0.1, 0.3)),
+            *({"c2": c2, "rules": {**votes, "loudness": 0.1}} for c2 in (0.05, 0.25)),
+            {"c2": 0.1, "rules": {**votes, "loudness": 0.1, "important": True}},
         ],
         "second order": [{"c2": c2, "order": 2} for c2 in (0.1, 0.25)],
         "second order, votes": [
-            {"c2": c2, "order": 2, "rules": {**votes, "loudness": 0.3}} for c2 in (0.1, 0.25)
+            {"c2": c2, "order": 2, "rules": {**votes, "loudness": 0.1}} for c2 in (0.1, 0.25)
         ],
     }
 

@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "rule_matcher.h"
 #include "rule_miner.h"
+#include "rule_votes.h"
 
 namespace crfkit {
 
@@ -103,6 +104,27 @@ nb::tuple match(const BoundMatcher& self, Array<const int64_t> indptr, Array<con
   return nb::make_tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.rules)));
 }
 
+nb::tuple votes(Array<const int64_t> first, Array<const int32_t> found, Array<const int32_t> labels,
+                Array<const double> strength, Array<const int64_t> kind_first, Array<const int32_t> kinds,
+                int n_kinds, int n_labels, int n_threads) {
+  const size_t n_rules = labels.shape(0);
+  check_rows(first, found, static_cast<int64_t>(n_rules));
+  check_rows(kind_first, kinds, n_kinds);
+  require(kind_first.shape(0) == n_rules + 1 && strength.shape(0) == n_rules, "one of each a rule");
+  for (size_t r = 0; r < n_rules; ++r)
+    require(labels(r) >= 0 && labels(r) < n_labels && strength(r) > 0, "a label or strength is out of range");
+  for (size_t k = 0; k < kinds.shape(0); ++k) require(kinds(k) > 0, "kind 0 is that of all rules");
+  const VotingRules rules{labels.data(), strength.data(), kind_first.data(), kinds.data(), n_kinds, n_labels};
+  Votes counted;
+  {
+    const nb::gil_scoped_release release;
+    counted =
+        count_votes(rules, static_cast<int64_t>(first.shape(0)) - 1, first.data(), found.data(), n_threads);
+  }
+  return nb::make_tuple(to_numpy(std::move(counted.first)), to_numpy(std::move(counted.places)),
+                        to_numpy(std::move(counted.values)));
+}
+
 }  // namespace
 
 void bind_mining(nb::module_& m) {
@@ -115,6 +137,9 @@ void bind_mining(nb::module_& m) {
       .def("run", &run, nb::arg("first"), nb::arg("last"), nb::arg("limit"), nb::arg("n_threads"));
   m.def("minimal_rules", &minimal, nb::arg("first").noconvert(), nb::arg("items").noconvert(),
         nb::arg("labels").noconvert(), nb::arg("confidence").noconvert(), nb::arg("n_threads"));
+  m.def("count_votes", &votes, nb::arg("first").noconvert(), nb::arg("found").noconvert(),
+        nb::arg("labels").noconvert(), nb::arg("strength").noconvert(), nb::arg("kind_first").noconvert(),
+        nb::arg("kinds").noconvert(), nb::arg("n_kinds"), nb::arg("n_labels"), nb::arg("n_threads"));
   nb::class_<BoundMatcher>(m, "RuleMatcher")
       .def("__init__", &make_matcher, nb::arg("first").noconvert(), nb::arg("items").noconvert(),
            nb::arg("n_items"))

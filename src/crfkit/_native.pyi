@@ -373,6 +373,17 @@ def minimal_rules(
     confidence: npt.NDArray[np.float64],
     n_threads: int,
 ) -> npt.NDArray[np.uint8]: ...
+def count_votes(
+    first: npt.NDArray[np.int64],
+    found: npt.NDArray[np.int32],
+    labels: npt.NDArray[np.int32],
+    strength: npt.NDArray[np.float64],
+    kind_first: npt.NDArray[np.int64],
+    kinds: npt.NDArray[np.int32],
+    n_kinds: int,
+    n_labels: int,
+    n_threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]: ...
 
 class RuleMatcher:
     def __init__(self, first: npt.NDArray[np.int64], items: npt.NDArray[np.int32], n_items: int) -> None: ...

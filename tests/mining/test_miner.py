@@ -145,6 +145,7 @@ def test_forced_labels_win_over_the_model_and_yield_to_constraints():
 
 def test_votes_of_training_data_come_from_rules_mined_without_it():
     X, y = random_data(8, n_sequences=40)
+    X = [[[{"i0": "x=1", "i1": "x=2"}.get(item, item) for item in items] for items in xs] for xs in X]
     miner = AssociationMiner(use="votes", important=False, folds=40, loudness=0.5, min_confidence=0.6)
     learned = miner.fit_transform(X, y)
     names = learned.vocabulary.strings()
@@ -169,6 +170,12 @@ def test_votes_of_training_data_come_from_rules_mined_without_it():
                 for p in (2, 3):
                     n = sum(len(lhs) == p for lhs, other in rules if other == label and lhs <= set(items))
                     assert found.get(f"rules for {label}: {p} items", 0.0) == pytest.approx(0.5 * np.log1p(n))
+                n = sum(
+                    "x=1" in lhs or "x=2" in lhs
+                    for lhs, other in rules
+                    if other == label and lhs <= set(items)
+                )
+                assert found.get(f"rules for {label}: with x", 0.0) == pytest.approx(0.5 * np.log1p(n))
             t += 1
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.inference.threads import thread_count
 from crfkit.mining.rules import Rules, checked_rules
-from crfkit.mining.votes import vote_names, vote_table
+from crfkit.mining.votes import VoteCounter, vote_kinds, vote_names
 
 FloatArray = npt.NDArray[np.float64]
 Values = Callable[[npt.NDArray[np.int64]], npt.ArrayLike]
@@ -45,7 +46,7 @@ class Associations:
     attributes: npt.NDArray[np.int32]  # ids: [R] of the rules' own, [M] of the votes, [0] for constraints
     values: FloatArray | None = None  # [R] of the rules' attributes; None: ones
     loudness: float = 1.0  # what votes are multiplied by
-    _matchers: list[_native.RuleMatcher] = field(default_factory=list, init=False, repr=False)
+    kinds: list[str] = field(default_factory=list)  # of votes
 
     _prefix: ClassVar[str] = "rules."
 
@@ -57,6 +58,7 @@ class Associations:
         vocabulary: Vocabulary,
         values: FloatArray | None = None,
         loudness: float = 1.0,
+        kinds: list[str] | None = None,
     ) -> Associations:
         """The rules over another vocabulary, which gets the attributes that they need.
 
@@ -79,38 +81,36 @@ class Associations:
         if use in ("features", "weighted"):
             new = rules.names()
         elif use == "votes":
-            new = vote_names(rules)
-        return cls(rules, use, vocabulary.add(new), values, loudness)
+            kinds = vote_kinds(rules) if kinds is None else kinds
+            new = vote_names(kinds, rules.classes)
+        return cls(rules, use, vocabulary.add(new), values, loudness, kinds or [])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The index is made anew.
-        return (Associations, (self.rules, self.use, self.attributes, self.values, self.loudness))
+        # What is cached cannot be pickled, and is soon made anew.
+        own = (self.rules, self.use, self.attributes, self.values, self.loudness, self.kinds)
+        return (Associations, own)
 
-    def matches(
-        self, sequences: Sequences, n_jobs: int | None
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Which rules hold where: those of position t are the second from first[t] to first[t+1], [ΣT+1]."""
-        if not self._matchers:
-            rules, n_items = self.rules, len(self.rules.vocabulary)
-            self._matchers.append(_native.RuleMatcher(rules.first, rules.items, n_items))
-        return self._matchers[0].match(sequences.indptr, sequences.indices, thread_count(n_jobs))
+    @cached_property
+    def _matcher(self) -> _native.RuleMatcher:
+        return _native.RuleMatcher(self.rules.first, self.rules.items, len(self.rules.vocabulary))
+
+    @cached_property
+    def _counter(self) -> VoteCounter:
+        return VoteCounter(self.rules, self.kinds)
 
     def apply(self, sequences: Sequences, n_jobs: int | None = None) -> Encoded:
         """The sequences with what the rules have to say about them."""
-        return self.say(sequences, *self.matches(sequences, n_jobs))
-
-    def say(
-        self, sequences: Sequences, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]
-    ) -> Encoded:
-        """The same, of rules that are known to hold, as ``matches`` gives them."""
+        threads = thread_count(n_jobs)
+        # The rules that hold at position t are found[first[t]:first[t+1]].
+        first, found = self._matcher.match(sequences.indptr, sequences.indices, threads)
         rules, vocabulary = self.rules, self.rules.vocabulary
         sequences = replace(sequences, n_attributes=len(vocabulary))
         if self.use == "constraints":
             forced = longest_match(rules, first, found)
             return Encoded(sequences, vocabulary, LabelHints(rules.classes, None, forced))
         if self.use == "votes":
-            first, places, votes = vote_table(rules, first, found)
-            more = sequences.with_entries(first, self.attributes[places], self.loudness * votes)
+            bounds, places, votes = self._counter.count(first, found, threads)
+            more = sequences.with_entries(bounds, self.attributes[places], self.loudness * votes)
             return Encoded(more, vocabulary)
         values = None if self.values is None else self.values[found]
         own = np.full(len(vocabulary), -1, np.int32)  # [A]
@@ -121,7 +121,7 @@ class Associations:
     def over(self, vocabulary: Vocabulary) -> Associations:
         """The same over a copy of the vocabulary, which may have more names after its own."""
         rules = replace(self.rules, vocabulary=vocabulary)
-        return Associations(rules, self.use, self.attributes, self.values, self.loudness)
+        return Associations(rules, self.use, self.attributes, self.values, self.loudness, self.kinds)
 
     def needed(self, used: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
         """Attributes that the rules look at, where only the attributes ``used`` have a weight."""
@@ -142,13 +142,14 @@ class Associations:
             rules, attributes, values = self.rules, self.attributes, self.values
         rules = replace(rules, items=places[rules.items].astype(np.int32), vocabulary=vocabulary)
         ids = places[attributes].astype(np.int32)
-        return Associations(rules, self.use, ids, values, self.loudness)
+        return Associations(rules, self.use, ids, values, self.loudness, self.kinds)
 
     # ---- the model file
 
     def header(self) -> dict[str, Any]:
         """What is no array, as JSON values."""
-        return {"use": self.use, "n_positions": self.rules.n_positions, "loudness": self.loudness}
+        record = {"use": self.use, "n_positions": self.rules.n_positions, "loudness": self.loudness}
+        return {**record, "kinds": self.kinds} if self.kinds else record
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The columns of the rules, whose items are ids of the model's vocabulary, and the attributes."""
@@ -167,9 +168,12 @@ class Associations:
         if not sound or not isinstance(record.get("loudness"), float):
             raise ModelFileError("cannot read the model: its association rules are malformed")
         rules = checked_rules(vocabulary, classes, record.get("n_positions"), own)
-        expected = {"constraints": 0, "votes": len(vote_names(rules)) if record["use"] == "votes" else 0}
+        kinds = record.get("kinds", [])
+        expected = {"constraints": 0, "votes": len(kinds) * len(classes)}
         sound = (
-            attributes is not None
+            isinstance(kinds, list)
+            and all(isinstance(kind, str) for kind in kinds)
+            and attributes is not None
             and attributes.dtype == np.int32
             and attributes.shape == (expected.get(record["use"], len(rules)),)
             and (not len(attributes) or (attributes.min() >= 0 and attributes.max() < len(vocabulary)))
@@ -177,7 +181,7 @@ class Associations:
         )
         if not sound or attributes is None:
             raise ModelFileError("cannot read the model: its association rules do not fit together")
-        return cls(rules, record["use"], attributes, values, record["loudness"])
+        return cls(rules, record["use"], attributes, values, record["loudness"], kinds)
 
 
 def longest_match(

@@ -60,7 +60,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         What ``transform``, or the CRF, makes of the rules. "features": an attribute for each, which scores
         the rule's own label alone. "weighted": the same with a value, the rarer the louder. "constraints":
         labels that are certain in decoding, by the longest rule that holds. "votes": for each label a few
-        numbers that say how many rules hold for it and how well supported; in training each position is
+        numbers that say how many rules hold for it, of what kind and how well supported; in training each position is
         judged by rules mined without its part of the data, so that how far to trust them is learned
         honestly.
     value
@@ -92,8 +92,8 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> from crfkit.mining import AssociationMiner
-    >>> X = [[["a", "b"], ["a", "c"]], [["b", "a"], ["c"]], [["a"], ["b"]]]
-    >>> y = [["yes", "no"], ["yes", "no"], ["no", "no"]]
+    >>> X = [[["a", "b"], ["a"], ["a"]], [["b"], ["b", "a"], ["b"], ["a"]]]
+    >>> y = [["yes", "no", "no"], ["no", "yes", "no", "no"]]
     >>> [str(rule) for rule in AssociationMiner().fit(X, y).rules_]
     ['a & b → yes']
     """
@@ -233,7 +233,8 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             others, own = np.flatnonzero(part != k), sequences.subset(np.flatnonzero(part == k))
             known = labels.subset(others, sequences.offsets)
             elsewhere = self.find(sequences.subset(others), known, vocabulary, classes, template)
-            parts.append(self.bind(elsewhere, vocabulary).apply(own, self.n_jobs).sequences)
+            bound = self.bind(elsewhere, vocabulary, associations.kinds)
+            parts.append(bound.apply(own, self.n_jobs).sequences)
         order = np.argsort(np.argsort(part, kind="stable"))  # [N] where a sequence is in the parts
         return Encoded(Sequences.end_to_end(parts, len(vocabulary)).subset(order), vocabulary), associations
 
@@ -285,10 +286,10 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             verbose=self.verbose,
         )
 
-    def bind(self, rules: Rules, vocabulary: Vocabulary) -> Associations:
+    def bind(self, rules: Rules, vocabulary: Vocabulary, kinds: list[str] | None = None) -> Associations:
         """The rules over the attributes of a model, which gets those that they need."""
         values = rule_values(self.value, rules, self.max_support) if self.use == "weighted" else None
-        return Associations.bind(rules, self.use, vocabulary, values, float(self.loudness))
+        return Associations.bind(rules, self.use, vocabulary, values, float(self.loudness), kinds)
 
     # ---- inside
 

@@ -1,9 +1,11 @@
 """What the rules that hold at a position say together, as attributes: a few numbers for every label.
 
-For label l and the rules that hold at a position,
+For label l, of the rules that hold at a position for l,
 
-    strongest  log2 of the largest support of those for l;
-    p items    log(1 + how many of those with p items are for l), for every length p.
+    strongest    log2 of the largest support;
+    p items      log(1 + how many have p items), for every length p;
+    with f       log(1 + how many have an item of family f), for every family: what stands before the value in
+                 the name of an item, such as ``w[-1]`` in ``w[-1]=the``.
 
 Single rules are too rare for weights of their own to be learned well; how far such votes can be trusted is
 learned from all of them.
@@ -11,39 +13,92 @@ learned from all of them.
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from crfkit import _native
 from crfkit.mining.rules import Rules
 
-
-def vote_names(rules: Rules) -> list[str]:
-    """Names of the M attributes: for each kind of number in turn, one for every label."""
-    kinds = ["strongest", *(f"{p} items" for p in _lengths(rules))]
-    return [f"rules for {label}: {kind}" for kind in kinds for label in rules.classes]
+_FAMILY = re.compile(r"((?:[+-]\d+:)?[^:=]+)[:=]")
+_REST = "another item"  # items without a family, and those of rare ones
+_MOST_FAMILIES = 40
 
 
-def vote_table(
-    rules: Rules, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The votes at every position, sparsely: bounds [ΣT+1], places among ``vote_names``, values.
-
-    The rules that hold at position t are ``found[first[t]:first[t+1]]``.
-    """
-    n, L = len(first) - 1, len(rules.classes)
-    cell = np.repeat(np.arange(n), np.diff(first)) * L + rules.labels[found]  # position and label of a vote
-    cells, cell_of = np.unique(cell, return_inverse=True)  # [C]
-    strongest = np.zeros(len(cells))
-    np.maximum.at(strongest, cell_of, np.log2(rules.support[found]))
-    lengths = rules.lengths[found]
-    counts = [np.bincount(cell_of, lengths == p, minlength=len(cells)) for p in _lengths(rules)]
-    table = np.stack([strongest, *map(np.log1p, counts)])  # [kinds, C]
-    kind, place = np.nonzero(table)
-    position, label = cells[place] // L, cells[place] % L
-    order = np.lexsort((label, kind, position))
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(position, minlength=n)))).astype(np.int64)
-    return bounds, (kind * L + label)[order], table[kind, place][order]
+def family_of(item: str) -> str | None:
+    """What stands before the value in the name of an item; None where nothing does."""
+    found = _FAMILY.match(item)
+    return None if found is None else found[1]
 
 
-def _lengths(rules: Rules) -> range:
-    return range(int(rules.lengths.min(initial=2)), int(rules.lengths.max(initial=2)) + 1)
+class VoteCounter:
+    """Counts votes. ``kinds`` are the kinds of numbers, of which there is one for every label."""
+
+    def __init__(self, rules: Rules, kinds: list[str]) -> None:
+        self._rules, self.kinds = rules, kinds
+        place = {kind: k for k, kind in enumerate(kinds)}
+        used, item_of = np.unique(rules.items, return_inverse=True)
+        names = rules.vocabulary.strings()
+        rest = place.get(f"with {_REST}", -1)
+        family = np.array(
+            [place.get(f"with {family_of(names[i])}", rest) for i in used.tolist()], np.int64
+        )  # [distinct items] its kind
+        lengths = rules.lengths
+        rule = np.repeat(np.arange(len(rules)), lengths)  # [nnz]
+        by_length = np.array([place.get(f"{p} items", -1) for p in range(int(lengths.max(initial=0)) + 1)])
+        pairs = np.concatenate(
+            (
+                np.arange(len(rules)) * len(kinds) + by_length[lengths],
+                rule * len(kinds) + family[item_of.ravel()],
+            )
+        )
+        known = np.concatenate((by_length[lengths], family[item_of.ravel()])) >= 0
+        pairs = np.unique(pairs[known])  # a rule with two items of one family is of its kind once
+        self._kinds = (pairs % len(kinds)).astype(np.int32)
+        self._first = np.searchsorted(pairs, np.arange(len(rules) + 1) * len(kinds)).astype(np.int64)
+        self._strength = np.log2(np.maximum(rules.support, 1.1))  # never 0: a vote is a vote
+
+    def count(
+        self, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32], n_threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """The votes at every position, sparsely: bounds [ΣT+1], places (kind · L + label), values.
+
+        The rules that hold at position t are ``found[first[t]:first[t+1]]``.
+        """
+        rules = self._rules
+        return _native.count_votes(
+            first,
+            found,
+            rules.labels,
+            self._strength,
+            self._first,
+            self._kinds,
+            len(self.kinds),
+            len(rules.classes),
+            n_threads,
+        )
+
+
+def vote_kinds(rules: Rules) -> list[str]:
+    """The kinds of numbers that these rules make."""
+    shortest, longest = int(rules.lengths.min(initial=2)), int(rules.lengths.max(initial=2))
+    used, counts = np.unique(rules.items, return_counts=True)
+    names = rules.vocabulary.strings()
+    families: dict[str | None, int] = {}
+    for item, n in zip(used.tolist(), counts.tolist(), strict=True):
+        family = family_of(names[item])
+        families[family] = families.get(family, 0) + n
+    rest = families.pop(None, 0)
+    ranked = sorted((-n, str(family)) for family, n in families.items())
+    kept = sorted(family for _, family in ranked[:_MOST_FAMILIES])
+    if rest or len(ranked) > _MOST_FAMILIES:
+        kept.append(_REST)
+    lengths = [f"{p} items" for p in range(shortest, longest + 1)]
+    return ["strongest", *lengths, *(f"with {family}" for family in kept)]
+
+
+def vote_names(kinds: list[str], classes: list[Any]) -> list[str]:
+    """Names of the attributes: for each kind of number in turn, one for every label."""
+    return [f"rules for {label}: {kind}" for kind in kinds for label in classes]

@@ -60,9 +60,9 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         What ``transform``, or the CRF, makes of the rules. "features": an attribute for each, which scores
         the rule's own label alone. "weighted": the same with a value, the rarer the louder. "constraints":
         labels that are certain in decoding, by the longest rule that holds. "votes": for each label a few
-        numbers that say how many rules hold for it, of what kind and how well supported; in training each position is
-        judged by rules mined without its part of the data, so that how far to trust them is learned
-        honestly.
+        numbers that say how many rules hold for it, of what kind and how well supported; in training each
+        position is judged by rules mined without its part of the data, so that how far to trust them is
+        learned honestly.
     value
         With "weighted": a function of the array of supports that gives the rules' values; None:
         usupp - supp + 2, usupp being ``max_support`` or the largest support found.

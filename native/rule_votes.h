@@ -3,7 +3,7 @@
 //   kind 0        the largest strength of a rule that holds for the label
 //   kind k >= 1   log(1 + the number of rules of kind k that hold for the label)
 //
-// A rule can be of several kinds.
+// A rule is of the kind of its length and of those of its items, of each once.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,12 @@
 namespace crfkit {
 
 struct VotingRules {
-  const int32_t* labels;      // [R]
-  const double* strength;     // [R] above 0
-  const int64_t* kind_first;  // [R + 1] rule r is of kinds[kind_first[r]] .. kinds[kind_first[r + 1] - 1]
-  const int32_t* kinds;       // 1 .. n_kinds - 1
+  const int32_t* labels;          // [R]
+  const double* strength;         // [R] above 0
+  const int64_t* first;           // [R + 1] rule r has the items first[r] .. first[r + 1] - 1
+  const int32_t* items;           //
+  const int32_t* kind_of_item;    // [A] 1 .. n_kinds - 1; 0: none
+  const int32_t* kind_of_length;  // [longest + 1] likewise
   int n_kinds, n_labels;
 };
 
@@ -41,7 +43,7 @@ inline Votes count_votes(const VotingRules& rules, int64_t n_positions, const in
   parallel_for(n_blocks, n_threads, [&](int b, int) {
     Votes& part = parts[static_cast<size_t>(b)];
     std::vector<double> tally(static_cast<size_t>(rules.n_kinds) * static_cast<size_t>(rules.n_labels), 0);
-    std::vector<int32_t> touched;
+    std::vector<int32_t> touched, kinds;
     auto touch = [&](int32_t place) -> double& {
       double& value = tally[static_cast<size_t>(place)];
       if (value == 0) touched.push_back(place);
@@ -52,8 +54,13 @@ inline Votes count_votes(const VotingRules& rules, int64_t n_positions, const in
         const int32_t r = found[i], label = rules.labels[r];
         double& strongest = touch(label);
         strongest = std::max(strongest, rules.strength[r]);
-        for (int64_t k = rules.kind_first[r]; k < rules.kind_first[r + 1]; ++k)
-          touch(rules.kinds[k] * rules.n_labels + label) += 1;
+        kinds.assign(1, rules.kind_of_length[rules.first[r + 1] - rules.first[r]]);
+        for (int64_t k = rules.first[r]; k < rules.first[r + 1]; ++k) {
+          const int32_t kind = rules.kind_of_item[rules.items[k]];
+          if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+        }
+        for (const int32_t kind : kinds)
+          if (kind > 0) touch(kind * rules.n_labels + label) += 1;
       }
       std::sort(touched.begin(), touched.end());
       for (const int32_t place : touched) {

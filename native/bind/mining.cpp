@@ -105,16 +105,23 @@ nb::tuple match(const BoundMatcher& self, Array<const int64_t> indptr, Array<con
 }
 
 nb::tuple votes(Array<const int64_t> first, Array<const int32_t> found, Array<const int32_t> labels,
-                Array<const double> strength, Array<const int64_t> kind_first, Array<const int32_t> kinds,
-                int n_kinds, int n_labels, int n_threads) {
+                Array<const double> strength, Array<const int64_t> rule_first, Array<const int32_t> items,
+                Array<const int32_t> kind_of_item, Array<const int32_t> kind_of_length, int n_kinds,
+                int n_labels, int n_threads) {
   const size_t n_rules = labels.shape(0);
   check_rows(first, found, static_cast<int64_t>(n_rules));
-  check_rows(kind_first, kinds, n_kinds);
-  require(kind_first.shape(0) == n_rules + 1 && strength.shape(0) == n_rules, "one of each a rule");
-  for (size_t r = 0; r < n_rules; ++r)
+  check_rows(rule_first, items, static_cast<int64_t>(kind_of_item.shape(0)));
+  require(rule_first.shape(0) == n_rules + 1 && strength.shape(0) == n_rules, "one of each a rule");
+  for (size_t r = 0; r < n_rules; ++r) {
     require(labels(r) >= 0 && labels(r) < n_labels && strength(r) > 0, "a label or strength is out of range");
-  for (size_t k = 0; k < kinds.shape(0); ++k) require(kinds(k) > 0, "kind 0 is that of all rules");
-  const VotingRules rules{labels.data(), strength.data(), kind_first.data(), kinds.data(), n_kinds, n_labels};
+    require(rule_first(r + 1) - rule_first(r) < static_cast<int64_t>(kind_of_length.shape(0)),
+            "a rule is too long");
+  }
+  for (const auto& kinds : {kind_of_item, kind_of_length})
+    for (size_t k = 0; k < kinds.shape(0); ++k)
+      require(kinds(k) >= 0 && kinds(k) < n_kinds, "a kind is out of range");
+  const VotingRules rules{labels.data(),       strength.data(),       rule_first.data(), items.data(),
+                          kind_of_item.data(), kind_of_length.data(), n_kinds,           n_labels};
   Votes counted;
   {
     const nb::gil_scoped_release release;
@@ -138,8 +145,9 @@ void bind_mining(nb::module_& m) {
   m.def("minimal_rules", &minimal, nb::arg("first").noconvert(), nb::arg("items").noconvert(),
         nb::arg("labels").noconvert(), nb::arg("confidence").noconvert(), nb::arg("n_threads"));
   m.def("count_votes", &votes, nb::arg("first").noconvert(), nb::arg("found").noconvert(),
-        nb::arg("labels").noconvert(), nb::arg("strength").noconvert(), nb::arg("kind_first").noconvert(),
-        nb::arg("kinds").noconvert(), nb::arg("n_kinds"), nb::arg("n_labels"), nb::arg("n_threads"));
+        nb::arg("labels").noconvert(), nb::arg("strength").noconvert(), nb::arg("rule_first").noconvert(),
+        nb::arg("items").noconvert(), nb::arg("kind_of_item").noconvert(),
+        nb::arg("kind_of_length").noconvert(), nb::arg("n_kinds"), nb::arg("n_labels"), nb::arg("n_threads"));
   nb::class_<BoundMatcher>(m, "RuleMatcher")
       .def("__init__", &make_matcher, nb::arg("first").noconvert(), nb::arg("items").noconvert(),
            nb::arg("n_items"))

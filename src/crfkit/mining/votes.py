@@ -39,25 +39,13 @@ class VoteCounter:
     def __init__(self, rules: Rules, kinds: list[str]) -> None:
         self._rules, self.kinds = rules, kinds
         place = {kind: k for k, kind in enumerate(kinds)}
-        used, item_of = np.unique(rules.items, return_inverse=True)
+        rest = place.get(f"with {_REST}", 0)
         names = rules.vocabulary.strings()
-        rest = place.get(f"with {_REST}", -1)
-        family = np.array(
-            [place.get(f"with {family_of(names[i])}", rest) for i in used.tolist()], np.int64
-        )  # [distinct items] its kind
-        lengths = rules.lengths
-        rule = np.repeat(np.arange(len(rules)), lengths)  # [nnz]
-        by_length = np.array([place.get(f"{p} items", -1) for p in range(int(lengths.max(initial=0)) + 1)])
-        pairs = np.concatenate(
-            (
-                np.arange(len(rules)) * len(kinds) + by_length[lengths],
-                rule * len(kinds) + family[item_of.ravel()],
-            )
-        )
-        known = np.concatenate((by_length[lengths], family[item_of.ravel()])) >= 0
-        pairs = np.unique(pairs[known])  # a rule with two items of one family is of its kind once
-        self._kinds = (pairs % len(kinds)).astype(np.int32)
-        self._first = np.searchsorted(pairs, np.arange(len(rules) + 1) * len(kinds)).astype(np.int64)
+        self._of_item = np.zeros(len(names), np.int32)  # [A]
+        for item in np.flatnonzero(np.bincount(rules.items, minlength=1)).tolist():
+            self._of_item[item] = place.get(f"with {family_of(names[item])}", rest)
+        longest = int(rules.lengths.max(initial=0))
+        self._of_length = np.array([place.get(f"{p} items", 0) for p in range(longest + 1)], np.int32)
         self._strength = np.log2(np.maximum(rules.support, 1.1))  # never 0: a vote is a vote
 
     def count(
@@ -73,8 +61,10 @@ class VoteCounter:
             found,
             rules.labels,
             self._strength,
-            self._first,
-            self._kinds,
+            rules.first,
+            rules.items,
+            self._of_item,
+            self._of_length,
             len(self.kinds),
             len(rules.classes),
             n_threads,
@@ -84,12 +74,12 @@ class VoteCounter:
 def vote_kinds(rules: Rules) -> list[str]:
     """The kinds of numbers that these rules make."""
     shortest, longest = int(rules.lengths.min(initial=2)), int(rules.lengths.max(initial=2))
-    used, counts = np.unique(rules.items, return_counts=True)
+    counts = np.bincount(rules.items, minlength=len(rules.vocabulary))  # [A]
     names = rules.vocabulary.strings()
     families: dict[str | None, int] = {}
-    for item, n in zip(used.tolist(), counts.tolist(), strict=True):
+    for item in np.flatnonzero(counts).tolist():
         family = family_of(names[item])
-        families[family] = families.get(family, 0) + n
+        families[family] = families.get(family, 0) + int(counts[item])
     rest = families.pop(None, 0)
     ranked = sorted((-n, str(family)) for family, n in families.items())
     kept = sorted(family for _, family in ranked[:_MOST_FAMILIES])

@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     tagger, header = load_model(arguments.model, arguments.jobs)
     if arguments.template is not None:
-        tagger.template = _added_template(arguments, tagger)
+        tagger.encoder = tagger.encoder.with_template(_added_template(arguments, tagger))
     constraints = constraints_of(arguments, tagger)
 
     from crfkit.cli.decoding import decode, decode_several, lattice_of, no_path_at

@@ -148,7 +148,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         minimal: bool = False,
         use: str = "features",
         value: Values | None = None,
-        loudness: float = 0.3,
+        loudness: float = 0.1,
         rules: Rules | None = None,
         template: Template | str | None = None,
         folds: int = 8,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,14 +16,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
-from crfkit.data import Encoded, LabelHints
+from crfkit.data import LabelHints
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
 from crfkit.features.index import FeatureIndex, build_index
-from crfkit.features.inputs import encode_input, given_template, hints_of
+from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
 from crfkit.inference.threads import thread_count
@@ -33,13 +32,13 @@ from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
 from crfkit.models.continuation import transfer, with_features_of
 from crfkit.models.foreign import export_crfsuite, load_any
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS, train
 from crfkit.models.training_record import TrainingRecord
 from crfkit.objectives.held_out import DevSet
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
-from crfkit.selection.conjunctions import Conjunctions
 from crfkit.selection.selected import Selection
 
 if TYPE_CHECKING:
@@ -270,24 +269,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             X, vocabulary, template, grow=True, lengths=cut_as(X, y, lengths), n_jobs=self.n_jobs
         )
         require_data(sequences, classes)
-        atoms = {} if centre is None else dict(centre.conjunctions.atoms)
-        if self.features is not None:
-            atoms |= self.features.conjunctions
-        if atoms and vocabulary.names_columns():
-            raise InputError(
-                "conjunctions are of attributes with names, and the columns of an array have none: "
-                "give the CRF what the selector's transform makes of X"
-            )
-        vocabulary.add([*(atom for parts in atoms.values() for atom in parts), *atoms])
-        conjunctions = Conjunctions(vocabulary, atoms)
-        sequences = conjunctions.fill(replace(sequences, n_attributes=len(vocabulary)))
         labels = encode_labels(y, classes, sequences.offsets)
-        encoded, associations = Encoded(sequences, vocabulary, hints_of(X, vocabulary)), None
-        if centre is not None and centre.associations is not None:
-            associations = centre.associations.over(vocabulary)
-            encoded = associations.apply(sequences, self.n_jobs)
-        elif self.associations is not None:
-            encoded, associations = self.associations.learn(sequences, labels, vocabulary, classes, template)
+        encoder = InputEncoder.plain(vocabulary, template)
+        if centre is not None:
+            encoder = centre.encoder.over(vocabulary).with_template(template)
+        if self.features is not None:
+            encoder = encoder.with_conjunctions(self.features.conjunctions)
+        miner = None if encoder.associations is not None else self.associations
+        encoded, encoder = encoder.learn(X, sequences, labels, classes, miner, self.n_jobs)
         sequences = encoded.sequences
 
         kinds = attribute_kinds(vocabulary, prefixes)
@@ -340,13 +329,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if X_dev is not None:
             try:
                 y_dev = label_lists(y_dev)
-                held_out = encode_input(
-                    X_dev, vocabulary, template, grow=False, lengths=cut_as(X_dev, y_dev, None)
-                )
-                held_out = conjunctions.fill(held_out)
-                if associations is not None:
-                    held_out = associations.apply(held_out, self.n_jobs).sequences
-                dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
+                held_out = encoder.encode(X_dev, cut_as(X_dev, y_dev, None), self.n_jobs)
+                dev = DevSet(held_out.sequences, y_dev, classes, index, self.n_jobs)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
 
@@ -364,8 +348,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         )
         if not outcome.converged:
             warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
-        weights = objective.weights(outcome.x)
-        tagger = LinearTagger(classes, vocabulary, index, weights, self.n_jobs, template, atoms, associations)
+        tagger = LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs)
         self.tagger_ = tagger.compact() if self._leaves_out else tagger
         self.classes_ = classes
         self.objective_ = outcome.value

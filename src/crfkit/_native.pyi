@@ -373,19 +373,22 @@ def minimal_rules(
     confidence: npt.NDArray[np.float64],
     n_threads: int,
 ) -> npt.NDArray[np.uint8]: ...
-def count_votes(
-    first: npt.NDArray[np.int64],
-    found: npt.NDArray[np.int32],
-    labels: npt.NDArray[np.int32],
-    strength: npt.NDArray[np.float64],
-    rule_first: npt.NDArray[np.int64],
-    items: npt.NDArray[np.int32],
-    kind_of_item: npt.NDArray[np.int32],
-    kind_of_length: npt.NDArray[np.int32],
-    n_kinds: int,
-    n_labels: int,
-    n_threads: int,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]: ...
+
+class VoteCounter:
+    def __init__(
+        self,
+        labels: npt.NDArray[np.int32],
+        strength: npt.NDArray[np.float64],
+        first: npt.NDArray[np.int64],
+        items: npt.NDArray[np.int32],
+        kind_of_item: npt.NDArray[np.int32],
+        kind_of_length: npt.NDArray[np.int32],
+        n_kinds: int,
+        n_labels: int,
+    ) -> None: ...
+    def count(
+        self, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32], n_threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]: ...
 
 class RuleMatcher:
     def __init__(self, first: npt.NDArray[np.int64], items: npt.NDArray[np.int32], n_items: int) -> None: ...

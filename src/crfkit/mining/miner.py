@@ -186,7 +186,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             wrong = encode_labels(found, classes, sequences.offsets, unknown="ignore").ids != labels.ids
         rules = self.find(sequences, labels, vocabulary, classes, self._template(), wrong)
         _warn_of_none(rules)
-        self._keep(self.bind(rules, vocabulary))
+        self._keep(self.bind(rules, vocabulary, classes))
         return self
 
     def transform(self, X: Any, *, lengths: Any = None) -> Encoded:
@@ -221,7 +221,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         rules = self.find(sequences, labels, vocabulary, classes, template)
         _warn_of_none(rules)
-        associations = self.bind(rules, vocabulary)
+        associations = self.bind(rules, vocabulary, classes)
         if self.use != "votes" or self.rules is not None:
             return associations.apply(sequences, self.n_jobs), associations
         n = sequences.n_sequences
@@ -233,7 +233,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             others, own = np.flatnonzero(part != k), sequences.subset(np.flatnonzero(part == k))
             known = labels.subset(others, sequences.offsets)
             elsewhere = self.find(sequences.subset(others), known, vocabulary, classes, template)
-            bound = self.bind(elsewhere, vocabulary, associations.kinds)
+            bound = self.bind(elsewhere, vocabulary, classes, associations.kinds)
             parts.append(bound.apply(own, self.n_jobs).sequences)
         order = np.argsort(np.argsort(part, kind="stable"))  # [N] where a sequence is in the parts
         return Encoded(Sequences.end_to_end(parts, len(vocabulary)).subset(order), vocabulary), associations
@@ -259,6 +259,11 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"got {self.min_confidence:g}"
             )
         if self.rules is not None:
+            if self.use == "constraints" and (self.rules.confidence < 1).any():
+                raise InputError(
+                    "constraints are for rules that are always right, and some of the given ones are not: "
+                    "use rules[rules.confidence == 1]"
+                )
             return self.rules
         if len(vocabulary) and vocabulary.names_columns():
             raise InputError(
@@ -286,10 +291,12 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             verbose=self.verbose,
         )
 
-    def bind(self, rules: Rules, vocabulary: Vocabulary, kinds: list[str] | None = None) -> Associations:
+    def bind(
+        self, rules: Rules, vocabulary: Vocabulary, classes: list[Any], kinds: list[str] | None = None
+    ) -> Associations:
         """The rules over the attributes of a model, which gets those that they need."""
         values = rule_values(self.value, rules, self.max_support) if self.use == "weighted" else None
-        return Associations.bind(rules, self.use, vocabulary, values, float(self.loudness), kinds)
+        return Associations.bind(rules, self.use, vocabulary, classes, values, float(self.loudness), kinds)
 
     # ---- inside
 

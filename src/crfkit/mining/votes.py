@@ -17,7 +17,6 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import _native
 from crfkit.mining.rules import Rules
@@ -33,42 +32,23 @@ def family_of(item: str) -> str | None:
     return None if found is None else found[1]
 
 
-class VoteCounter:
-    """Counts votes. ``kinds`` are the kinds of numbers, of which there is one for every label."""
+def vote_counter(rules: Rules, kinds: list[str]) -> _native.VoteCounter:
+    """What counts the votes of these rules: ``count`` gives them for every position, sparsely.
 
-    def __init__(self, rules: Rules, kinds: list[str]) -> None:
-        self._rules, self.kinds = rules, kinds
-        place = {kind: k for k, kind in enumerate(kinds)}
-        rest = place.get(f"with {_REST}", 0)
-        names = rules.vocabulary.strings()
-        self._of_item = np.zeros(len(names), np.int32)  # [A]
-        for item in np.flatnonzero(np.bincount(rules.items, minlength=1)).tolist():
-            self._of_item[item] = place.get(f"with {family_of(names[item])}", rest)
-        longest = int(rules.lengths.max(initial=0))
-        self._of_length = np.array([place.get(f"{p} items", 0) for p in range(longest + 1)], np.int32)
-        self._strength = np.log2(np.maximum(rules.support, 1.1))  # never 0: a vote is a vote
-
-    def count(
-        self, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32], n_threads: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
-        """The votes at every position, sparsely: bounds [ΣT+1], places (kind · L + label), values.
-
-        The rules that hold at position t are ``found[first[t]:first[t+1]]``.
-        """
-        rules = self._rules
-        return _native.count_votes(
-            first,
-            found,
-            rules.labels,
-            self._strength,
-            rules.first,
-            rules.items,
-            self._of_item,
-            self._of_length,
-            len(self.kinds),
-            len(rules.classes),
-            n_threads,
-        )
+    Bounds [ΣT+1], places (kind · L + label) and values, from the rules that hold at each position.
+    """
+    place = {kind: k for k, kind in enumerate(kinds)}
+    rest = place.get(f"with {_REST}", 0)
+    names = rules.vocabulary.strings()
+    of_item = np.zeros(len(names), np.int32)  # [A]
+    for item in np.flatnonzero(np.bincount(rules.items, minlength=1)).tolist():
+        of_item[item] = place.get(f"with {family_of(names[item])}", rest)
+    longest = int(rules.lengths.max(initial=0))
+    of_length = np.array([place.get(f"{p} items", 0) for p in range(longest + 1)], np.int32)
+    strength = np.log2(np.maximum(rules.support, 1.1))  # [R] never 0: a vote is a vote
+    return _native.VoteCounter(
+        rules.labels, strength, rules.first, rules.items, of_item, of_length, len(kinds), len(rules.classes)
+    )
 
 
 def vote_kinds(rules: Rules) -> list[str]:

@@ -16,13 +16,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
-from crfkit.data import LabelHints
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
-from crfkit.features.index import FeatureIndex, build_index
+from crfkit.features.index import build_index
 from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
@@ -272,10 +271,15 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         labels = encode_labels(y, classes, sequences.offsets)
         encoder = InputEncoder.plain(vocabulary, template)
         if centre is not None:
-            encoder = centre.encoder.over(vocabulary).with_template(template)
+            encoder = centre.encoder.over(vocabulary, classes).with_template(template)
         if self.features is not None:
             encoder = encoder.with_conjunctions(self.features.conjunctions)
         miner = None if encoder.associations is not None else self.associations
+        if self.features is not None and miner is not None and miner.use != "constraints":
+            raise InputError(
+                f"features= leaves no place for associations of use {miner.use!r}: a selection says which "
+                "features there are; select from what the miner's transform makes of X instead"
+            )
         encoded, encoder = encoder.learn(X, sequences, labels, classes, miner, self.n_jobs)
         sequences = encoded.sequences
 
@@ -298,7 +302,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
                 kinds=kinds,
                 transitions=template is None or template.transitions,
             )
-        index = _speaking(index, encoded.hints, classes)
+        own = None if encoded.hints is None else encoded.hints.own_among(classes)
+        index = index if own is None else index.speaking_for(own)
         if self.features is None and len(index.state_labels) == 0 and sequences.indices.size:
             warnings.warn(
                 f"no attribute occurs min_freq={self.min_freq:g} times with a label; the model sees nothing "
@@ -330,7 +335,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             try:
                 y_dev = label_lists(y_dev)
                 held_out = encoder.encode(X_dev, cut_as(X_dev, y_dev, None), self.n_jobs)
-                dev = DevSet(held_out.sequences, y_dev, classes, index, self.n_jobs)
+                dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
 
@@ -513,12 +518,3 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         crf.n_iter_ = len(record.history)
         crf.converged_ = record.converged
         return crf
-
-
-def _speaking(index: FeatureIndex, hints: LabelHints | None, classes: list[Any]) -> FeatureIndex:
-    """The index in which attributes that speak for one label have no feature for others."""
-    if hints is None or hints.own is None:
-        return index
-    place = {label: i for i, label in enumerate(classes)}
-    ids = np.array([*(place.get(label, -1) for label in hints.classes), -1], np.int32)
-    return index.speaking_for(ids[hints.own])

@@ -47,9 +47,9 @@ class InputEncoder:
         """The same with another template, or without one."""
         return replace(self, template=template)
 
-    def over(self, vocabulary: Vocabulary) -> InputEncoder:
-        """The same over a copy of the vocabulary, which may have more names after its own."""
-        rules = None if self.associations is None else self.associations.over(vocabulary)
+    def over(self, vocabulary: Vocabulary, classes: list[Any]) -> InputEncoder:
+        """The same over a copy of the vocabulary with maybe more names behind its own, and other labels."""
+        rules = None if self.associations is None else self.associations.over(vocabulary, classes)
         return InputEncoder(
             vocabulary, self.template, Conjunctions(vocabulary, self.conjunctions.atoms), rules
         )

@@ -98,11 +98,7 @@ class LinearTagger(Tagger):
 
     def forced(self, X: Encoded) -> npt.NDArray[np.int32] | None:
         """The label that each position of what ``encode`` made has for certain, [ΣT]; -1: any."""
-        if X.hints is None or X.hints.forced is None:
-            return None
-        place = {label: i for i, label in enumerate(self.classes)}
-        ids = np.array([*(place.get(label, -1) for label in X.hints.classes), -1], np.int32)
-        return ids[X.hints.forced]
+        return None if X.hints is None else X.hints.forced_among(self.classes)
 
     def state_features(self) -> dict[tuple[str, Any], float]:
         """{(attribute, label): weight}, without the zeros."""

@@ -427,3 +427,12 @@ def test_rule_weights_where_there_are_none(place):
     assert Facts(CRF.load(place / "votes.crfkit").tagger_).rule_weights() is None
     weights = Facts(CRF.load(place / "features.crfkit").tagger_).rule_weights()
     assert np.count_nonzero(weights) > 0
+
+
+def test_tag_under_rules(run, folder, place):
+    model, rules, data = folder / "model.crfkit", place / "rules.crfkit", folder / "test.txt"
+    result = run("tag", model, data, "--rules", rules, "--label-only", "-q")
+    crf = CRF.load(model)
+    expected = crf.under(Rules.load(rules)).predict(read_columns(data).without(2))
+    assert [line.split() for line in result.out.split("\n\n") if line.strip()] == expected
+    assert "has rules already" in run("tag", place / "votes.crfkit", data, "--rules", rules).err

@@ -283,7 +283,7 @@ def test_one_table_compares_the_uses(sentences):
         ({"use": "constraints", "min_confidence": 0.9}, "always right"),
         ({"items": "zzz"}, "no position has an item"),
         ({"items": 3}, "items must be None, a prefix"),
-        ({"use": "votes", "folds": 1000}, "folds=1000 needs as many sequences"),
+        ({"folds": 1}, "folds must be a whole number of at least 2"),
         ({"loudness": 0}, "loudness must be a number above 0"),
         ({"rules": [1]}, "rules must be None or crfkit.mining.Rules"),
     ],
@@ -413,3 +413,22 @@ def test_second_order_and_other_questions(sentences, use):
     best = crf.predict(X[:5])
     assert [paths[0][0] for paths in crf.predict_nbest(X[:5], 2)] == best
     assert [len(labels) for labels in crf.predict_posterior(X[:5])] == [len(labels) for labels in best]
+
+
+def test_any_fitted_model_decodes_under_rules(sentences):
+    X, y = sentences
+    rules = AssociationMiner(important=False, min_support=3).fit(X, y).rules_
+    plain = CRF(c2=1000.0).fit(X, y)
+    with_rules = CRF(c2=1000.0, associations=AssociationMiner(rules=rules, use="constraints")).fit(X, y)
+    assert plain.under(rules).predict(X) == with_rules.predict(X)
+    assert plain.under(rules).predict(X) != plain.predict(X)
+    with pytest.raises(InputError, match="has rules already"):
+        plain.under(rules).under(rules)
+    unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, y).rules_
+    with pytest.raises(InputError, match="always right"):
+        plain.under(unsure)
+
+
+def test_votes_need_two_sequences():
+    with pytest.raises(InputError, match="at least two"):
+        AssociationMiner(use="votes", important=False).fit_transform([[["a", "b"]] * 3], [["x"] * 3])

@@ -74,7 +74,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     template
         For X of columns: the template that makes attributes of them, as in ``CRF(template=…)``.
     folds
-        With "votes": the parts into which the training data is cut.
+        With "votes": the parts into which the training data is cut, at most one a sequence.
     max_rules
         Most rules to keep in memory; more are an error.
     n_jobs
@@ -225,11 +225,12 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.use != "votes" or self.rules is not None:
             return associations.apply(sequences, self.n_jobs), associations
         n = sequences.n_sequences
-        if n < self.folds:
-            raise InputError(f"folds={self.folds} needs as many sequences; there are {n}")
-        part = np.random.default_rng(0).permutation(n) % self.folds  # [N]
+        n_folds = min(self.folds, n)
+        if n_folds < 2:
+            raise InputError('use="votes" judges sequences by rules mined from others: give at least two')
+        part = np.random.default_rng(0).permutation(n) % n_folds  # [N]
         parts = []
-        for k in range(self.folds):
+        for k in range(n_folds):
             others, own = np.flatnonzero(part != k), sequences.subset(np.flatnonzero(part == k))
             known = labels.subset(others, sequences.offsets)
             elsewhere = self.find(sequences.subset(others), known, vocabulary, classes, template)

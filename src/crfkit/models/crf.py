@@ -5,6 +5,7 @@ Parameter names and the meaning of c1 and c2 are CRFsuite's.
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Mapping
@@ -420,6 +421,18 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         """The k most probable label sequences with their probabilities, best first, for each sequence."""
         return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
 
+    def under(self, rules: Rules) -> CRF:
+        """The fitted model decoding under these rules: where one holds, its label is certain.
+
+        Of several the longest decides, then the best supported. Known labels and constraints win over
+        them. This model itself stays as it is.
+        """
+        tagger = self._fitted()
+        bound = copy.copy(self)
+        encoder = tagger.encoder.under(rules, tagger.classes)
+        bound.tagger_ = LinearTagger(tagger.classes, encoder, tagger.index, tagger.weights, self.n_jobs)
+        return bound
+
     def explain(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Decision]]:
@@ -501,8 +514,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:
         """The model in a file, in bytes, or in a binary file object; crfkit's are memory-mapped from a path.
 
-        Models of CRFsuite, Wapiti and CRF++ load as well. How they were trained is not known: the parameters
-        are the defaults, ``objective_`` is NaN and ``history_`` empty.
+        The rules of a model with associations are there, the miner is not: to train anew with rules, give
+        ``associations=`` again. Models of CRFsuite, Wapiti and CRF++ load as well. How they were trained is
+        not known: the parameters are the defaults, ``objective_`` is NaN and ``history_`` empty.
         """
         tagger, header = load_any(source, n_jobs=n_jobs)
         record = TrainingRecord.from_header(header)

@@ -17,6 +17,7 @@ from crfkit.selection.conjunctions import Conjunctions
 if TYPE_CHECKING:
     from crfkit.mining.associations import Associations
     from crfkit.mining.miner import AssociationMiner
+    from crfkit.mining.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,19 @@ class InputEncoder:
     def with_template(self, template: Template | None) -> InputEncoder:
         """The same with another template, or without one."""
         return replace(self, template=template)
+
+    def under(self, rules: Rules, classes: list[Any]) -> InputEncoder:
+        """With rules that say which labels are certain."""
+        from crfkit.mining.associations import Associations
+
+        if self.associations is not None:
+            raise InputError(f"the model has rules already, of use {self.associations.use!r}")
+        if (rules.confidence < 1).any():
+            raise InputError(
+                "constraints are for rules that are always right, and some of these are not: "
+                "take rules[rules.confidence == 1]"
+            )
+        return replace(self, associations=Associations.bind(rules, "constraints", self.vocabulary, classes))
 
     def over(self, vocabulary: Vocabulary, classes: list[Any]) -> InputEncoder:
         """The same over a copy of the vocabulary with maybe more names behind its own, and other labels."""

@@ -278,12 +278,13 @@ def main() -> None:
     parser.add_argument("part", choices=["choose", "test", "beyond"])
     parser.add_argument("--folds", type=int, default=3, help="parts of the cross-validation (default 3)")
     parser.add_argument("--cache", type=Path, help="a file that keeps what cross-validation found")
-    parser.add_argument("--sentences", type=int, help="only so many, to try the script")
+    parser.add_argument("--quick", action="store_true", help="30 sentences and two parts, to try the script")
     parser.add_argument("--markdown", type=Path, help="write the table here as well")
     options = parser.parse_args()
     directory = data_directory("conll2000")
-    train, held = (read_columns(directory / f"{name}.txt")[: options.sentences] for name in ("train", "test"))
-    checker = Checker(train.without(2), train.column(2), options.folds, options.cache)
+    n = 30 if options.quick else None
+    train, held = (read_columns(directory / f"{name}.txt")[:n] for name in ("train", "test"))
+    checker = Checker(train.without(2), train.column(2), 2 if options.quick else options.folds, options.cache)
     if options.part == "choose":
         text = choose(checker)[0]
     elif options.part == "beyond":

@@ -28,6 +28,7 @@ from tasks import data_directory
 
 from crfkit.io import read_columns
 
+KNOWN_RULES = 1_661_415
 NAMES = {
     "crfkit": "crfkit, 2 threads",
     "crfkit1": "crfkit, 1 thread",
@@ -141,19 +142,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3, help="runs of each; the fastest counts (default 3)")
-    parser.add_argument("--sentences", type=int, help="only so many, to try the script")
+    parser.add_argument("--quick", action="store_true", help="30 sentences, one round, to try the script")
     parser.add_argument("--mlxtend", action="store_true", help="run mlxtend as well, once: minutes and 10 GB")
     parser.add_argument("--only", choices=NAMES, help=argparse.SUPPRESS)
     parser.add_argument("--markdown", type=Path, help="write the table here as well")
     options = parser.parse_args()
     if options.only is not None:
-        print(json.dumps(run(options.only, options.sentences)))
+        print(json.dumps(run(options.only, 30 if options.quick else None)))
         return
     results: dict[str, list[dict[str, Any]]] = {}
-    command = [sys.executable, __file__]
-    if options.sentences is not None:
-        command += ["--sentences", str(options.sentences)]
-    for round_ in range(options.rounds):
+    command = [sys.executable, __file__, *(["--quick"] if options.quick else [])]
+    for round_ in range(1 if options.quick else options.rounds):
         for name in NAMES:
             if name == "mlxtend" and (round_ or not options.mlxtend):
                 continue
@@ -163,6 +162,8 @@ def main() -> None:
     best = {name: min(runs, key=lambda run: run["seconds"]) for name, runs in results.items()}
     peak = {name: float(np.median([r["peak"] for r in runs])) for name, runs in results.items()}
     same = best["crfkit"]["keys"] == best["arules"]["keys"]
+    if not options.quick and best["crfkit"]["rules"] != KNOWN_RULES:
+        raise SystemExit(f"expected {KNOWN_RULES:,} rules, found {best['crfkit']['rules']:,}")
     rows = [
         [
             NAMES[name],

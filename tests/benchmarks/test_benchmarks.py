@@ -126,6 +126,21 @@ def test_selection(data, tmp_path):
     assert len(list((tmp_path / "plots").iterdir())) == 2
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_associations(data, tmp_path):
+    for part in ("test", "beyond"):
+        done = run("papers/associations.py", part, "--quick", "--cache", tmp_path / "cv.json", data=data)
+        assert done.returncode == 0, done.stderr
+        assert "| important" in done.stdout or "| votes" in done.stdout
+
+
+def test_mining(data):
+    pytest.importorskip("fim", reason="the rival is pyfim")
+    done = run("rivals/mining.py", "--quick", data=data)
+    assert done.returncode == 0, done.stderr
+    assert "are the same" in done.stdout
+
+
 def test_missing_data(tmp_path):
     done = run("rivals/crfsuite.py", "--quick", data=tmp_path)
     assert done.returncode == 1

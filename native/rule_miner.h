@@ -18,7 +18,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "parallel.h"
@@ -78,12 +80,13 @@ class RuleMiner {
   // found; the result is then incomplete and longer than limit.
   RuleTable run(int first, int last, int64_t limit, int n_threads) const {
     std::vector<RuleTable> found(static_cast<size_t>(last - first));
+    std::vector<std::unique_ptr<Search>> searches(static_cast<size_t>(std::max(1, n_threads)));
     std::atomic<int64_t> total{0};
-    parallel_for(last - first, n_threads, [&](int b, int) {
-      Search search(*this, limit, &total);
-      search.run(block_first_[static_cast<size_t>(first + b)],
-                 block_first_[static_cast<size_t>(first + b) + 1]);
-      found[static_cast<size_t>(b)] = std::move(search.found);
+    parallel_for(last - first, n_threads, [&](int b, int worker) {
+      auto& search = searches[static_cast<size_t>(worker)];
+      if (!search) search = std::make_unique<Search>(*this, limit, &total);
+      const auto block = static_cast<size_t>(first + b);
+      found[static_cast<size_t>(b)] = search->run(block_first_[block], block_first_[block + 1]);
     });
     RuleTable all;
     for (auto& part : found) {
@@ -94,7 +97,7 @@ class RuleMiner {
   }
 
  private:
-  static constexpr int64_t kBlockOccurrences = 1 << 15;
+  static constexpr int64_t kBlockOccurrences = 1 << 12;
 
   struct Occurrence {
     int32_t transaction;
@@ -205,8 +208,6 @@ class RuleMiner {
   // The depth-first walk of one thread.
   class Search {
    public:
-    RuleTable found;
-
     Search(const RuleMiner& miner, int64_t limit, std::atomic<int64_t>* total)
         : miner_(miner),
           bounds_(miner.bounds_),
@@ -218,14 +219,18 @@ class RuleMiner {
           tally_marked_(miner.marked_.empty() ? 0 : static_cast<size_t>(miner.n_labels_), 0),
           votes_(static_cast<size_t>(miner.n_labels_), 0) {}
 
-    void run(int32_t first_rank, int32_t last_rank) {
+    // The rules whose rarest item is among these.
+    RuleTable run(int32_t first_rank, int32_t last_rank) {
+      found_ = RuleTable();
+      reported_ = 0;
       for (int32_t rank = first_rank; rank < last_rank && !full(); ++rank) {
         lhs_.assign(1, rank);
         const Occurrence* where = miner_.where_.data();
         visit(where + miner_.where_first_[static_cast<size_t>(rank)],
               where + miner_.where_first_[static_cast<size_t>(rank) + 1]);
       }
-      total_->fetch_add(static_cast<int64_t>(found.size()) - reported_);
+      total_->fetch_add(static_cast<int64_t>(found_.size()) - reported_);
+      return std::move(found_);
     }
 
    private:
@@ -236,6 +241,7 @@ class RuleMiner {
 
     const RuleMiner& miner_;
     const RuleBounds& bounds_;
+    RuleTable found_;
     int64_t limit_, reported_ = 0;
     std::atomic<int64_t>* total_;
     std::vector<int32_t> lhs_;           // ranks of X
@@ -250,7 +256,7 @@ class RuleMiner {
     std::vector<int64_t> votes_;         // [L] of the items of X; zero between uses
 
     bool full() {
-      const auto mine = static_cast<int64_t>(found.size());
+      const auto mine = static_cast<int64_t>(found_.size());
       if (mine - reported_ >= 1024) {
         total_->fetch_add(mine - reported_);
         reported_ = mine;
@@ -307,16 +313,16 @@ class RuleMiner {
              i < miner_.vote_first_[static_cast<size_t>(rank) + 1]; ++i)
           votes_[static_cast<size_t>(miner_.vote_labels_[static_cast<size_t>(i)])] = 0;
       if (bounds_.important && most <= own) return;
-      const size_t begin = found.items.size();
-      for (const int32_t rank : lhs_) found.items.push_back(miner_.item_of_[static_cast<size_t>(rank)]);
-      std::sort(found.items.begin() + static_cast<int64_t>(begin), found.items.end());
-      found.first.push_back(static_cast<int64_t>(found.items.size()));
-      found.labels.push_back(label);
-      found.support.push_back(support);
-      found.coverage.push_back(coverage);
-      found.rivals.push_back(most > 0 ? rival_label : -1);
-      found.margins.push_back(most - own);
-      if (!tally_marked_.empty()) found.fixes.push_back(fixes);
+      const size_t begin = found_.items.size();
+      for (const int32_t rank : lhs_) found_.items.push_back(miner_.item_of_[static_cast<size_t>(rank)]);
+      std::sort(found_.items.begin() + static_cast<int64_t>(begin), found_.items.end());
+      found_.first.push_back(static_cast<int64_t>(found_.items.size()));
+      found_.labels.push_back(label);
+      found_.support.push_back(support);
+      found_.coverage.push_back(coverage);
+      found_.rivals.push_back(most > 0 ? rival_label : -1);
+      found_.margins.push_back(most - own);
+      if (!tally_marked_.empty()) found_.fixes.push_back(fixes);
     }
 
     void extend(const Occurrence* first, const Occurrence* last) {

@@ -4,7 +4,7 @@
 
 Ten singleton templates (the word and its part of speech at -2 .. 2, inside the sentence), rules with 2 or 3
 items, support >= 2, confidence 100%. Every contender runs in a process of its own, so that its peak memory is
-its own; times are without reading the file and making transactions of it. The first round also compares the
+its own; times are from lists of strings to rules. The first round also compares the
 rule sets. "counting" is pyfim's FP-growth that counts the frequent item sets without returning any.
 """
 
@@ -26,7 +26,6 @@ from measure import peak_megabytes, resident_megabytes
 from tables import provenance, publish, ratio, seconds, table
 from tasks import data_directory
 
-from crfkit.data import Encoded, Vocabulary, encode
 from crfkit.io import read_columns
 
 NAMES = {
@@ -67,14 +66,12 @@ def keys(rules: list[tuple[str, tuple[str, ...], int]]) -> int:
 
 
 def ours(X: Any, y: Any, threads: int, important: bool) -> dict[str, Any]:
-    """crfkit: from sequences of attributes to the table."""
+    """crfkit: from lists of strings to the table."""
     from crfkit.mining import AssociationMiner
 
-    vocabulary = Vocabulary()
-    encoded = Encoded(encode(X, vocabulary, grow=True), vocabulary)
     miner = AssociationMiner(important=important, n_jobs=threads)
     before, began = resident_megabytes(), time.perf_counter()
-    sequences, labels, words, classes = miner.read(encoded, y)
+    sequences, labels, words, classes = miner.read(X, y)
     rules = miner.find(sequences, labels, words, classes, None)
     spent, peak = time.perf_counter() - began, peak_megabytes()
     found = [(rule.label, rule.items, rule.support) for rule in rules.rows()]

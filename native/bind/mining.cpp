@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "rule_matcher.h"
 #include "rule_miner.h"
+#include "rule_votes.h"
 
 namespace crfkit {
 
@@ -103,6 +104,47 @@ nb::tuple match(const BoundMatcher& self, Array<const int64_t> indptr, Array<con
   return nb::make_tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.rules)));
 }
 
+// What votes are counted with, checked once; the arrays stay alive as long as it does.
+struct BoundVoter {
+  Array<const int32_t> labels;
+  Array<const double> strength;
+  Array<const int64_t> first;
+  Array<const int32_t> items, kind_of_item, kind_of_length;
+  int n_kinds, n_labels;
+};
+
+void make_voter(BoundVoter* self, Array<const int32_t> labels, Array<const double> strength,
+                Array<const int64_t> first, Array<const int32_t> items, Array<const int32_t> kind_of_item,
+                Array<const int32_t> kind_of_length, int n_kinds, int n_labels) {
+  const size_t n_rules = labels.shape(0);
+  check_rows(first, items, static_cast<int64_t>(kind_of_item.shape(0)));
+  require(first.shape(0) == n_rules + 1 && strength.shape(0) == n_rules, "one of each a rule");
+  for (size_t r = 0; r < n_rules; ++r) {
+    require(labels(r) >= 0 && labels(r) < n_labels && strength(r) > 0, "a label or strength is out of range");
+    require(first(r + 1) - first(r) < static_cast<int64_t>(kind_of_length.shape(0)), "a rule is too long");
+  }
+  for (const auto& kinds : {kind_of_item, kind_of_length})
+    for (size_t k = 0; k < kinds.shape(0); ++k)
+      require(kinds(k) >= 0 && kinds(k) < n_kinds, "a kind is out of range");
+  new (self) BoundVoter{labels, strength, first, items, kind_of_item, kind_of_length, n_kinds, n_labels};
+}
+
+nb::tuple votes(const BoundVoter& self, Array<const int64_t> first, Array<const int32_t> found,
+                int n_threads) {
+  check_rows(first, found, static_cast<int64_t>(self.labels.shape(0)));
+  const VotingRules rules{
+      self.labels.data(),       self.strength.data(),       self.first.data(), self.items.data(),
+      self.kind_of_item.data(), self.kind_of_length.data(), self.n_kinds,      self.n_labels};
+  Votes counted;
+  {
+    const nb::gil_scoped_release release;
+    counted =
+        count_votes(rules, static_cast<int64_t>(first.shape(0)) - 1, first.data(), found.data(), n_threads);
+  }
+  return nb::make_tuple(to_numpy(std::move(counted.first)), to_numpy(std::move(counted.places)),
+                        to_numpy(std::move(counted.values)));
+}
+
 }  // namespace
 
 void bind_mining(nb::module_& m) {
@@ -115,6 +157,11 @@ void bind_mining(nb::module_& m) {
       .def("run", &run, nb::arg("first"), nb::arg("last"), nb::arg("limit"), nb::arg("n_threads"));
   m.def("minimal_rules", &minimal, nb::arg("first").noconvert(), nb::arg("items").noconvert(),
         nb::arg("labels").noconvert(), nb::arg("confidence").noconvert(), nb::arg("n_threads"));
+  nb::class_<BoundVoter>(m, "VoteCounter")
+      .def("__init__", &make_voter, nb::arg("labels").noconvert(), nb::arg("strength").noconvert(),
+           nb::arg("first").noconvert(), nb::arg("items").noconvert(), nb::arg("kind_of_item").noconvert(),
+           nb::arg("kind_of_length").noconvert(), nb::arg("n_kinds"), nb::arg("n_labels"))
+      .def("count", &votes, nb::arg("first").noconvert(), nb::arg("found").noconvert(), nb::arg("n_threads"));
   nb::class_<BoundMatcher>(m, "RuleMatcher")
       .def("__init__", &make_matcher, nb::arg("first").noconvert(), nb::arg("items").noconvert(),
            nb::arg("n_items"))

@@ -13,6 +13,7 @@ NB_MODULE(_native, m) {
   crfkit::bind_templates(m);
   crfkit::bind_item_text(m);
   crfkit::bind_foreign(m);
+  crfkit::bind_genes(m);
   crfkit::bind_mining(m);
   crfkit::bind_selection(m);
 }

@@ -288,6 +288,36 @@ def double_array_keys(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
 def vocabulary_of(arena: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], cut: bool) -> Vocabulary: ...
 
+# genes
+class GeneBatch:
+    def __init__(
+        self,
+        offsets: npt.NDArray[np.int64],
+        codes: npt.NDArray[np.uint8],
+        content: npt.NDArray[np.float64],
+        sites: npt.NDArray[np.float64],
+        codes2: npt.NDArray[np.uint8] | None,
+        content2: npt.NDArray[np.float64] | None,
+        sites2: npt.NDArray[np.float64] | None,
+        exon: npt.NDArray[np.float64],
+        intron: npt.NDArray[np.float64],
+        min_intron: int,
+        split_stop: float,
+        partial: float,
+    ) -> None: ...
+    def posteriors(
+        self,
+        log_z: npt.NDArray[np.float64],
+        content: npt.NDArray[np.float64],
+        sites: npt.NDArray[np.float64],
+        content2: npt.NDArray[np.float64] | None,
+        sites2: npt.NDArray[np.float64] | None,
+        exon: npt.NDArray[np.float64],
+        intron: npt.NDArray[np.float64],
+        n_threads: int,
+    ) -> None: ...
+    def best(self, scored: bool, n_threads: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]: ...
+
 # selection
 @final
 class CandidateGains:
@@ -343,6 +373,22 @@ def minimal_rules(
     confidence: npt.NDArray[np.float64],
     n_threads: int,
 ) -> npt.NDArray[np.uint8]: ...
+
+class VoteCounter:
+    def __init__(
+        self,
+        labels: npt.NDArray[np.int32],
+        strength: npt.NDArray[np.float64],
+        first: npt.NDArray[np.int64],
+        items: npt.NDArray[np.int32],
+        kind_of_item: npt.NDArray[np.int32],
+        kind_of_length: npt.NDArray[np.int32],
+        n_kinds: int,
+        n_labels: int,
+    ) -> None: ...
+    def count(
+        self, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32], n_threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]: ...
 
 class RuleMatcher:
     def __init__(self, first: npt.NDArray[np.int64], items: npt.NDArray[np.int32], n_items: int) -> None: ...

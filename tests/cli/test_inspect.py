@@ -134,7 +134,7 @@ def test_strongest_counts_zeros_neither_way():
     crf = CRF().fit([[["a"], ["b"]]], [["A", "B"]])
     tagger = crf.tagger_
     tagger.weights.state[:] = np.where(np.arange(len(tagger.weights.state)) % 2, 0.0, 1.0)
-    facts = Facts(LinearTagger(tagger.classes, tagger.vocabulary, tagger.index, tagger.weights))
+    facts = Facts(LinearTagger(tagger.classes, tagger.encoder, tagger.index, tagger.weights))
     for_a, against_a = facts.strongest(0, 5)
     assert [f.weight for f in for_a] == [1.0]
     assert against_a == []

@@ -18,6 +18,7 @@ from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.inference import Constraints
 from crfkit.io.model_file import read_model, write_model
 from crfkit.mining import AssociationMiner, Rules, compare_uses
+from crfkit.selection import GradientSelector
 
 USES = ("features", "weighted", "constraints", "votes")
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nU3:%x[-1,1]/%x[0,1]\nB\n"
@@ -145,6 +146,7 @@ def test_forced_labels_win_over_the_model_and_yield_to_constraints():
 
 def test_votes_of_training_data_come_from_rules_mined_without_it():
     X, y = random_data(8, n_sequences=40)
+    X = [[[{"i0": "x=1", "i1": "x=2"}.get(item, item) for item in items] for items in xs] for xs in X]
     miner = AssociationMiner(use="votes", important=False, folds=40, loudness=0.5, min_confidence=0.6)
     learned = miner.fit_transform(X, y)
     names = learned.vocabulary.strings()
@@ -169,6 +171,12 @@ def test_votes_of_training_data_come_from_rules_mined_without_it():
                 for p in (2, 3):
                     n = sum(len(lhs) == p for lhs, other in rules if other == label and lhs <= set(items))
                     assert found.get(f"rules for {label}: {p} items", 0.0) == pytest.approx(0.5 * np.log1p(n))
+                n = sum(
+                    "x=1" in lhs or "x=2" in lhs
+                    for lhs, other in rules
+                    if other == label and lhs <= set(items)
+                )
+                assert found.get(f"rules for {label}: with x", 0.0) == pytest.approx(0.5 * np.log1p(n))
             t += 1
 
 
@@ -234,9 +242,10 @@ def test_a_sparse_model_keeps_the_rules_that_have_a_weight(sentences):
     assert sparse.score(X, y) > 0.9
 
 
-def test_a_dev_set_sees_the_rules(sentences):
+@pytest.mark.parametrize("use", USES)
+def test_a_dev_set_sees_the_rules(sentences, use):
     X, y = sentences
-    crf = CRF(associations=AssociationMiner(**settings("votes")))
+    crf = CRF(associations=AssociationMiner(**settings(use)))
     crf.fit(X[:50], y[:50], X_dev=X[50:], y_dev=y[50:])
     assert max(record["dev_accuracy"] for record in crf.history_) == pytest.approx(crf.score(X[50:], y[50:]))
 
@@ -274,7 +283,7 @@ def test_one_table_compares_the_uses(sentences):
         ({"use": "constraints", "min_confidence": 0.9}, "always right"),
         ({"items": "zzz"}, "no position has an item"),
         ({"items": 3}, "items must be None, a prefix"),
-        ({"use": "votes", "folds": 1000}, "folds=1000 needs as many sequences"),
+        ({"folds": 1}, "folds must be a whole number of at least 2"),
         ({"loudness": 0}, "loudness must be a number above 0"),
         ({"rules": [1]}, "rules must be None or crfkit.mining.Rules"),
     ],
@@ -309,13 +318,21 @@ def test_a_damaged_model_file_is_told(sentences, tmp_path):
         ("rules.attributes", arrays["rules.attributes"] + 10**6),
         ("rules.labels", arrays["rules.labels"] + 50),
         ("rules.attributes", arrays["rules.attributes"][:-1]),
+        ("rules.support", arrays["rules.support"] * 0),
     ]:
         write_model(tmp_path / "bad", header, {**arrays, name: wrong})
         with pytest.raises(ModelFileError, match="fit together"):
             CRF.load(tmp_path / "bad")
-    write_model(tmp_path / "bad", {**header, "associations": {"use": "magic"}}, arrays)
-    with pytest.raises(ModelFileError, match="malformed"):
-        CRF.load(tmp_path / "bad")
+    record = header["associations"]
+    for wrong in (
+        {"use": "magic"},
+        {**record, "kinds": 5},
+        {**record, "use": "votes"},
+        {**record, "loudness": "a"},
+    ):
+        write_model(tmp_path / "bad", {**header, "associations": wrong}, arrays)
+        with pytest.raises(ModelFileError, match="malformed"):
+            CRF.load(tmp_path / "bad")
 
 
 def test_rules_from_a_file_in_place_of_mining(sentences, tmp_path):
@@ -334,3 +351,84 @@ def test_no_rules_are_a_warning_and_a_plain_model(sentences, use):
     with pytest.warns(InputWarning, match="no rules"):
         crf = CRF(associations=AssociationMiner(min_support=10**6, use=use)).fit(X, y)
     assert crf.predict(X) == CRF().fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_rules_of_other_labels_are_renumbered_and_saved(sentences, use, tmp_path):
+    X, y = sentences
+    rules = AssociationMiner(important=False).fit(X, y).rules_  # labels B, I, O
+    renamed = [[{"B": "A", "I": "I", "O": "Z"}[label] for label in labels] for labels in y]
+    with pytest.warns(InputWarning, match="rules can hold nowhere"):
+        crf = CRF(associations=AssociationMiner(rules=rules, use=use)).fit(X, renamed)
+    assert {rule.label for rule in crf.rules_} == {"I"}
+    assert {rule.rival for rule in crf.rules_} <= {"I", None}
+    crf.save(tmp_path / "model")
+    loaded = CRF.load(tmp_path / "model")
+    assert loaded.predict(X) == crf.predict(X)
+    assert list(loaded.rules_) == list(crf.rules_)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_going_on_with_a_new_label(sentences, use, tmp_path):
+    X, y = sentences
+    crf = CRF(associations=AssociationMiner(**settings(use))).fit(X[:60], y[:60])
+    before = [(rule.items, rule.label, rule.support) for rule in crf.rules_]
+    new = [["A" if label == "O" else label for label in labels] for labels in y[60:]]
+    crf.partial_fit(X[60:], new)
+    assert crf.classes_ == ["A", "B", "I", "O"]
+    assert [(rule.items, rule.label, rule.support) for rule in crf.rules_] == before
+    crf.save(tmp_path / "model")
+    assert CRF.load(tmp_path / "model").predict(X) == crf.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore:.*copies of others")
+def test_what_cannot_go_together(sentences):
+    X, y = sentences
+    unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, y).rules_
+    with pytest.raises(InputError, match="always right, and some"):
+        CRF(associations=AssociationMiner(rules=unsure, use="constraints")).fit(X, y)
+    chosen = GradientSelector(n_features=5).fit(X, y).selected_
+    with pytest.raises(InputError, match="leaves no place for associations"):
+        CRF(features=chosen, associations=AssociationMiner(important=False)).fit(X, y)
+    CRF(features=chosen, associations=AssociationMiner(use="constraints", important=False)).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:.*copies of others")
+def test_rules_then_selection_then_a_model(sentences):
+    X, y = sentences
+    pipeline = Pipeline(
+        [
+            ("mine", AssociationMiner(important=False)),
+            ("select", GradientSelector(n_features=20, batch=5)),
+            ("tag", CRF()),
+        ]
+    )
+    assert pipeline.fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("use", USES)
+def test_second_order_and_other_questions(sentences, use):
+    X, y = sentences
+    crf = CRF(order=2, associations=AssociationMiner(**settings(use))).fit(X, y)
+    best = crf.predict(X[:5])
+    assert [paths[0][0] for paths in crf.predict_nbest(X[:5], 2)] == best
+    assert [len(labels) for labels in crf.predict_posterior(X[:5])] == [len(labels) for labels in best]
+
+
+def test_any_fitted_model_decodes_under_rules(sentences):
+    X, y = sentences
+    rules = AssociationMiner(important=False, min_support=3).fit(X, y).rules_
+    plain = CRF(c2=1000.0).fit(X, y)
+    with_rules = CRF(c2=1000.0, associations=AssociationMiner(rules=rules, use="constraints")).fit(X, y)
+    assert plain.under(rules).predict(X) == with_rules.predict(X)
+    assert plain.under(rules).predict(X) != plain.predict(X)
+    with pytest.raises(InputError, match="has rules already"):
+        plain.under(rules).under(rules)
+    unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, y).rules_
+    with pytest.raises(InputError, match="always right"):
+        plain.under(unsure)
+
+
+def test_votes_need_two_sequences():
+    with pytest.raises(InputError, match="at least two"):
+        AssociationMiner(use="votes", important=False).fit_transform([[["a", "b"]] * 3], [["x"] * 3])

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.index import FeatureIndex
 from crfkit.models.continuation import transfer, with_features_of
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
 
@@ -35,7 +36,7 @@ def random_tagger(seed, names, classes, order):
         None if edges2 is None else np.where(edges2, rng.normal(size=edges2.shape), 0.0),
         rng.normal(size=len(pair)) if pairs.any() else None,
     )
-    return LinearTagger(classes, Vocabulary(names), index, weights)
+    return LinearTagger(classes, InputEncoder.plain(Vocabulary(names), None), index, weights)
 
 
 def by_name(tagger):
@@ -48,7 +49,7 @@ def test_transfer_goes_by_name(seed, old_names, old_classes, new_names, new_clas
     old = random_tagger(seed, old_names, old_classes, old_order)
     new = random_tagger(seed + 1, new_names, new_classes, new_order)
     weights = transfer(old, new.vocabulary, new_classes, new.index)
-    moved = by_name(LinearTagger(new_classes, new.vocabulary, new.index, weights))
+    moved = by_name(LinearTagger(new_classes, new.encoder, new.index, weights))
     possible = set(by_name(new))
     assert moved == {key: weight for key, weight in by_name(old).items() if key in possible}
 
@@ -61,6 +62,6 @@ def test_all_features_of_the_old_model_stay(seed, old_names, old_classes, more_n
     new = random_tagger(seed + 1, names, classes, order)
     index = with_features_of(old, new.vocabulary, classes, new.index)
     weights = transfer(old, new.vocabulary, classes, index)
-    assert by_name(LinearTagger(classes, new.vocabulary, index, weights)) == by_name(old)
+    assert by_name(LinearTagger(classes, new.encoder, index, weights)) == by_name(old)
     assert index.n_features >= max(old.index.n_features, new.index.n_features)
     assert set(new.index.state_keys()) <= set(index.state_keys())

@@ -129,7 +129,7 @@ def test_compacting_changes_no_score(address_data):
         np.random.default_rng(0).random(len(tagger.weights.state)) < 0.8, 0, tagger.weights.state
     )
     thinned = LinearTagger(
-        tagger.classes, tagger.vocabulary, tagger.index, LinearWeights(state, tagger.weights.edge)
+        tagger.classes, tagger.encoder, tagger.index, LinearWeights(state, tagger.weights.edge)
     )
     small = thinned.compact()
     assert len(small.weights.state) == np.count_nonzero(state)
@@ -137,7 +137,7 @@ def test_compacting_changes_no_score(address_data):
     np.testing.assert_allclose(a.node, b.node, atol=1e-12)
     assert small.state_features() == thinned.state_features()
     nothing = LinearTagger(
-        tagger.classes, tagger.vocabulary, tagger.index, LinearWeights(0 * state, tagger.weights.edge)
+        tagger.classes, tagger.encoder, tagger.index, LinearWeights(0 * state, tagger.weights.edge)
     ).compact()
     assert len(nothing.vocabulary) == 0
     assert [len(labels) for labels in nothing.predict(X)] == [len(labels) for labels in y]

@@ -30,6 +30,7 @@ COMMANDS = {
     "eval": "compare labels with the truth, as conlleval does",
     "inspect": "look into a model: labels, features, transitions",
     "convert": "turn data, labels and models of one format into another",
+    "genes": "find genes in DNA: train, predict, eval, plot",
     "demo": "train and show a CRF on generated postal addresses",
 }
 

@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 USAGE = "DATA [DATA …] [-o FILE] [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
-Finds rules: combinations of observations (two or three, unless told otherwise)
-after which the label is certain, though each observation by itself speaks for
-another one. Lists them, and writes them to a file for 'crfkit train --rules'.
-Given a file of rules or a model that has some, it lists those; DATA after it
-serves for examples."""
+Finds observations that together tell the label, though each alone speaks for
+another; lists them, or those in a file of rules (DATA after it: for examples)."""
 
 EXAMPLES = """\
 examples:
@@ -251,11 +248,10 @@ def _chosen(found: RuleFile, arguments: argparse.Namespace) -> Rules:
 
 def _write(found: RuleFile, data: Data | None, arguments: argparse.Namespace) -> None:
     """Into the files, and on the screen."""
+    listed = arguments.top or any((arguments.csv, arguments.json, arguments.html))
+    rules = found.rules.sorted(arguments.sort) if listed else found.rules
     if arguments.output is not None:
         found.save(arguments.output)
-    if not arguments.top and not any((arguments.csv, arguments.json, arguments.html)):
-        return
-    rules = found.rules.sorted(arguments.sort)
     if arguments.csv is not None:
         rules.to_csv(arguments.csv)
     if arguments.json is not None:

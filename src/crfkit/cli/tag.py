@@ -61,6 +61,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--posterior", action="store_true", help="the most probable label of each token, not of the sequence"
     )
     add_constraints(how)
+    how.add_argument(
+        "--rules",
+        metavar="FILE",
+        help="rules of 'crfkit mine' that are always right: where one holds, its label is certain; of "
+        "several, the one with most items decides",
+    )
     options.add_jobs(how)
     shape = parser.add_argument_group("what to write")
     shape.add_argument("-o", "--output", default="-", metavar="FILE", help="- is standard output")
@@ -106,7 +112,15 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     tagger, header = load_model(arguments.model, arguments.jobs)
     if arguments.template is not None:
-        tagger.template = _added_template(arguments, tagger)
+        tagger.encoder = tagger.encoder.with_template(_added_template(arguments, tagger))
+    if arguments.rules is not None:
+        from crfkit.cli.rule_file import load_rules
+        from crfkit.cli.rule_options import check_template
+
+        given = load_rules(arguments.rules)
+        check_template(given, tagger.template, arguments.rules)
+        sure = given.rules[given.rules.confidence == 1]
+        tagger.encoder = tagger.encoder.under(sure, tagger.classes)
     constraints = constraints_of(arguments, tagger)
 
     from crfkit.cli.decoding import decode, decode_several, lattice_of, no_path_at

@@ -149,6 +149,18 @@ class LabelHints:
     own: npt.NDArray[np.int32] | None  # [A] the one label that an attribute scores; -1: any
     forced: npt.NDArray[np.int32] | None  # [ΣT] the label that a position gets in decoding; -1: any
 
+    def own_among(self, classes: list[Any]) -> npt.NDArray[np.int32] | None:
+        """``own`` as places in these labels."""
+        return None if self.own is None else self._places(classes)[self.own]
+
+    def forced_among(self, classes: list[Any]) -> npt.NDArray[np.int32] | None:
+        """``forced`` as places in these labels; a label that is not among them forces nothing."""
+        return None if self.forced is None else self._places(classes)[self.forced]
+
+    def _places(self, classes: list[Any]) -> npt.NDArray[np.int32]:
+        place = {label: i for i, label in enumerate(classes)}
+        return np.array([*(place.get(label, -1) for label in self.classes), -1], np.int32)  # the last: none
+
 
 @dataclass(frozen=True)
 class Encoded:

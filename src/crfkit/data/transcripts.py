@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ..exceptions import InputError
@@ -54,6 +54,10 @@ class Transcript:
     def coding_length(self) -> int:
         """Bases of all exons."""
         return sum(end - start for start, end in self.exons)
+
+    def moved(self, by: int) -> Transcript:
+        """The same so many bases further on."""
+        return replace(self, exons=tuple((begin + by, end + by) for begin, end in self.exons))
 
     def phases(self) -> tuple[int, ...]:
         """GFF3's phase of each exon, in the order of ``exons``: bases to skip to the next whole codon."""

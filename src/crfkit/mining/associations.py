@@ -14,8 +14,10 @@ Rules are matched by an inverted index in the core (native/rule_matcher.h).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,10 +26,10 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.data.sequences import Encoded, LabelHints, Sequences
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.inference.threads import thread_count
 from crfkit.mining.rules import Rules, checked_rules
-from crfkit.mining.votes import vote_names, vote_table
+from crfkit.mining.votes import vote_counter, vote_kinds, vote_names
 
 FloatArray = npt.NDArray[np.float64]
 Values = Callable[[npt.NDArray[np.int64]], npt.ArrayLike]
@@ -45,7 +47,7 @@ class Associations:
     attributes: npt.NDArray[np.int32]  # ids: [R] of the rules' own, [M] of the votes, [0] for constraints
     values: FloatArray | None = None  # [R] of the rules' attributes; None: ones
     loudness: float = 1.0  # what votes are multiplied by
-    _matchers: list[_native.RuleMatcher] = field(default_factory=list, init=False, repr=False)
+    kinds: list[str] = field(default_factory=list)  # of votes
 
     _prefix: ClassVar[str] = "rules."
 
@@ -55,73 +57,117 @@ class Associations:
         rules: Rules,
         use: str,
         vocabulary: Vocabulary,
+        classes: list[Any],
         values: FloatArray | None = None,
         loudness: float = 1.0,
+        kinds: list[str] | None = None,
     ) -> Associations:
-        """The rules over another vocabulary, which gets the attributes that they need.
+        """The rules over the attributes and labels of a model; the vocabulary gets what they need.
 
-        Rules with an item that the vocabulary does not know hold nowhere and are left out.
+        Rules for a label that the model does not have, and rules with an item that the vocabulary does not
+        know, hold nowhere and are left out.
         """
+        n_given = len(rules)
+        rules, kept = rules.over(classes)
+        values = None if values is None else values[kept]
         if vocabulary is not rules.vocabulary:
             used, places = np.unique(rules.items, return_inverse=True)
             names = rules.vocabulary.strings()
             ids = vocabulary.lookup([names[i] for i in used.tolist()])[places.ravel()]  # [nnz]
             known = np.minimum.reduceat(np.append(ids, 0), rules.first[:-1]) >= 0 if len(rules) else ids >= 0
-            if len(rules) and not known.any():
+            if n_given and not known.any():
+                shown = f"like {names[used[0]]!r}" if len(used) else "of other labels"
                 raise InputError(
-                    f"none of the {len(rules)} rules can hold here: their items look like "
-                    f"{names[used[0]]!r}, the data's attributes like {_first_name(vocabulary)}; "
-                    "were they mined with another template?"
+                    f"none of the {n_given} rules can hold here: their items are {shown}, the data's "
+                    f"attributes like {_first_name(vocabulary)}; were they mined with another template?"
                 )
             values = None if values is None else values[known]
             rules = replace(rules, items=ids.astype(np.int32), vocabulary=vocabulary)[known]
+        if len(rules) < n_given:
+            warnings.warn(
+                f"{n_given - len(rules)} of {n_given} rules can hold nowhere and are left out: they have "
+                "items or labels that the training data does not have",
+                InputWarning,
+                stacklevel=4,
+            )
         new: list[str] = []
         if use in ("features", "weighted"):
             new = rules.names()
         elif use == "votes":
-            new = vote_names(rules)
-        return cls(rules, use, vocabulary.add(new), values, loudness)
+            kinds = vote_kinds(rules) if kinds is None else kinds
+            new = vote_names(kinds, rules.classes)
+        return cls(rules, use, vocabulary.add(new), values, loudness, kinds or [])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The index is made anew.
-        return (Associations, (self.rules, self.use, self.attributes, self.values, self.loudness))
+        # What is cached cannot be pickled, and is soon made anew.
+        own = (self.rules, self.use, self.attributes, self.values, self.loudness, self.kinds)
+        return (Associations, own)
 
-    def matches(
-        self, sequences: Sequences, n_jobs: int | None
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Which rules hold where: those of position t are the second from first[t] to first[t+1], [ΣT+1]."""
-        if not self._matchers:
-            rules, n_items = self.rules, len(self.rules.vocabulary)
-            self._matchers.append(_native.RuleMatcher(rules.first, rules.items, n_items))
-        return self._matchers[0].match(sequences.indptr, sequences.indices, thread_count(n_jobs))
+    @cached_property
+    def _matcher(self) -> _native.RuleMatcher:
+        return _native.RuleMatcher(self.rules.first, self.rules.items, len(self.rules.vocabulary))
+
+    @cached_property
+    def _counter(self) -> _native.VoteCounter:
+        return vote_counter(self.rules, self.kinds)
+
+    @cached_property
+    def _hints(self) -> LabelHints:
+        """Which label the attribute of each rule speaks for."""
+        own = np.full(len(self.rules.vocabulary), -1, np.int32)  # [A]
+        own[self.attributes] = self.rules.labels
+        return LabelHints(self.rules.classes, own, None)
+
+    @cached_property
+    def _best_first(self) -> npt.NDArray[np.int64]:
+        """The rules by length and support, [R]."""
+        return np.lexsort((-self.rules.support.astype(np.int64), -self.rules.lengths))
+
+    @cached_property
+    def _rank(self) -> npt.NDArray[np.int64]:
+        """Each rule's place among them, [R]."""
+        rank = np.empty(len(self.rules), np.int64)
+        rank[self._best_first] = np.arange(len(self.rules))
+        return rank
 
     def apply(self, sequences: Sequences, n_jobs: int | None = None) -> Encoded:
         """The sequences with what the rules have to say about them."""
-        return self.say(sequences, *self.matches(sequences, n_jobs))
-
-    def say(
-        self, sequences: Sequences, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]
-    ) -> Encoded:
-        """The same, of rules that are known to hold, as ``matches`` gives them."""
+        threads = thread_count(n_jobs)
+        # The rules that hold at position t are found[first[t]:first[t+1]].
+        first, found = self._matcher.match(sequences.indptr, sequences.indices, threads)
         rules, vocabulary = self.rules, self.rules.vocabulary
         sequences = replace(sequences, n_attributes=len(vocabulary))
         if self.use == "constraints":
-            forced = longest_match(rules, first, found)
-            return Encoded(sequences, vocabulary, LabelHints(rules.classes, None, forced))
+            return Encoded(sequences, vocabulary, LabelHints(rules.classes, None, self._forced(first, found)))
         if self.use == "votes":
-            first, places, votes = vote_table(rules, first, found)
-            more = sequences.with_entries(first, self.attributes[places], self.loudness * votes)
+            bounds, places, votes = self._counter.count(first, found, threads)
+            more = sequences.with_entries(bounds, self.attributes[places], self.loudness * votes)
             return Encoded(more, vocabulary)
         values = None if self.values is None else self.values[found]
-        own = np.full(len(vocabulary), -1, np.int32)  # [A]
-        own[self.attributes] = rules.labels
         sequences = sequences.with_entries(first, self.attributes[found], values)
-        return Encoded(sequences, vocabulary, LabelHints(rules.classes, own, None))
+        return Encoded(sequences, vocabulary, self._hints)
 
-    def over(self, vocabulary: Vocabulary) -> Associations:
-        """The same over a copy of the vocabulary, which may have more names after its own."""
-        rules = replace(self.rules, vocabulary=vocabulary)
-        return Associations(rules, self.use, self.attributes, self.values, self.loudness)
+    def _forced(self, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The label that the matching rule with the most items forces at each position, [ΣT]; -1: none holds.
+
+        Of rules of one length the best supported wins, of those the first in the table.
+        """
+        forced = np.full(len(first) - 1, -1, np.int32)  # [ΣT]
+        some = np.diff(first) > 0
+        if some.any():
+            best = np.minimum.reduceat(self._rank[found], first[:-1][some])
+            forced[some] = self.rules.labels[self._best_first[best]]
+        return forced
+
+    def over(self, vocabulary: Vocabulary, classes: list[Any]) -> Associations:
+        """The same over a copy of the vocabulary with maybe more names behind its own, and other labels."""
+        rules, kept = replace(self.rules, vocabulary=vocabulary).over(classes)
+        attributes, values = self.attributes, self.values
+        if self.use in ("features", "weighted"):
+            attributes, values = attributes[kept], None if values is None else values[kept]
+        elif self.use == "votes":
+            attributes = vocabulary.add(vote_names(self.kinds, classes))
+        return Associations(rules, self.use, attributes, values, self.loudness, self.kinds)
 
     def needed(self, used: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
         """Attributes that the rules look at, where only the attributes ``used`` have a weight."""
@@ -142,13 +188,14 @@ class Associations:
             rules, attributes, values = self.rules, self.attributes, self.values
         rules = replace(rules, items=places[rules.items].astype(np.int32), vocabulary=vocabulary)
         ids = places[attributes].astype(np.int32)
-        return Associations(rules, self.use, ids, values, self.loudness)
+        return Associations(rules, self.use, ids, values, self.loudness, self.kinds)
 
     # ---- the model file
 
     def header(self) -> dict[str, Any]:
         """What is no array, as JSON values."""
-        return {"use": self.use, "n_positions": self.rules.n_positions, "loudness": self.loudness}
+        record = {"use": self.use, "n_positions": self.rules.n_positions, "loudness": self.loudness}
+        return {**record, "kinds": self.kinds} if self.kinds else record
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The columns of the rules, whose items are ids of the model's vocabulary, and the attributes."""
@@ -167,35 +214,29 @@ class Associations:
         if not sound or not isinstance(record.get("loudness"), float):
             raise ModelFileError("cannot read the model: its association rules are malformed")
         rules = checked_rules(vocabulary, classes, record.get("n_positions"), own)
-        expected = {"constraints": 0, "votes": len(vote_names(rules)) if record["use"] == "votes" else 0}
+        kinds = record.get("kinds", [])
+        if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
+            raise ModelFileError("cannot read the model: its association rules are malformed")
+        if record["use"] == "votes" and (not kinds or kinds[0] != "strongest"):
+            raise ModelFileError("cannot read the model: its association rules are malformed")
+        expected = {"constraints": 0, "votes": len(kinds) * len(classes)}
         sound = (
             attributes is not None
             and attributes.dtype == np.int32
             and attributes.shape == (expected.get(record["use"], len(rules)),)
             and (not len(attributes) or (attributes.min() >= 0 and attributes.max() < len(vocabulary)))
-            and (values is None or (values.dtype == np.float64 and values.shape == (len(rules),)))
+            and (
+                values is None
+                or (
+                    values.dtype == np.float64
+                    and values.shape == (len(rules),)
+                    and bool(np.isfinite(values).all())
+                )
+            )
         )
         if not sound or attributes is None:
             raise ModelFileError("cannot read the model: its association rules do not fit together")
-        return cls(rules, record["use"], attributes, values, record["loudness"])
-
-
-def longest_match(
-    rules: Rules, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int32]:
-    """The label that the matching rule with the most items forces at each position, [ΣT]; -1: none holds.
-
-    Of rules of one length the best supported wins, of those the first in the table.
-    """
-    order = np.lexsort((-rules.support.astype(np.int64), -rules.lengths))  # best first, [R]
-    place = np.empty(len(rules), np.int64)
-    place[order] = np.arange(len(rules))
-    forced = np.full(len(first) - 1, -1, np.int32)  # [ΣT]
-    some = np.diff(first) > 0
-    if some.any():
-        best = np.minimum.reduceat(place[found], first[:-1][some])
-        forced[some] = rules.labels[order[best]]
-    return forced
+        return cls(rules, record["use"], attributes, values, record["loudness"], kinds)
 
 
 def rule_values(value: Values | None, rules: Rules, max_support: int | None) -> FloatArray:

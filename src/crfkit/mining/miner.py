@@ -60,9 +60,9 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         What ``transform``, or the CRF, makes of the rules. "features": an attribute for each, which scores
         the rule's own label alone. "weighted": the same with a value, the rarer the louder. "constraints":
         labels that are certain in decoding, by the longest rule that holds. "votes": for each label a few
-        numbers that say how many rules hold for it and how well supported; in training each position is
-        judged by rules mined without its part of the data, so that how far to trust them is learned
-        honestly.
+        numbers that say how many rules hold for it, of what kind and how well supported; in training each
+        position is judged by rules mined without its part of the data, so that how far to trust them is
+        learned honestly.
     value
         With "weighted": a function of the array of supports that gives the rules' values; None:
         usupp - supp + 2, usupp being ``max_support`` or the largest support found.
@@ -74,7 +74,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     template
         For X of columns: the template that makes attributes of them, as in ``CRF(template=…)``.
     folds
-        With "votes": the parts into which the training data is cut.
+        With "votes": the parts into which the training data is cut, at most one a sequence.
     max_rules
         Most rules to keep in memory; more are an error.
     n_jobs
@@ -92,8 +92,8 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> from crfkit.mining import AssociationMiner
-    >>> X = [[["a", "b"], ["a", "c"]], [["b", "a"], ["c"]], [["a"], ["b"]]]
-    >>> y = [["yes", "no"], ["yes", "no"], ["no", "no"]]
+    >>> X = [[["a", "b"], ["a"], ["a"]], [["b"], ["b", "a"], ["b"], ["a"]]]
+    >>> y = [["yes", "no", "no"], ["no", "yes", "no", "no"]]
     >>> [str(rule) for rule in AssociationMiner().fit(X, y).rules_]
     ['a & b → yes']
     """
@@ -148,7 +148,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         minimal: bool = False,
         use: str = "features",
         value: Values | None = None,
-        loudness: float = 0.3,
+        loudness: float = 0.1,
         rules: Rules | None = None,
         template: Template | str | None = None,
         folds: int = 8,
@@ -186,7 +186,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             wrong = encode_labels(found, classes, sequences.offsets, unknown="ignore").ids != labels.ids
         rules = self.find(sequences, labels, vocabulary, classes, self._template(), wrong)
         _warn_of_none(rules)
-        self._keep(self.bind(rules, vocabulary))
+        self._keep(self.bind(rules, vocabulary, classes))
         return self
 
     def transform(self, X: Any, *, lengths: Any = None) -> Encoded:
@@ -221,19 +221,21 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         rules = self.find(sequences, labels, vocabulary, classes, template)
         _warn_of_none(rules)
-        associations = self.bind(rules, vocabulary)
+        associations = self.bind(rules, vocabulary, classes)
         if self.use != "votes" or self.rules is not None:
             return associations.apply(sequences, self.n_jobs), associations
         n = sequences.n_sequences
-        if n < self.folds:
-            raise InputError(f"folds={self.folds} needs as many sequences; there are {n}")
-        part = np.random.default_rng(0).permutation(n) % self.folds  # [N]
+        n_folds = min(self.folds, n)
+        if n_folds < 2:
+            raise InputError('use="votes" judges sequences by rules mined from others: give at least two')
+        part = np.random.default_rng(0).permutation(n) % n_folds  # [N]
         parts = []
-        for k in range(self.folds):
+        for k in range(n_folds):
             others, own = np.flatnonzero(part != k), sequences.subset(np.flatnonzero(part == k))
             known = labels.subset(others, sequences.offsets)
             elsewhere = self.find(sequences.subset(others), known, vocabulary, classes, template)
-            parts.append(self.bind(elsewhere, vocabulary).apply(own, self.n_jobs).sequences)
+            bound = self.bind(elsewhere, vocabulary, classes, associations.kinds)
+            parts.append(bound.apply(own, self.n_jobs).sequences)
         order = np.argsort(np.argsort(part, kind="stable"))  # [N] where a sequence is in the parts
         return Encoded(Sequences.end_to_end(parts, len(vocabulary)).subset(order), vocabulary), associations
 
@@ -258,6 +260,11 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"got {self.min_confidence:g}"
             )
         if self.rules is not None:
+            if self.use == "constraints" and (self.rules.confidence < 1).any():
+                raise InputError(
+                    "constraints are for rules that are always right, and some of the given ones are not: "
+                    "use rules[rules.confidence == 1]"
+                )
             return self.rules
         if len(vocabulary) and vocabulary.names_columns():
             raise InputError(
@@ -285,10 +292,12 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             verbose=self.verbose,
         )
 
-    def bind(self, rules: Rules, vocabulary: Vocabulary) -> Associations:
+    def bind(
+        self, rules: Rules, vocabulary: Vocabulary, classes: list[Any], kinds: list[str] | None = None
+    ) -> Associations:
         """The rules over the attributes of a model, which gets those that they need."""
         values = rule_values(self.value, rules, self.max_support) if self.use == "weighted" else None
-        return Associations.bind(rules, self.use, vocabulary, values, float(self.loudness))
+        return Associations.bind(rules, self.use, vocabulary, classes, values, float(self.loudness), kinds)
 
     # ---- inside
 

@@ -149,6 +149,28 @@ class Rules:
             kept &= np.add.reduceat(np.append(self.items == found, False), self.first[:-1]) > 0
         return self[kept]
 
+    def over(self, classes: list[Any]) -> tuple[Rules, npt.NDArray[np.bool_]]:
+        """The rules for these labels, over their places; and which of all the rules they are, [R]."""
+        if classes == self.classes:
+            return self, np.ones(len(self), np.bool_)
+        place = {label: i for i, label in enumerate(classes)}
+        ids = np.array([*(place.get(label, -1) for label in self.classes), -1], np.int32)  # the last: none
+        counts = np.zeros(len(classes), np.int64)
+        known = ids[:-1] >= 0
+        counts[ids[:-1][known]] = self.class_counts[known]
+        kept = ids[self.labels] >= 0
+        chosen = self[kept]
+        return (
+            replace(
+                chosen,
+                classes=list(classes),
+                class_counts=counts,
+                labels=ids[chosen.labels],
+                rivals=ids[chosen.rivals],
+            ),
+            kept,
+        )
+
     def names(self) -> list[str]:
         """Every rule as a string, ``item & item → label``, [R]."""
         items = self.vocabulary.strings()

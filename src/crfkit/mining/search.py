@@ -18,7 +18,7 @@ from crfkit.exceptions import InputError
 from crfkit.inference.threads import thread_count
 from crfkit.mining.rules import Rules
 
-_BLOCKS_A_STEP = 8  # native blocks between two looks at the clock, the limit and the keyboard
+_BLOCKS_A_STEP = 16  # native blocks a thread between two looks at the limit and the keyboard
 _LONGEST_MINIMAL = 20  # a minimal rule is compared with all subsets of its items
 
 
@@ -65,8 +65,9 @@ def mine_rules(
     )
     parts: list[tuple[npt.NDArray[Any], ...]] = []
     n_rules = 0
-    for begin in range(0, miner.n_blocks, _BLOCKS_A_STEP):
-        end = min(begin + _BLOCKS_A_STEP, miner.n_blocks)
+    step = _BLOCKS_A_STEP * threads
+    for begin in range(0, miner.n_blocks, step):
+        end = min(begin + step, miner.n_blocks)
         parts.append(miner.run(begin, end, max_rules - n_rules, threads))
         n_rules += len(parts[-1][2])
         if n_rules > max_rules:

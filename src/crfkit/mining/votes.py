@@ -1,9 +1,11 @@
 """What the rules that hold at a position say together, as attributes: a few numbers for every label.
 
-For label l and the rules that hold at a position,
+For label l, of the rules that hold at a position for l,
 
-    strongest  log2 of the largest support of those for l;
-    p items    log(1 + how many of those with p items are for l), for every length p.
+    strongest    log2 of the largest support;
+    p items      log(1 + how many have p items), for every length p;
+    with f       log(1 + how many have an item of family f), for every family: what stands before the value in
+                 the name of an item, such as ``w[-1]`` in ``w[-1]=the``.
 
 Single rules are too rare for weights of their own to be learned well; how far such votes can be trusted is
 learned from all of them.
@@ -11,39 +13,62 @@ learned from all of them.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+import re
+from typing import Any
 
+import numpy as np
+
+from crfkit import _native
 from crfkit.mining.rules import Rules
 
-
-def vote_names(rules: Rules) -> list[str]:
-    """Names of the M attributes: for each kind of number in turn, one for every label."""
-    kinds = ["strongest", *(f"{p} items" for p in _lengths(rules))]
-    return [f"rules for {label}: {kind}" for kind in kinds for label in rules.classes]
+_FAMILY = re.compile(r"((?:[+-]\d+:)?[^:=]+)[:=]")
+_REST = "another item"  # items without a family, and those of rare ones
+_MOST_FAMILIES = 40
 
 
-def vote_table(
-    rules: Rules, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The votes at every position, sparsely: bounds [ΣT+1], places among ``vote_names``, values.
+def family_of(item: str) -> str | None:
+    """What stands before the value in the name of an item; None where nothing does."""
+    found = _FAMILY.match(item)
+    return None if found is None else found[1]
 
-    The rules that hold at position t are ``found[first[t]:first[t+1]]``.
+
+def vote_counter(rules: Rules, kinds: list[str]) -> _native.VoteCounter:
+    """What counts the votes of these rules: ``count`` gives them for every position, sparsely.
+
+    Bounds [ΣT+1], places (kind · L + label) and values, from the rules that hold at each position.
     """
-    n, L = len(first) - 1, len(rules.classes)
-    cell = np.repeat(np.arange(n), np.diff(first)) * L + rules.labels[found]  # position and label of a vote
-    cells, cell_of = np.unique(cell, return_inverse=True)  # [C]
-    strongest = np.zeros(len(cells))
-    np.maximum.at(strongest, cell_of, np.log2(rules.support[found]))
-    lengths = rules.lengths[found]
-    counts = [np.bincount(cell_of, lengths == p, minlength=len(cells)) for p in _lengths(rules)]
-    table = np.stack([strongest, *map(np.log1p, counts)])  # [kinds, C]
-    kind, place = np.nonzero(table)
-    position, label = cells[place] // L, cells[place] % L
-    order = np.lexsort((label, kind, position))
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(position, minlength=n)))).astype(np.int64)
-    return bounds, (kind * L + label)[order], table[kind, place][order]
+    place = {kind: k for k, kind in enumerate(kinds)}
+    rest = place.get(f"with {_REST}", 0)
+    names = rules.vocabulary.strings()
+    of_item = np.zeros(len(names), np.int32)  # [A]
+    for item in np.flatnonzero(np.bincount(rules.items, minlength=1)).tolist():
+        of_item[item] = place.get(f"with {family_of(names[item])}", rest)
+    longest = int(rules.lengths.max(initial=0))
+    of_length = np.array([place.get(f"{p} items", 0) for p in range(longest + 1)], np.int32)
+    strength = np.log2(np.maximum(rules.support, 1.1))  # [R] never 0: a vote is a vote
+    return _native.VoteCounter(
+        rules.labels, strength, rules.first, rules.items, of_item, of_length, len(kinds), len(rules.classes)
+    )
 
 
-def _lengths(rules: Rules) -> range:
-    return range(int(rules.lengths.min(initial=2)), int(rules.lengths.max(initial=2)) + 1)
+def vote_kinds(rules: Rules) -> list[str]:
+    """The kinds of numbers that these rules make."""
+    shortest, longest = int(rules.lengths.min(initial=2)), int(rules.lengths.max(initial=2))
+    counts = np.bincount(rules.items, minlength=len(rules.vocabulary))  # [A]
+    names = rules.vocabulary.strings()
+    families: dict[str | None, int] = {}
+    for item in np.flatnonzero(counts).tolist():
+        family = family_of(names[item])
+        families[family] = families.get(family, 0) + int(counts[item])
+    rest = families.pop(None, 0)
+    ranked = sorted((-n, str(family)) for family, n in families.items())
+    kept = sorted(family for _, family in ranked[:_MOST_FAMILIES])
+    if rest or len(ranked) > _MOST_FAMILIES:
+        kept.append(_REST)
+    lengths = [f"{p} items" for p in range(shortest, longest + 1)]
+    return ["strongest", *lengths, *(f"with {family}" for family in kept)]
+
+
+def vote_names(kinds: list[str], classes: list[Any]) -> list[str]:
+    """Names of the attributes: for each kind of number in turn, one for every label."""
+    return [f"rules for {label}: {kind}" for kind in kinds for label in classes]

@@ -5,10 +5,10 @@ Parameter names and the meaning of c1 and c2 are CRFsuite's.
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,14 +17,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
-from crfkit.data import Encoded, LabelHints
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
-from crfkit.features.index import FeatureIndex, build_index
-from crfkit.features.inputs import encode_input, given_template, hints_of
+from crfkit.features.index import build_index
+from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
 from crfkit.inference.threads import thread_count
@@ -33,13 +32,13 @@ from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
 from crfkit.models.continuation import transfer, with_features_of
 from crfkit.models.foreign import export_crfsuite, load_any
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS, train
 from crfkit.models.training_record import TrainingRecord
 from crfkit.objectives.held_out import DevSet
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
-from crfkit.selection.conjunctions import Conjunctions
 from crfkit.selection.selected import Selection
 
 if TYPE_CHECKING:
@@ -270,24 +269,19 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             X, vocabulary, template, grow=True, lengths=cut_as(X, y, lengths), n_jobs=self.n_jobs
         )
         require_data(sequences, classes)
-        atoms = {} if centre is None else dict(centre.conjunctions.atoms)
-        if self.features is not None:
-            atoms |= self.features.conjunctions
-        if atoms and vocabulary.names_columns():
-            raise InputError(
-                "conjunctions are of attributes with names, and the columns of an array have none: "
-                "give the CRF what the selector's transform makes of X"
-            )
-        vocabulary.add([*(atom for parts in atoms.values() for atom in parts), *atoms])
-        conjunctions = Conjunctions(vocabulary, atoms)
-        sequences = conjunctions.fill(replace(sequences, n_attributes=len(vocabulary)))
         labels = encode_labels(y, classes, sequences.offsets)
-        encoded, associations = Encoded(sequences, vocabulary, hints_of(X, vocabulary)), None
-        if centre is not None and centre.associations is not None:
-            associations = centre.associations.over(vocabulary)
-            encoded = associations.apply(sequences, self.n_jobs)
-        elif self.associations is not None:
-            encoded, associations = self.associations.learn(sequences, labels, vocabulary, classes, template)
+        encoder = InputEncoder.plain(vocabulary, template)
+        if centre is not None:
+            encoder = centre.encoder.over(vocabulary, classes).with_template(template)
+        if self.features is not None:
+            encoder = encoder.with_conjunctions(self.features.conjunctions)
+        miner = None if encoder.associations is not None else self.associations
+        if self.features is not None and miner is not None and miner.use != "constraints":
+            raise InputError(
+                f"features= leaves no place for associations of use {miner.use!r}: a selection says which "
+                "features there are; select from what the miner's transform makes of X instead"
+            )
+        encoded, encoder = encoder.learn(X, sequences, labels, classes, miner, self.n_jobs)
         sequences = encoded.sequences
 
         kinds = attribute_kinds(vocabulary, prefixes)
@@ -309,7 +303,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
                 kinds=kinds,
                 transitions=template is None or template.transitions,
             )
-        index = _speaking(index, encoded.hints, classes)
+        own = None if encoded.hints is None else encoded.hints.own_among(classes)
+        index = index if own is None else index.speaking_for(own)
         if self.features is None and len(index.state_labels) == 0 and sequences.indices.size:
             warnings.warn(
                 f"no attribute occurs min_freq={self.min_freq:g} times with a label; the model sees nothing "
@@ -340,12 +335,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         if X_dev is not None:
             try:
                 y_dev = label_lists(y_dev)
-                held_out = encode_input(
-                    X_dev, vocabulary, template, grow=False, lengths=cut_as(X_dev, y_dev, None)
-                )
-                held_out = conjunctions.fill(held_out)
-                if associations is not None:
-                    held_out = associations.apply(held_out, self.n_jobs).sequences
+                held_out = encoder.encode(X_dev, cut_as(X_dev, y_dev, None), self.n_jobs)
                 dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
@@ -364,8 +354,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         )
         if not outcome.converged:
             warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
-        weights = objective.weights(outcome.x)
-        tagger = LinearTagger(classes, vocabulary, index, weights, self.n_jobs, template, atoms, associations)
+        tagger = LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs)
         self.tagger_ = tagger.compact() if self._leaves_out else tagger
         self.classes_ = classes
         self.objective_ = outcome.value
@@ -431,6 +420,18 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     ) -> list[list[tuple[list[Any], float]]]:
         """The k most probable label sequences with their probabilities, best first, for each sequence."""
         return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
+
+    def under(self, rules: Rules) -> CRF:
+        """The fitted model decoding under these rules: where one holds, its label is certain.
+
+        Of several the longest decides, then the best supported. Known labels and constraints win over
+        them. This model itself stays as it is.
+        """
+        tagger = self._fitted()
+        bound = copy.copy(self)
+        encoder = tagger.encoder.under(rules, tagger.classes)
+        bound.tagger_ = LinearTagger(tagger.classes, encoder, tagger.index, tagger.weights, self.n_jobs)
+        return bound
 
     def explain(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
@@ -513,8 +514,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:
         """The model in a file, in bytes, or in a binary file object; crfkit's are memory-mapped from a path.
 
-        Models of CRFsuite, Wapiti and CRF++ load as well. How they were trained is not known: the parameters
-        are the defaults, ``objective_`` is NaN and ``history_`` empty.
+        The rules of a model with associations are there, the miner is not: to train anew with rules, give
+        ``associations=`` again. Models of CRFsuite, Wapiti and CRF++ load as well. How they were trained is
+        not known: the parameters are the defaults, ``objective_`` is NaN and ``history_`` empty.
         """
         tagger, header = load_any(source, n_jobs=n_jobs)
         record = TrainingRecord.from_header(header)
@@ -530,12 +532,3 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         crf.n_iter_ = len(record.history)
         crf.converged_ = record.converged
         return crf
-
-
-def _speaking(index: FeatureIndex, hints: LabelHints | None, classes: list[Any]) -> FeatureIndex:
-    """The index in which attributes that speak for one label have no feature for others."""
-    if hints is None or hints.own is None:
-        return index
-    place = {label: i for i, label in enumerate(classes)}
-    ids = np.array([*(place.get(label, -1) for label in hints.classes), -1], np.int32)
-    return index.speaking_for(ids[hints.own])

@@ -13,6 +13,7 @@ from crfkit.features.index import FeatureIndex
 from crfkit.features.template import Template
 from crfkit.io.model_file import MAGIC as OWN_MAGIC
 from crfkit.io.model_file import Source
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
 
@@ -160,7 +161,7 @@ def _tagger(model: ForeignModel, name: str, n_jobs: int | None) -> LinearTagger:
         model.pair_ids,
     )
     weights = LinearWeights(model.state_weights, model.edge_weights, None, model.pair_weights)
-    return LinearTagger(model.classes, model.attributes, index, weights, n_jobs, template)
+    return LinearTagger(model.classes, InputEncoder.plain(model.attributes, template), index, weights, n_jobs)
 
 
 class _Resumed:

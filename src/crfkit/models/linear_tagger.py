@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from crfkit.data.sequences import Encoded
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex, rows_of
-from crfkit.features.inputs import encode_input, hints_of
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.tagger import Piece, Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 from crfkit.selection.conjunctions import Conjunctions
@@ -34,20 +34,34 @@ class LinearTagger(Tagger):
     def __init__(
         self,
         classes: list[Any],
-        vocabulary: Vocabulary,
+        encoder: InputEncoder,
         index: FeatureIndex,
         weights: LinearWeights,
         n_jobs: int | None = None,
-        template: Template | None = None,
-        conjunctions: Mapping[str, Sequence[str]] | None = None,
-        associations: Associations | None = None,
     ) -> None:
         super().__init__(classes, n_jobs)
-        self.vocabulary = vocabulary
-        self.conjunctions = Conjunctions(vocabulary, conjunctions or {})
-        self.associations = associations
-        self.template = template
+        self.encoder = encoder
         self.potential = LinearPotential(index, weights)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Its attributes."""
+        return self.encoder.vocabulary
+
+    @property
+    def template(self) -> Template | None:
+        """What makes attributes of columns."""
+        return self.encoder.template
+
+    @property
+    def conjunctions(self) -> Conjunctions:
+        """Attributes that are there where several others are."""
+        return self.encoder.conjunctions
+
+    @property
+    def associations(self) -> Associations | None:
+        """Its association rules."""
+        return self.encoder.associations
 
     @property
     def index(self) -> FeatureIndex:
@@ -60,17 +74,8 @@ class LinearTagger(Tagger):
         return self.potential.weights
 
     def encode(self, X: Any, lengths: Any = None) -> Encoded:
-        """X over the ids of the vocabulary: through the template, with conjunctions and rules.
-
-        Attributes never trained on are passed over.
-        """
-        sequences = encode_input(
-            X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=self.n_jobs
-        )
-        sequences = self.conjunctions.fill(sequences)
-        if self.associations is not None:
-            return self.associations.apply(sequences, self.n_jobs)
-        return Encoded(sequences, self.vocabulary, hints_of(X, self.vocabulary))
+        """X over the ids of the vocabulary; attributes never trained on are passed over."""
+        return self.encoder.encode(X, lengths, self.n_jobs)
 
     def lattice(self, X: Encoded) -> Lattice:
         """The scores of what ``encode`` made."""
@@ -93,11 +98,7 @@ class LinearTagger(Tagger):
 
     def forced(self, X: Encoded) -> npt.NDArray[np.int32] | None:
         """The label that each position of what ``encode`` made has for certain, [ΣT]; -1: any."""
-        if X.hints is None or X.hints.forced is None:
-            return None
-        place = {label: i for i, label in enumerate(self.classes)}
-        ids = np.array([*(place.get(label, -1) for label in X.hints.classes), -1], np.int32)
-        return ids[X.hints.forced]
+        return None if X.hints is None else X.hints.forced_among(self.classes)
 
     def state_features(self) -> dict[tuple[str, Any], float]:
         """{(attribute, label): weight}, without the zeros."""
@@ -168,9 +169,10 @@ class LinearTagger(Tagger):
         )
         vocabulary = Vocabulary([names[a] for a in used])
         associations = None if self.associations is None else self.associations.renumbered(vocabulary, places)
-        return LinearTagger(
-            self.classes, vocabulary, index, weights, self.n_jobs, self.template, conjunctions, associations
+        encoder = InputEncoder(
+            vocabulary, self.template, Conjunctions(vocabulary, conjunctions), associations
         )
+        return LinearTagger(self.classes, encoder, index, weights, self.n_jobs)
 
     def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
         """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
@@ -253,10 +255,8 @@ class LinearTagger(Tagger):
             from crfkit.mining.associations import Associations
 
             associations = Associations.from_arrays(header["associations"], arrays, vocabulary, classes)
-        return (
-            cls(classes, vocabulary, index, weights, n_jobs, template, conjunctions, associations),
-            header,
-        )
+        encoder = InputEncoder(vocabulary, template, Conjunctions(vocabulary, conjunctions), associations)
+        return cls(classes, encoder, index, weights, n_jobs), header
 
 
 class _Taker:

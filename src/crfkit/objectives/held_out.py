@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from crfkit.data.labels import encode_labels
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
-from crfkit.inference import viterbi
+from crfkit.inference import force_where_possible, viterbi
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 
@@ -18,11 +18,13 @@ class DevSet:
     """Held-out sequences, encoded once."""
 
     def __init__(
-        self, sequences: Sequences, y: Any, classes: list[Any], index: FeatureIndex, n_jobs: int | None
+        self, X: Encoded, y: Any, classes: list[Any], index: FeatureIndex, n_jobs: int | None
     ) -> None:
+        sequences = X.sequences
         if sequences.n_positions == 0:
             raise InputError("the dev set has no positions")
         self._sequences, self._index, self._n_jobs = sequences, index, n_jobs
+        self._forced = None if X.hints is None else X.hints.forced_among(classes)  # [ΣT]
         y = list(y)
         labels = encode_labels(y, classes, sequences.offsets, unknown="ignore")
         self._right = labels.ids[:, None] == np.arange(len(classes))  # [ΣT, L]
@@ -36,6 +38,8 @@ class DevSet:
     def accuracy(self, weights: LinearWeights) -> float:
         """Share of the labelled positions that the weights get right."""
         lattice = LinearPotential(self._index, weights).scores(self._sequences, n_jobs=self._n_jobs)
+        if self._forced is not None:
+            lattice = force_where_possible(lattice, self._forced, n_jobs=self._n_jobs)
         found = viterbi(lattice, n_jobs=self._n_jobs).labels
         right = self._right[np.arange(len(found)), found]
         return float(right[self._given].mean())

@@ -76,9 +76,7 @@ class Search:
         if self._held is not None:
             encoded = expand(self._held.sequences, pool.conjunctions)
             try:
-                self._dev = DevSet(
-                    encoded.sequences, self._held.y, pool.classes, pool.index, self.rules.n_jobs
-                )
+                self._dev = DevSet(encoded, self._held.y, pool.classes, pool.index, self.rules.n_jobs)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
 

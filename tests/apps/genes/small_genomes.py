@@ -29,7 +29,9 @@ def random_gene(
 ) -> tuple[str, list[tuple[int, int]]]:
     """A gene with introns, and its exons from its first base on."""
     coding = "ATG" + "".join(random_codon(rng) for _ in range(codons)) + str(rng.choice(STOPS))
-    cuts = sorted(rng.choice(np.arange(10, len(coding) - 10), size=n_exons - 1, replace=False).tolist())
+    # At least 10 bases apart.
+    steps = sorted(rng.choice(np.arange(1, len(coding) // 10), size=n_exons - 1, replace=False).tolist())
+    cuts = [10 * step - int(rng.integers(0, 3)) for step in steps]
     text, exons = "", []
     for begin, end in zip([0, *cuts], [*cuts, len(coding)], strict=True):
         if begin:

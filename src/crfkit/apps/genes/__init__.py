@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from crfkit.apps.genes.finder import GeneFinder
     from crfkit.apps.genes.seven_states import SevenStateGenes
 
-__all__ = ["SevenStateGenes"]
+__all__ = ["GeneFinder", "SevenStateGenes"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "GeneFinder": "crfkit.apps.genes.finder",
         "SevenStateGenes": "crfkit.apps.genes.seven_states",
     },
 )

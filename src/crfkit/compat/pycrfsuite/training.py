@@ -23,6 +23,7 @@ from crfkit.data.labels import Labels
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.inference.threads import thread_count
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS as METHODS
 from crfkit.models.training import Task
@@ -109,9 +110,8 @@ def train(
     say(_ending(watch, result.converged, result.message, stochastic))
     say(f"Total seconds required for training: {time.perf_counter() - began:.3f}\n")
     say("\n")
-    tagger = LinearTagger(
-        [names[i] for i in known], instances.vocabulary, index, objective.weights(result.x), n_jobs
-    )
+    encoder = InputEncoder.plain(instances.vocabulary, None)
+    tagger = LinearTagger([names[i] for i in known], encoder, index, objective.weights(result.x), n_jobs)
     return Trained(tagger.compact(), index.n_features, learn.sequences.n_attributes)
 
 

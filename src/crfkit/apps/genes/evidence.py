@@ -1,0 +1,119 @@
+"""What speaks for a gene at each place: the measures that a gene finder weighs.
+
+Content (Markov chains of several orders), sites (weight arrays, branch point) and lengths are estimated from
+the training genes, each by itself, as a generative model would. How much each of them counts is learned
+together, by conditional likelihood (``finder``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.apps.genes.bases import Codes
+from crfkit.apps.genes.labels import label_ids
+from crfkit.apps.genes.lengths import densities
+from crfkit.apps.genes.markov import log_odds_table, look_up
+from crfkit.apps.genes.signals import (
+    SITES,
+    BranchPoint,
+    Places,
+    SiteRule,
+    branch_point,
+    candidates,
+    site_rules,
+    weigh,
+    weight_array,
+)
+from crfkit.apps.genes.surroundings import (
+    distance_odds,
+    start_distances,
+    stretch_after,
+    stretch_before,
+    stretch_tables,
+)
+from crfkit.data.transcripts import Interval
+
+FloatArray = npt.NDArray[np.float64]
+
+ORDERS = (2, 5)
+
+_MORE = {"start": 3, "stop": 1, "donor": 0, "acceptor": 1}  # measures beside those of the window's parts
+MEASURES = {site: len(rule.cuts) + 1 + _MORE[site] for site, rule in site_rules().items()}
+
+_MARKOV_PRIOR = 30.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measures of one strand of one sequence."""
+
+    codes: Codes  # [T]
+    content: FloatArray  # [T, 4, D] coding base 0, 1, 2 of a codon, intron; by D chains
+    places: dict[str, Places]  # [M] of each site
+    sites: dict[str, FloatArray]  # [M, d]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The estimated models."""
+
+    tables: tuple[FloatArray, ...]  # one a chain, [4^(order+1), 4]
+    arrays: dict[str, FloatArray]  # of each site, [width, 5, 5]
+    branch: BranchPoint
+    distances: FloatArray  # [2, bins] log odds of distances to the ATG before a start
+    stretches: FloatArray  # [4^(order+1), 2] log odds of bases before starts and after stops
+    exon: FloatArray  # [4, n] log densities of lengths, by kind
+    intron: FloatArray  # [n]
+    donors: tuple[str, ...]
+
+    @property
+    def rules(self) -> dict[str, SiteRule]:
+        """What each site needs."""
+        return site_rules(self.donors)
+
+    def measure(self, codes: Codes) -> Measured:
+        """All measures of a sequence."""
+        rules = self.rules
+        places = {site: candidates(codes, rules[site]) for site in SITES}
+        sites = {site: weigh(self.arrays[site], codes, places[site], rules[site]) for site in SITES}
+        bins = start_distances(codes, places["start"])
+        more = {
+            "start": [stretch_before(self.stretches, codes, places["start"])]
+            + [self.distances[k, bins[:, k]] for k in range(2)],
+            "stop": [stretch_after(self.stretches, codes, places["stop"])],
+            "acceptor": [self.branch.weigh(codes, places["acceptor"])],
+        }
+        for site, columns in more.items():
+            sites[site] = np.concatenate((sites[site], *(column[:, None] for column in columns)), axis=1)
+        content = np.stack([look_up(table, codes) for table in self.tables], axis=2)
+        return Measured(codes, content, places, sites)
+
+
+def estimate(
+    codes: Sequence[Codes],
+    genes: Sequence[Sequence[Interval]],
+    *,
+    longest_intron: int,
+    donors: tuple[str, ...] = ("GT",),
+    orders: Sequence[int] = ORDERS,
+) -> Evidence:
+    """The models of training genes, one in each window, in reading direction."""
+    labels = [label_ids(exons, len(bases)) for exons, bases in zip(genes, codes, strict=True)]
+    rules = site_rules(donors)
+    exon, intron = densities(genes, longest_intron)
+    starts = [candidates(bases, rules["start"]) for bases in codes]
+    true = [at == exons[0][0] for at, exons in zip(starts, genes, strict=True)]
+    return Evidence(
+        tables=tuple(log_odds_table(codes, labels, order, _MARKOV_PRIOR) for order in orders),
+        arrays={site: weight_array(codes, genes, site, rules[site]) for site in SITES},
+        branch=branch_point(codes, genes),
+        distances=distance_odds(codes, starts, true),
+        stretches=stretch_tables(codes, genes, labels),
+        exon=exon,
+        intron=intron,
+        donors=donors,
+    )

@@ -1,0 +1,361 @@
+"""The gene finder: a semi-Markov CRF over whole gene structures.
+
+Segments are exons (initial, internal, terminal, single), introns and what lies between genes; every
+structure is legal: start and stop codons, splice sites, reading frames kept across introns, no stop codon
+inside, not even one that an intron cuts in two. Scores: ``structure_scores``; training: ``finder_training``;
+search: native/gene_graph.h, in time linear in the sequence's length.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.apps.genes.bases import Codes, encode_bases, reverse_complement
+from crfkit.apps.genes.evidence import Evidence, estimate
+from crfkit.apps.genes.finder_training import StructureLikelihood, cross_fitted, whitening
+from crfkit.apps.genes.legality import fault_of
+from crfkit.apps.genes.signals import SITES, BranchPoint
+from crfkit.apps.genes.structure_scores import (
+    MIN_INTRON,
+    Segments,
+    StrandBatch,
+    Tracks,
+    WeightNames,
+    native_batch,
+    segment_scores,
+)
+from crfkit.data.transcripts import Interval, Transcript, introns
+from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.inference.threads import thread_count
+from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.optim.lbfgs import minimize_lbfgs
+
+FloatArray = npt.NDArray[np.float64]
+
+_KIND = "gene finder"
+_PIECE, _MARGIN = 200_000, 30_000  # bases searched at once, and what is looked at around them
+_PARTIAL = -6.0  # score of a gene that the end of a contig cuts off
+_INTRON_KINDS = (4, 6)  # segments of the core that are no exons
+_FIRST_KINDS, _CUT_EXON = (0, 3), 5
+_FEWEST_GENES = 4
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Probabilities of a stretch of one strand, in the contig's direction."""
+
+    coding: FloatArray  # [T] in an exon
+    intron: FloatArray  # [T]
+
+    def cut(self, places: slice) -> Posterior:
+        """A part of it."""
+        return Posterior(self.coding[places], self.intron[places])
+
+
+class GeneFinder:
+    """Learns from annotated genes, finds genes in DNA.
+
+    Parameters
+    ----------
+    c2
+        Weight of the penalty on moving away from the generative model.
+    folds
+        Parts of the training genes for cross-fitting.
+    longest_intron
+        No intron is longer; None: half as long again as the longest in training, at least 1,000.
+    n_jobs
+        Threads.
+
+    Attributes
+    ----------
+    weights_ : dict
+        How much each measure counts, by name.
+    """
+
+    def __init__(
+        self,
+        c2: float = 0.01,
+        *,
+        folds: int = 8,
+        longest_intron: int | None = None,
+        max_iterations: int = 200,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.c2 = c2
+        self.folds = folds
+        self.longest_intron = longest_intron
+        self.max_iterations = max_iterations
+        self.n_jobs = n_jobs
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """The learned weights by name."""
+        return dict(zip(self._names.names, self._w.tolist(), strict=True))
+
+    # ---- training
+
+    def fit(
+        self,
+        sequences: Sequence[str | bytes | Codes],
+        genes: Sequence[Sequence[Interval]],
+        names: Sequence[str] | None = None,
+    ) -> GeneFinder:
+        """Train on windows with one gene each, in reading direction, with DNA around it.
+
+        Genes against the grammar are left out with a warning that says how many, and names some.
+        """
+        if self.c2 < 0 or self.folds < 2:
+            raise InputError(f"expected c2 >= 0 and folds >= 2; got {self.c2} and {self.folds}")
+        names = [f"window {i}" for i in range(len(sequences))] if names is None else names
+        codes = [
+            s if isinstance(s, np.ndarray) else encode_bases(s, name)
+            for s, name in zip(sequences, names, strict=True)
+        ]
+        longest = self.longest_intron or _longest_intron(genes)
+        faults = [
+            fault_of(c, g, min_intron=MIN_INTRON, longest_intron=longest)
+            for c, g in zip(codes, genes, strict=True)
+        ]
+        _warn_of_faults(names, faults)
+        kept = [i for i, fault in enumerate(faults) if fault is None]
+        if len(kept) < _FEWEST_GENES:
+            raise InputError(
+                f"a gene finder needs at least {_FEWEST_GENES} whole genes to learn from, got {len(kept)}"
+            )
+        codes, genes = [codes[i] for i in kept], [genes[i] for i in kept]
+        donors = ("GT", "GC") if _has_gc(codes, genes) else ("GT",)
+        self.evidence_ = estimate(codes, genes, longest_intron=longest, donors=donors)
+        measured = cross_fitted(codes, genes, folds=self.folds, longest_intron=longest, donors=donors)
+        self._names = WeightNames(len(self.evidence_.tables))
+        transform = whitening(measured, genes, self.evidence_, self._names, self.c2)
+        objective = StructureLikelihood(
+            measured,
+            genes,
+            self.evidence_,
+            self._names,
+            c2=self.c2,
+            n_threads=thread_count(self.n_jobs),
+            transform=transform,
+        )
+        result = minimize_lbfgs(
+            objective, np.zeros(len(self._names)), max_iterations=self.max_iterations, tol=1e-4
+        )
+        self._w = objective.weights(result.x)
+        self.objective_, self.n_iter_, self.n_genes_ = result.value, result.iterations, len(kept)
+        return self
+
+    # ---- prediction
+
+    def predict(
+        self,
+        sequences: Sequence[str | bytes | Codes],
+        *,
+        both_strands: bool = False,
+        partial: bool = False,
+        names: Sequence[str] | None = None,
+    ) -> list[list[Transcript]]:
+        """The genes of each sequence: its best structure, with posterior scores.
+
+        ``partial``: genes may be cut off by the ends of a sequence.
+        """
+        names = [f"sequence {i}" for i in range(len(sequences))] if names is None else names
+        found = []
+        for sequence, name in zip(sequences, names, strict=True):
+            codes = sequence if isinstance(sequence, np.ndarray) else encode_bases(sequence, name)
+            found.append(self._predict_contig(codes, name, both_strands, partial))
+        return found
+
+    def _predict_contig(self, codes: Codes, name: str, both: bool, partial: bool) -> list[Transcript]:
+        genes: list[Transcript] = []
+        T = len(codes)
+        for first in range(0, T, _PIECE):
+            begin, end = max(0, first - _MARGIN), min(T, first + _PIECE + _MARGIN)
+            # At the inner ends of a piece genes are always cut off; they come out whole in the next.
+            score = _PARTIAL if partial or begin > 0 or end < T else -np.inf
+            for gene in self._predict_piece(codes[begin:end], name, both, score):
+                moved = gene.moved(begin)
+                last = genes[-1].end if genes else 0
+                if first <= moved.start < first + _PIECE and moved.start >= last:
+                    genes.append(moved)
+        width = len(str(len(genes)))
+        return [_renamed(gene, f"{name}.g{i + 1:0{width}d}") for i, gene in enumerate(genes)]
+
+    def _batches(
+        self, codes: Codes, both: bool
+    ) -> tuple[StrandBatch, Tracks, tuple[StrandBatch, Tracks] | None]:
+        forward = StrandBatch([self.evidence_.measure(codes)])
+        back = None
+        if both:
+            other = StrandBatch([self.evidence_.measure(reverse_complement(codes))])
+            back = other, other.scores(self._names, self._w)
+        return forward, forward.scores(self._names, self._w), back
+
+    def _lengths(self) -> Segments:
+        return segment_scores(self.evidence_, self._names, self._w)
+
+    def _predict_piece(self, codes: Codes, name: str, both: bool, partial: float) -> Iterator[Transcript]:
+        forward, there, back = self._batches(codes, both)
+        batch = native_batch(forward, there, back, self._lengths(), partial)
+        rows, scores = batch.best(True, thread_count(self.n_jobs))
+        run: list[int] = []  # segments of the gene at hand
+        for i, (_, strand, kind, begin, end, _) in enumerate(rows.tolist()):
+            at = begin if strand == 0 else len(codes) - end  # on the sequence
+            if run and at != _right(rows[run[-1]], len(codes)):
+                yield _gene(rows[run], scores[run], len(codes), name)
+                run = []
+            run.append(i)
+            if _ends_gene(strand, kind):
+                yield _gene(rows[run], scores[run], len(codes), name)
+                run = []
+        if run:
+            yield _gene(rows[run], scores[run], len(codes), name)
+
+    def posterior(self, sequence: str | bytes | Codes, *, both_strands: bool = True) -> dict[str, Posterior]:
+        """Of each strand, "+" and "-": how probable coding and intron are at each base."""
+        codes = sequence if isinstance(sequence, np.ndarray) else encode_bases(sequence)
+        forward, there, back = self._batches(codes, both_strands)
+        lengths = self._lengths()
+        content, sites = np.zeros_like(there.content), np.zeros_like(there.sites)
+        content2, sites2 = (np.zeros_like(content), np.zeros_like(sites)) if back else (None, None)
+        native_batch(forward, there, back, lengths, _PARTIAL).posteriors(
+            np.empty(1),
+            content,
+            sites,
+            content2,
+            sites2,
+            np.zeros_like(lengths.exon),
+            np.zeros_like(lengths.intron),
+            thread_count(self.n_jobs),
+        )
+        strands = {"+": Posterior(content[:, :3].sum(axis=1), content[:, 3])}
+        if content2 is not None:
+            turned = content2[::-1]
+            strands["-"] = Posterior(turned[:, :3].sum(axis=1), turned[:, 3])
+        return strands
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write the fitted model."""
+        e = self.evidence_
+        arrays: dict[str, npt.NDArray[Any]] = {f"chain.{i}": table for i, table in enumerate(e.tables)}
+        arrays |= {f"site.{site}": e.arrays[site] for site in SITES}
+        arrays |= {
+            "branch.odds": e.branch.odds,
+            "branch.distance": e.branch.distance,
+            "start.distances": e.distances,
+            "stretches": e.stretches,
+            "length.exon": e.exon,
+            "length.intron": e.intron,
+            "weights": self._w,
+        }
+        header = {
+            "model": _KIND,
+            "chains": len(e.tables),
+            "donors": list(e.donors),
+            "weight_names": self._names.names,
+            "genes": self.n_genes_,
+            "objective": self.objective_,
+            "c2": self.c2,
+        }
+        write_model(path, header, arrays)
+
+    @classmethod
+    def load(cls, source: Source, *, n_jobs: int | None = None) -> GeneFinder:
+        """The model in a file."""
+        header, arrays = read_model(source)
+        place = str(source) if isinstance(source, (str, os.PathLike)) else "in memory"
+        if header.get("model") != _KIND:
+            raise ModelFileError(
+                f"cannot read the gene finder {place}: expected a {_KIND}, got {header.get('model')!r}"
+            )
+        try:
+            finder = cls(c2=float(header["c2"]), n_jobs=n_jobs)
+            finder._names = WeightNames(int(header["chains"]))
+            finder._w = np.array(arrays["weights"])
+            finder.n_genes_, finder.objective_ = int(header["genes"]), float(header["objective"])
+            finder.evidence_ = Evidence(
+                tables=tuple(np.array(arrays[f"chain.{i}"]) for i in range(int(header["chains"]))),
+                arrays={site: np.array(arrays[f"site.{site}"]) for site in SITES},
+                branch=BranchPoint(np.array(arrays["branch.odds"]), np.array(arrays["branch.distance"])),
+                distances=np.array(arrays["start.distances"]),
+                stretches=np.array(arrays["stretches"]),
+                exon=np.array(arrays["length.exon"]),
+                intron=np.array(arrays["length.intron"]),
+                donors=tuple(header["donors"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"cannot read the gene finder {place}: it lacks {error}") from error
+        if finder._w.shape != (len(finder._names),):
+            raise ModelFileError(f"cannot read the gene finder {place}: its weights do not fit its names")
+        return finder
+
+
+def _longest_intron(genes: Sequence[Sequence[Interval]]) -> int:
+    longest = max((end - begin for exons in genes for begin, end in introns(exons)), default=0)
+    return max(1000, longest + longest // 2)
+
+
+def _has_gc(codes: Sequence[Codes], genes: Sequence[Sequence[Interval]]) -> bool:
+    return any(
+        bases[begin + 1] == 1
+        for bases, exons in zip(codes, genes, strict=True)
+        for begin, _ in introns(exons)
+    )
+
+
+def _warn_of_faults(names: Sequence[str], faults: Sequence[str | None]) -> None:
+    bad = [(name, fault) for name, fault in zip(names, faults, strict=True) if fault is not None]
+    if bad:
+        some = "; ".join(f"{name}: {fault}" for name, fault in bad[:3])
+        more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
+        warnings.warn(
+            f"{len(bad)} of {len(faults)} genes are left out of training ({some}{more})",
+            InputWarning,
+            stacklevel=3,
+        )
+
+
+def _right(row: npt.NDArray[np.int32], length: int) -> int:
+    """Where a segment ends on the sequence."""
+    return int(row[4] if row[1] == 0 else length - row[3])
+
+
+def _ends_gene(strand: int, kind: int) -> bool:
+    """Whether nothing of the gene can come to the right of the segment."""
+    return kind in ((2, 3) if strand == 0 else _FIRST_KINDS)
+
+
+def _gene(rows: npt.NDArray[np.int32], scores: FloatArray, length: int, contig: str) -> Transcript:
+    """The segments of a gene, from left to right, as a transcript."""
+    strand = int(rows[0, 1])
+    exon = ~np.isin(rows[:, 2], _INTRON_KINDS)
+    begin, end = (rows[:, 3], rows[:, 4]) if strand == 0 else (length - rows[:, 4], length - rows[:, 3])
+    first = rows[exon][0 if strand == 0 else -1]  # in reading direction
+    kinds = rows[exon][:, 2].tolist()
+    kinds = kinds if strand == 0 else kinds[::-1]
+    start = kinds[0] in _FIRST_KINDS
+    stop = kinds[-1] in (2, 3)
+    if kinds[0] == _CUT_EXON and len(kinds) == 1:
+        start = stop = False
+    return Transcript(
+        contig,
+        "+" if strand == 0 else "-",
+        tuple(zip(begin[exon].tolist(), end[exon].tolist(), strict=True)),
+        phase=int((first[5] - first[3]) % 3),
+        # The chance of the first segment, times that of each next one given where it begins.
+        score=float(np.clip(scores[0, 0] * np.prod(scores[1:, 1]), 0.0, 1.0)),
+        exon_scores=tuple(np.clip(scores[exon, 0], 0.0, 1.0).tolist()),
+        complete=(start, stop),
+    )
+
+
+def _renamed(gene: Transcript, name: str) -> Transcript:
+    return replace(gene, gene=name, id=f"{name}.t1")

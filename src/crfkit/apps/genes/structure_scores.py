@@ -1,0 +1,166 @@
+"""From measures and weights to the scores of gene structures, and the way back for their gradient.
+
+The potential of the gene finder: a structure's score is linear in a few dozen weights,
+
+    content(t, k) = Σ_d measure_d(t, k) · w_d + bias,   site(t) = Σ_d measure_d(t) · w_d + bias,
+    length(n)     = log density(n) · w + bias
+
+with one set of weights for coding bases, one for introns, one for each kind of site and of exon. Forward and
+backward sums over all structures are native (native/gene_graph.h, gene_paths.h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit.apps.genes.evidence import MEASURES, Evidence, Measured
+from crfkit.apps.genes.lengths import EXON_KINDS
+from crfkit.apps.genes.signals import SITES
+
+FloatArray = npt.NDArray[np.float64]
+
+MIN_INTRON = 20
+SPLIT_STOP = -3.0  # a stop codon that an intron cuts in two is rare
+
+
+class WeightNames:
+    """Which weight is where in the vector [P]."""
+
+    def __init__(self, n_chains: int) -> None:
+        names = [f"{part} chain {d}" for part in ("coding", "intron") for d in range(n_chains)]
+        names += ["coding bias", "intron bias"]
+        for site in SITES:
+            names += [f"{site} measure {d}" for d in range(MEASURES[site])] + [f"{site} bias"]
+        names += [f"{kind} length" for kind in EXON_KINDS] + [f"{kind} bias" for kind in EXON_KINDS]
+        names += ["intron length"]
+        self.names = names
+        self.n_chains = n_chains
+        self._at = {name: i for i, name in enumerate(names)}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def at(self, name: str) -> int:
+        """The place of a weight."""
+        return self._at[name]
+
+    def chains(self, part: str) -> slice:
+        """The weights of a part's chains."""
+        first = self.at(f"{part} chain 0")
+        return slice(first, first + self.n_chains)
+
+    def measures(self, site: str) -> slice:
+        """The weights of a site's measures."""
+        first = self.at(f"{site} measure 0")
+        return slice(first, first + MEASURES[site])
+
+    def kinds(self, what: str) -> slice:
+        """The weights of the four kinds of exons: "length" or "bias"."""
+        first = self.at(f"{EXON_KINDS[0]} {what}")
+        return slice(first, first + len(EXON_KINDS))
+
+    def prior(self) -> FloatArray:
+        """The generative model's weights: measures count once, biases not at all."""
+        w = np.ones(len(self))
+        for i, name in enumerate(self.names):
+            if name.endswith("bias"):
+                w[i] = 0.0
+            elif "chain" in name:
+                w[i] = 1.0 / self.n_chains
+        return w
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Numbers of one strand of a batch: scores, posteriors or counts."""
+
+    content: FloatArray  # [ΣT, 4]
+    sites: FloatArray  # [ΣT + N, 4]
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Numbers for lengths."""
+
+    exon: FloatArray  # [4, n]
+    intron: FloatArray  # [n]
+
+
+class StrandBatch:
+    """The measures of several sequences, end to end."""
+
+    def __init__(self, measured: Sequence[Measured]) -> None:
+        lengths = [len(m.codes) for m in measured]
+        self.n_sequences = len(measured)
+        self.offsets = np.cumsum([0, *lengths], dtype=np.int64)  # [N+1]
+        self.codes = np.concatenate([m.codes for m in measured])  # [ΣT]
+        self.content = np.concatenate([m.content for m in measured])  # [ΣT, 4, D]
+        self.places = {  # [M] rows of the sites' table
+            site: np.concatenate([m.places[site] + int(self.offsets[i]) + i for i, m in enumerate(measured)])
+            for site in SITES
+        }
+        self.sites = {site: np.concatenate([m.sites[site] for m in measured]) for site in SITES}  # [M, d]
+
+    def scores(self, names: WeightNames, w: FloatArray) -> Tracks:
+        """Of all bases and sites."""
+        content = np.empty(self.content.shape[:2])
+        content[:, :3] = self.content[:, :3] @ w[names.chains("coding")] + w[names.at("coding bias")]
+        content[:, 3] = self.content[:, 3] @ w[names.chains("intron")] + w[names.at("intron bias")]
+        sites = np.full((len(content) + self.n_sequences, len(SITES)), -np.inf)
+        for j, site in enumerate(SITES):
+            score = self.sites[site] @ w[names.measures(site)] + w[names.at(f"{site} bias")]
+            sites[self.places[site], j] = score
+        return Tracks(content, sites)
+
+    def backward(self, names: WeightNames, d: Tracks, gradient: FloatArray) -> None:
+        """Adds the gradient by the weights, given that by the scores."""
+        gradient[names.chains("coding")] += np.einsum("tp,tpd->d", d.content[:, :3], self.content[:, :3])
+        gradient[names.chains("intron")] += np.einsum("t,td->d", d.content[:, 3], self.content[:, 3])
+        gradient[names.at("coding bias")] += d.content[:, :3].sum()
+        gradient[names.at("intron bias")] += d.content[:, 3].sum()
+        for j, site in enumerate(SITES):
+            at = d.sites[self.places[site], j]
+            gradient[names.measures(site)] += np.einsum("m,md->d", at, self.sites[site])
+            gradient[names.at(f"{site} bias")] += at.sum()
+
+
+def segment_scores(evidence: Evidence, names: WeightNames, w: FloatArray) -> Segments:
+    """Of the lengths of exons and introns."""
+    exon = evidence.exon * w[names.kinds("length"), None] + w[names.kinds("bias"), None]
+    return Segments(exon, evidence.intron * w[names.at("intron length")])
+
+
+def segments_backward(evidence: Evidence, names: WeightNames, d: Segments, gradient: FloatArray) -> None:
+    """Adds the gradient by the weights of lengths."""
+    gradient[names.kinds("length")] += np.einsum("kn,kn->k", d.exon, evidence.exon)
+    gradient[names.kinds("bias")] += d.exon.sum(axis=1)
+    gradient[names.at("intron length")] += float(np.einsum("n,n", d.intron, evidence.intron))
+
+
+def native_batch(
+    forward: StrandBatch,
+    there: Tracks,
+    back: tuple[StrandBatch, Tracks] | None,
+    lengths: Segments,
+    partial: float,
+) -> _native.GeneBatch:
+    """The scores as the core takes them."""
+    return _native.GeneBatch(
+        forward.offsets,
+        forward.codes,
+        there.content,
+        there.sites,
+        None if back is None else back[0].codes,
+        None if back is None else back[1].content,
+        None if back is None else back[1].sites,
+        lengths.exon,
+        lengths.intron,
+        MIN_INTRON,
+        SPLIT_STOP,
+        partial,
+    )

@@ -1,0 +1,95 @@
+"""Training windows from a genome and its annotation: one gene each, in reading direction.
+
+The rules: of a gene's transcripts the one with the longest coding sequence (the first of equals) stands for
+it; a window has up to ``flank`` bases on either side, but ends where the coding sequence of a neighbour
+begins; genes whose coding range overlaps that of another gene are left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crfkit.apps.genes.bases import Codes, encode_bases, reverse_complement
+from crfkit.data.transcripts import Interval, Transcript
+from crfkit.exceptions import InputError
+
+FLANK = 500
+
+
+@dataclass(frozen=True)
+class TrainingWindow:
+    """A gene and the DNA around it."""
+
+    name: str
+    codes: Codes  # [T] in reading direction
+    exons: tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class TrainingWindows:
+    """All of them, and what was left out."""
+
+    windows: list[TrainingWindow]
+    overlapping: list[str]  # genes left out
+
+
+def longest_transcripts(transcripts: Sequence[Transcript]) -> list[Transcript]:
+    """One transcript a gene."""
+    best: dict[tuple[str, str, str], Transcript] = {}
+    for transcript in transcripts:
+        key = (transcript.contig, transcript.strand, transcript.gene or transcript.id)
+        if key not in best or transcript.coding_length > best[key].coding_length:
+            best[key] = transcript
+    return list(best.values())
+
+
+def check_places(transcripts: Sequence[Transcript], lengths: Mapping[str, int]) -> None:
+    """Raise where a transcript lies on no contig, or beyond its end."""
+    for transcript in transcripts:
+        if transcript.contig not in lengths:
+            known = ", ".join(list(lengths)[:3])
+            raise InputError(
+                f"transcript {transcript.id!r} is on {transcript.contig!r}, which the genome does not have "
+                f"(it has {known}{', …' if len(lengths) > 3 else ''}): are these files of one assembly?"
+            )
+        if transcript.end > lengths[transcript.contig]:
+            raise InputError(
+                f"transcript {transcript.id!r} ends at {transcript.end}, beyond the "
+                f"{lengths[transcript.contig]} bases of {transcript.contig!r}"
+            )
+
+
+def training_windows(
+    genome: Mapping[str, bytes], transcripts: Sequence[Transcript], *, flank: int = FLANK
+) -> TrainingWindows:
+    """The windows of all genes that stand alone."""
+    check_places(transcripts, {name: len(sequence) for name, sequence in genome.items()})
+    by_contig: dict[str, list[Transcript]] = defaultdict(list)
+    for transcript in longest_transcripts(transcripts):
+        by_contig[transcript.contig].append(transcript)
+    windows, overlapping = [], []
+    for contig, genes in by_contig.items():
+        codes = encode_bases(genome[contig], contig)
+        genes.sort(key=lambda gene: (gene.start, gene.end))
+        reach = 0  # where the genes so far end
+        for i, gene in enumerate(genes):
+            following = genes[i + 1].start if i + 1 < len(genes) else len(codes)
+            before, reach = reach, max(reach, gene.end)
+            if gene.start < before or gene.end > following:
+                overlapping.append(gene.gene or gene.id)
+                continue
+            begin = max(before, gene.start - flank)
+            end = min(following, gene.end + flank)
+            windows.append(_window(gene, codes[begin:end], begin))
+    return TrainingWindows(windows, overlapping)
+
+
+def _window(gene: Transcript, codes: Codes, begin: int) -> TrainingWindow:
+    name = gene.gene or gene.id
+    exons = [(a - begin, b - begin) for a, b in gene.exons]
+    if gene.strand == "+":
+        return TrainingWindow(name, codes, tuple(exons))
+    T = len(codes)
+    return TrainingWindow(name, reverse_complement(codes), tuple((T - b, T - a) for a, b in reversed(exons)))

@@ -1,0 +1,203 @@
+"""``crfkit genes``: learn a gene finder, find genes, score predictions, draw a locus."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.outputs import check_writable, open_result
+
+if TYPE_CHECKING:
+    from crfkit.io.gff import Annotation
+
+USAGE = "train|predict|eval|plot FILE … [options]"
+
+DESCRIPTION = """\
+Finds protein-coding genes: learns from an annotated genome, predicts on both
+strands, scores predictions, draws a locus. FASTA, GFF3 and GTF in, GFF3 out."""
+
+EXAMPLES = """\
+examples:
+  crfkit genes train genome.fasta annotation.gff3 -m cn.genes
+  crfkit genes predict cn.genes genome.fasta > predicted.gff3
+  crfkit genes eval annotation.gff3 predicted.gff3
+  crfkit genes plot cn.genes genome.fasta chr2:285000-292000 -o locus.png"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the four things it does, each with its own options."""
+    doing = parser.add_subparsers(title="what to do", dest="action", metavar="ACTION")
+
+    train = doing.add_parser(
+        "train", help="learn from an annotated genome", formatter_class=options.HelpFormatter
+    )
+    train.add_argument("genome", metavar="FASTA", help="the genome")
+    train.add_argument("annotation", metavar="GFF", help="its genes, GFF3 or GTF")
+    train.add_argument("-m", "-o", "--model", required=True, metavar="FILE", help="where the model goes")
+    train.add_argument(
+        "--flank", type=options.whole(0), default=500, metavar="N", help="bases around a gene to learn from"
+    )
+    train.add_argument(
+        "--c2", type=float, default=0.01, metavar="X", help="penalty on leaving the generative model"
+    )
+    train.add_argument(
+        "--longest-intron", type=options.whole(20), metavar="N", help="(default: from the training genes)"
+    )
+    options.add_jobs(train)
+    options.add_quiet(train)
+
+    predict = doing.add_parser("predict", help="find genes", formatter_class=options.HelpFormatter)
+    predict.add_argument("model", metavar="MODEL", help="a gene finder")
+    predict.add_argument("genome", metavar="FASTA", help="where to look")
+    predict.add_argument("-o", "--output", default="-", metavar="FILE", help="GFF3; - is standard output")
+    predict.add_argument("--strand", choices=("both", "forward"), default="both", help="where genes may lie")
+    predict.add_argument("--complete", action="store_true", help="no genes that the end of a contig cuts off")
+    options.add_jobs(predict)
+    options.add_quiet(predict)
+
+    score = doing.add_parser(
+        "eval", help="compare predictions with an annotation", formatter_class=options.HelpFormatter
+    )
+    score.add_argument("annotation", metavar="TRUE", help="the true genes, GFF3 or GTF")
+    score.add_argument("predicted", metavar="PREDICTED", help="the predicted ones")
+
+    plot = doing.add_parser("plot", help="draw a locus", formatter_class=options.HelpFormatter)
+    plot.add_argument("model", metavar="MODEL", help="a gene finder")
+    plot.add_argument("genome", metavar="FASTA", help="the genome")
+    plot.add_argument("locus", metavar="CONTIG:FROM-TO", help="what to draw, bases counted from 1")
+    plot.add_argument("-o", "--output", required=True, metavar="FILE", help="picture: .png, .svg or .pdf")
+    plot.add_argument("--annotation", metavar="GFF", help="the true genes, to draw beside")
+    options.add_jobs(plot)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked for."""
+    actions = {"train": _train, "predict": _predict, "eval": _eval, "plot": _plot}
+    if arguments.action is None:
+        raise UsageError(f"needs one of {', '.join(actions)}")
+    actions[arguments.action](arguments)
+    return 0
+
+
+def _read_annotation(path: str) -> Annotation:
+    from crfkit.io.gff import read_annotation
+
+    annotation = read_annotation(path)
+    if not annotation.transcripts:
+        warn(f"{path}: no CDS lines, so no genes")
+    if annotation.wrong_phases:
+        warn(
+            f"{path}: {len(annotation.wrong_phases)} transcripts have phases that do not follow from their "
+            f"exons, {annotation.wrong_phases[0]} for one; the exons are believed"
+        )
+    return annotation
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    from crfkit.apps.genes.finder import GeneFinder
+    from crfkit.apps.genes.training_windows import training_windows
+    from crfkit.io.fasta import read_fasta
+
+    check_writable(arguments.model)
+    began = time.perf_counter()
+    genome = read_fasta(arguments.genome)
+    annotation = _read_annotation(arguments.annotation)
+    found = training_windows(genome, annotation.transcripts, flank=arguments.flank)
+    if not arguments.quiet:
+        note(
+            f"{sum(map(len, genome.values())):,} bases, {len(annotation.transcripts):,} transcripts; "
+            f"{len(found.windows):,} genes to learn from, {len(found.overlapping):,} overlap others"
+        )
+    finder = GeneFinder(arguments.c2, longest_intron=arguments.longest_intron, n_jobs=arguments.jobs)
+    finder.fit(
+        [w.codes for w in found.windows],
+        [w.exons for w in found.windows],
+        [w.name for w in found.windows],
+    )
+    finder.save(arguments.model)
+    if not arguments.quiet:
+        note(
+            f"{arguments.model}: learned from {finder.n_genes_:,} genes in {finder.n_iter_} iterations, "
+            f"{time.perf_counter() - began:.0f} s"
+        )
+
+
+def _predict(arguments: argparse.Namespace) -> None:
+    from crfkit.apps.genes.finder import GeneFinder
+    from crfkit.io.fasta import stream_fasta
+    from crfkit.io.gff import write_gff3
+
+    check_writable(arguments.output)
+    finder = GeneFinder.load(arguments.model, n_jobs=arguments.jobs)
+    genes, lengths = [], {}
+    for name, sequence in stream_fasta(arguments.genome):
+        began = time.perf_counter()
+        (found,) = finder.predict(
+            [sequence],
+            both_strands=arguments.strand == "both",
+            partial=not arguments.complete,
+            names=[name],
+        )
+        genes += found
+        lengths[name] = len(sequence)
+        if not arguments.quiet:
+            note(
+                f"{name}: {len(sequence):,} bases, {len(found):,} genes, {time.perf_counter() - began:.1f} s"
+            )
+    with open_result(arguments.output) as file:
+        write_gff3(file, genes, lengths=lengths)
+
+
+def _eval(arguments: argparse.Namespace) -> None:
+    from crfkit.cli.tables import matrix
+    from crfkit.metrics.genes import gene_scores
+
+    true, predicted = _read_annotation(arguments.annotation), _read_annotation(arguments.predicted)
+    scores = gene_scores(true.transcripts, predicted.transcripts)
+    rows = scores.as_rows()
+    cells = [[f"{sn:.1%}", f"{sp:.1%}", f"{n:,}", f"{m:,}"] for _, sn, sp, n, m in rows]
+    lines = matrix("level", [row[0] for row in rows], ["Sn", "Sp", "true", "predicted"], cells, gap="  ")
+    for line in lines:
+        print(line)
+    print(f"missed exons {scores.missed_exon_rate:.1%}, wrong exons {scores.wrong_exon_rate:.1%}")
+
+
+def _locus(text: str) -> tuple[str, int, int]:
+    contig, _, span = text.rpartition(":")
+    first, _, last = span.replace(",", "").partition("-")
+    if not contig or not first.isdecimal() or not last.isdecimal() or not 1 <= int(first) <= int(last):
+        raise UsageError(f"expected a locus such as chr2:1000-5000, got {text!r}")
+    return contig, int(first) - 1, int(last)
+
+
+def _plot(arguments: argparse.Namespace) -> None:
+    from crfkit.apps.genes.finder import GeneFinder
+    from crfkit.apps.genes.plot import plot_locus
+    from crfkit.io.fasta import read_fasta
+
+    check_writable(arguments.output)
+    contig, begin, end = _locus(arguments.locus)
+    genome = read_fasta(arguments.genome)
+    if contig not in genome or end > len(genome[contig]):
+        raise UsageError(f"{arguments.genome} does not have {arguments.locus}")
+    finder = GeneFinder.load(arguments.model, n_jobs=arguments.jobs)
+    # What lies around is looked at, too, as when predicting.
+    margin = 10_000
+    left, right = max(0, begin - margin), min(len(genome[contig]), end + margin)
+    part = genome[contig][left:right]
+    (found,) = finder.predict([part], both_strands=True, partial=True, names=[contig])
+    tracks = finder.posterior(part)
+    cut = slice(begin - left, end - left)
+    true = _read_annotation(arguments.annotation).transcripts if arguments.annotation else []
+    figure = plot_locus(
+        begin,
+        end,
+        [gene for gene in (g.moved(left) for g in found) if gene.start < end and gene.end > begin],
+        true=[t for t in true if t.contig == contig and t.start < end and t.end > begin],
+        posterior={strand: track.cut(cut) for strand, track in tracks.items()},
+        title=arguments.locus,
+    )
+    figure.savefig(arguments.output, dpi=120)

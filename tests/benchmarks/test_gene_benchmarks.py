@@ -1,0 +1,46 @@
+"""The benchmarks on genes run on generated windows of the real files' form."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_genomes import random_windows
+
+from crfkit.apps.genes.seven_states import label_strings
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    root = tmp_path_factory.mktemp("data")
+    (root / "genes").mkdir()
+    sequences, exons = random_windows(40, seed=5)
+    records = [
+        {"id": f"g{i}", "seq": s, "exons": e, "labels": "".join(label_strings(e, len(s)))}
+        for i, (s, e) in enumerate(zip(sequences, exons, strict=True))
+    ]
+    with gzip.open(root / "genes" / "windows_chr2.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+    names = [record["id"] for record in records[:24]]
+    split = {"genes": names, "splits": [{"seed": 0, "train": names[:18], "test": names[18:]}]}
+    (root / "genes" / "splits_170.json").write_text(json.dumps(split), encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize("script", ["rivals/genes.py", "papers/genes.py"])
+def test_quick(script, data, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / script), "--quick", "--markdown", str(tmp_path / "t.md")],
+        env={**os.environ, "CRFKIT_DATA": str(data)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    table = (tmp_path / "t.md").read_text(encoding="utf-8")
+    assert "| exon |" in table
+    assert ("crfkit" if "rivals" in script else "words of 6 bases") in table

@@ -432,3 +432,15 @@ def test_any_fitted_model_decodes_under_rules(sentences):
 def test_votes_need_two_sequences():
     with pytest.raises(InputError, match="at least two"):
         AssociationMiner(use="votes", important=False).fit_transform([[["a", "b"]] * 3], [["x"] * 3])
+
+
+def test_a_pipeline_looks_the_names_up_anew_when_a_vocabulary_has_grown(sentences):
+    X, y = sentences
+    miner = AssociationMiner(important=False).fit(X[:40], y[:40])
+    first = miner.transform(X)
+    crf = CRF().fit(first, y)
+    before = crf.predict(first)
+    assert crf.predict(miner.transform(X)) == before  # from the ids that are remembered
+    first.vocabulary.add(["a new name"])
+    assert crf.predict(miner.transform(X)) == before
+    assert CRF().fit(miner.transform(X), y).predict(miner.transform(X)) == before

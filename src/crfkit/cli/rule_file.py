@@ -12,9 +12,7 @@ from crfkit.exceptions import CRFKitError, InputError, ModelFileError
 from crfkit.features.template import Template
 from crfkit.io.model_file import MAGIC, read_model
 from crfkit.mining.item_names import ItemNames
-from crfkit.mining.rules import Rules
-
-_KIND = "association rules"
+from crfkit.mining.rules import RULES_KIND, Rules
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def load_rules(path: str) -> RuleFile:
             raise FileNotFoundError(2, os.strerror(2), path)
         raise InputError(f"{path}: expected association rules, as 'crfkit mine DATA -o FILE' writes them")
     header, arrays = read_model(path)
-    if header.get("model") != _KIND:
+    if header.get("model") != RULES_KIND:
         return _of_model(path)
     try:
         rules = Rules.from_arrays(header, arrays)

@@ -24,7 +24,7 @@ class Vocabulary:
     Example: ``Vocabulary(["a", "b"]).lookup(["b", "x"])`` gives ``[1, -1]``.
     """
 
-    __slots__ = ("native",)
+    __slots__ = ("__weakref__", "native")
 
     native: _native.Vocabulary
     """The native object, for the functions of ``crfkit._native``."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
+import numpy.typing as npt
 
 from crfkit.data.columns import Columns
 from crfkit.data.encode import encode
@@ -49,10 +51,8 @@ def hints_of(X: Any, vocabulary: Vocabulary) -> LabelHints | None:
     if hints.own is None or X.vocabulary is vocabulary:
         return hints
     own = np.full(len(vocabulary), -1, np.int32)  # [A]
-    speaking = np.flatnonzero(hints.own >= 0)
-    names = X.vocabulary.strings()
-    ids = vocabulary.lookup([names[a] for a in speaking.tolist()])
-    own[ids[ids >= 0]] = hints.own[speaking[ids >= 0]]
+    ids = _ids_in(vocabulary, X.vocabulary)[: len(hints.own)]  # names may have come since
+    own[ids[ids >= 0]] = hints.own[ids >= 0]
     return replace(hints, own=own)
 
 
@@ -75,7 +75,22 @@ def _renumber(X: Encoded, vocabulary: Vocabulary, grow: bool) -> Sequences:
     """The sequences with the ids of another vocabulary."""
     if X.vocabulary is vocabulary:
         return X.sequences
-    names = X.vocabulary.strings()
-    ids = vocabulary.add(names) if grow else vocabulary.lookup(names)  # [A]
+    ids = vocabulary.add(X.vocabulary.strings()) if grow else _ids_in(vocabulary, X.vocabulary)  # [A]
     known = X.sequences.only(ids[X.sequences.indices] >= 0)
     return replace(known, indices=ids[known.indices], n_attributes=len(vocabulary))
+
+
+# The last answer for a source, with the target and the sizes it holds for: in a pipeline both stay the same
+# from call to call, and looking up every name each time would cost more than tagging.
+_LAST: WeakKeyDictionary[Vocabulary, tuple[ref[Vocabulary], int, int, npt.NDArray[np.int32]]]
+_LAST = WeakKeyDictionary()
+
+
+def _ids_in(target: Vocabulary, source: Vocabulary) -> npt.NDArray[np.int32]:
+    """The id in one vocabulary of each name of another, -1 where it is unknown [A of the source]."""
+    last = _LAST.get(source)
+    if last is not None and last[0]() is target and last[1:3] == (len(target), len(source)):
+        return last[3]
+    ids = target.lookup(source.strings())
+    _LAST[source] = (ref(target), len(target), len(source), ids)
+    return ids

@@ -26,7 +26,7 @@ from crfkit.io.opening import open_output
 
 IntArray: TypeAlias = npt.NDArray[np.int32]
 
-_KIND = "association rules"
+RULES_KIND = "association rules"  # in the header of their file
 _JOINT = " & "
 _PER_RULE = {"labels": np.int32, "support": np.int32, "coverage": np.int32, "rivals": np.int32}
 _PER_RULE |= {"margins": np.int64, "fixes": np.int32}  # type: ignore[dict-item]
@@ -186,14 +186,16 @@ class Rules:
 
         ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
         """
-        write_model(path, {**(record or {}), "model": _KIND, **self.header()}, self.to_arrays())
+        write_model(path, {**(record or {}), "model": RULES_KIND, **self.header()}, self.to_arrays())
 
     @classmethod
     def load(cls, source: Source) -> Rules:
         """The table in a file that ``save`` wrote."""
         header, arrays = read_model(source)
-        if header.get("model") != _KIND:
-            raise ModelFileError(f"expected {_KIND}, as Rules.save writes them; got {header.get('model')!r}")
+        if header.get("model") != RULES_KIND:
+            raise ModelFileError(
+                f"expected {RULES_KIND}, as Rules.save writes them; got {header.get('model')!r}"
+            )
         return cls.from_arrays(header, arrays)
 
     def header(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -83,7 +84,7 @@ class FittedSelection(BaseEstimator):  # type: ignore[misc]
         return draw_path(self.path_, ax)
 
 
-class BaseSelector(FittedSelection):
+class BaseSelector(FittedSelection, ABC):
     """Parameters and data of the selectors that look for features themselves."""
 
     _rules: ClassVar[dict[str, rule.Rule]] = {
@@ -220,9 +221,9 @@ class BaseSelector(FittedSelection):
         self._keep(search)
         return self
 
+    @abstractmethod
     def _select(self, search: Search) -> None:
         """Choose features round by round, until ``search.step`` says that it is the end."""
-        raise NotImplementedError
 
     def _n_proposals(self) -> int:
         """How many conjunctions a round may add to the pool."""

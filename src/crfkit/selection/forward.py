@@ -6,6 +6,7 @@ its applications in computational genetics", figure 1. What differs between meth
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -43,8 +44,9 @@ class ForwardSelector(BaseSelector):
         super().__init__(n_features, **shared)
         self.batch = batch
 
+    @abstractmethod
     def _scorer(self, search: Search) -> Scorer:
-        raise NotImplementedError
+        """What scores the candidates of a round."""
 
     def _select(self, search: Search) -> None:
         scorer = self._scorer(search)

@@ -13,8 +13,6 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
 from crfkit.data.labels import encode_labels, label_lists, label_set
@@ -34,6 +32,7 @@ from crfkit.models.continuation import transfer, with_features_of
 from crfkit.models.foreign import export_crfsuite, load_any
 from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training import ALGORITHMS, train
 from crfkit.models.training_record import TrainingRecord
 from crfkit.objectives.held_out import DevSet
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 
-class CRF(BaseEstimator):  # type: ignore[misc]
+class CRF(SequenceLabeller[LinearTagger]):
     """Linear-chain conditional random field for labelling sequences.
 
     Minimises ``-Σ weight · log p(y | x) + c2·‖w‖² + c1·‖w‖₁``.
@@ -370,57 +369,6 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     # ---- asking the fitted model
 
-    def _fitted(self) -> LinearTagger:
-        check_is_fitted(self, "tagger_")
-        tagger: LinearTagger = self.tagger_
-        tagger.n_jobs = self.n_jobs
-        return tagger
-
-    def predict(
-        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> list[list[Any]]:
-        """The most probable label sequence of each sequence: a list of lists.
-
-        ``constraints`` (:class:`crfkit.inference.Constraints`) forbid labels and transitions; ``known``
-        gives labels that are certain, one list a sequence with None where a label is free.
-        """
-        return self._fitted().predict(X, lengths=lengths, constraints=constraints, known=known)
-
-    def predict_posterior(
-        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> list[list[Any]]:
-        """The labels with the fewest errors in expectation: the most probable one of each position.
-
-        Under constraints on transitions, the permitted labelling of which that is true.
-        """
-        return self._fitted().predict_posterior(X, lengths=lengths, constraints=constraints, known=known)
-
-    def predict_marginals(
-        self,
-        X: Any,
-        *,
-        as_arrays: bool = False,
-        lengths: Any = None,
-        constraints: Constraints | None = None,
-        known: Any = None,
-    ) -> list[list[dict[Any, float]]] | list[FloatArray]:
-        """p(y_t = l | x): a dict a position, or with ``as_arrays`` an array [T, L] a sequence."""
-        tagger = self._fitted()
-        ask = tagger.marginal_arrays if as_arrays else tagger.predict_marginals
-        return ask(X, lengths=lengths, constraints=constraints, known=known)
-
-    def predict_nbest(
-        self,
-        X: Any,
-        k: int = 5,
-        *,
-        lengths: Any = None,
-        constraints: Constraints | None = None,
-        known: Any = None,
-    ) -> list[list[tuple[list[Any], float]]]:
-        """The k most probable label sequences with their probabilities, best first, for each sequence."""
-        return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
-
     def under(self, rules: Rules) -> CRF:
         """The fitted model decoding under these rules: where one holds, its label is certain.
 
@@ -447,24 +395,6 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         encoded = tagger.encode(X, lengths)
         lattice = tagger.permit(tagger.lattice(encoded), constraints, known, tagger.forced(encoded))
         return list(explain(tagger, encoded.sequences, lattice))
-
-    def score(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
-    ) -> float:
-        """Share of positions labelled as in y (token accuracy), each counted as often as its sequence."""
-        from crfkit.metrics import token_accuracy
-
-        y = label_lists(y)
-        found = self.predict(X, lengths=cut_as(X, y, lengths))
-        weights = sequence_weights(sample_weight, len(found))
-        if weights is None:
-            return float(token_accuracy(y, found))
-        kept = [i for i, labels in enumerate(found) if labels or len(y[i])]
-        scores = np.array([token_accuracy(y[i : i + 1], found[i : i + 1]) for i in kept])
-        positions = weights[kept] * np.array([len(found[i]) for i in kept])
-        if not positions.any():
-            raise InputError("no tokens to score: all sequences with a weight are empty")
-        return float(scores @ positions / positions.sum())
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:

@@ -13,11 +13,13 @@ from crfkit._lazy import lazy_names
 if TYPE_CHECKING:
     from crfkit import compat, datasets, exceptions, features, inference, io, metrics, selection
     from crfkit.models.crf import CRF
+    from crfkit.models.tree_crf import TreeCRF
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CRF",
+    "TreeCRF",
     "__version__",
     "compat",
     "datasets",
@@ -34,5 +36,6 @@ __getattr__, __dir__ = lazy_names(
     {
         **{name: f"crfkit.{name}" for name in __all__},
         "CRF": "crfkit.models.crf",
+        "TreeCRF": "crfkit.models.tree_crf",
     },
 )

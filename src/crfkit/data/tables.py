@@ -145,7 +145,8 @@ class TableSchema:
     @property
     def outside(self) -> FloatArray:
         """What stands before the first and behind the last position [K]."""
-        return np.array([math.nan if c.categories is None else len(c.categories) for c in self.columns])
+        places = [math.nan if c.categories is None else len(c.categories) for c in self.columns]
+        return np.array(places, dtype=np.float64)
 
     def _check_kind(self, raw: RawTable) -> None:
         if self.width is None and not raw.named:

@@ -218,7 +218,9 @@ class Forest:
                     f"cannot read the model {name}: expected an array 'trees.{key}' of {np.dtype(dtype)}, "
                     f"got {got}"
                 )
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
+            # A threshold may be infinite: numbers to the left, missing ones to the right.
+            unsound = np.isnan(array).any() if key == "threshold" else not np.isfinite(array).all()
+            if array.dtype.kind == "f" and unsound:
                 raise ModelFileError(
                     f"cannot read the model {name}: 'trees.{key}' holds numbers that are not finite"
                 )

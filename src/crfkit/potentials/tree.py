@@ -102,12 +102,12 @@ class Rows:
     def __len__(self) -> int:
         if not self.context:
             return self.table.n_positions
-        return int(len(self._first) + self.n_labels * len(self._rest))
+        return int(self._first.size) + self.n_labels * int(self._rest.size)
 
     @property
     def n_features(self) -> int:
         """Columns of a row."""
-        return (sum(self.window) + 1) * self.table.values.shape[1] + int(self.context)
+        return (sum(self.window) + 1) * int(self.table.values.shape[1]) + int(self.context)
 
     def block(self, start: int, stop: int) -> FloatArray:
         """Rows start..stop-1, [stop-start, n_features]."""

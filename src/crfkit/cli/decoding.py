@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from crfkit.cli.column_roles import Roles
 from crfkit.data.columns import Columns
-from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import (
     Constraints,
@@ -25,7 +24,7 @@ from crfkit.inference import (
     permitted_labels,
     viterbi,
 )
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.tagger import Scored, Tagger
 
 FloatArray = npt.NDArray[np.float64]
 _FREE = ("_", "-", "")
@@ -52,15 +51,13 @@ class Batch:
     source: str
 
 
-def lattice_of(
-    tagger: LinearTagger, batch: Batch, encoded: Encoded, constraints: Constraints | None
-) -> Lattice:
-    """The scores of a batch, with all that is forbidden; ``encoded``: its attributes."""
-    lattice = tagger.lattice(encoded)
+def lattice_of(tagger: Tagger, batch: Batch, scored: Scored, constraints: Constraints | None) -> Lattice:
+    """The scores of a batch, with all that is forbidden."""
+    lattice = scored.lattice
     if batch.table is not None and batch.roles is not None and batch.roles.known is not None:
         allowed = _allowed(batch.table, batch.roles.known, [str(label) for label in tagger.classes])
         lattice = constrain(lattice, permitted_labels(allowed))
-    return tagger.permit(lattice, constraints, None, tagger.forced(encoded))
+    return tagger.permit(lattice, constraints, None, scored.forced)
 
 
 def _allowed(table: Columns, column: int, labels: list[str]) -> npt.NDArray[np.bool_]:

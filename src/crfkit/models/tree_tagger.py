@@ -14,7 +14,7 @@ from crfkit.data.tables import Table, TableSchema
 from crfkit.exceptions import ModelFileError
 from crfkit.inference import Constraints, Lattice
 from crfkit.io.model_file import Source, read_model, write_model
-from crfkit.models.tagger import Piece, Tagger
+from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.forest import CATEGORY, Forest
 from crfkit.potentials.tree_potential import TransitionTables, TreePotential
 
@@ -88,10 +88,11 @@ class TreeTagger(Tagger):
         for start, stop in zip(bounds, [*bounds[1:], table.n_sequences], strict=True):
             yield self.lattice(table.piece(start, stop)), None
 
-    def score(self, X: Any) -> tuple[Lattice, npt.NDArray[np.int32] | None, bool]:
-        """The scores of a batch, no labels that are certain, and whether the model knows anything of it."""
+    def scored(self, X: Any) -> Scored:
+        """The scores of a batch, all at once."""
         table = self.encode(X)
-        return self.lattice(table), None, not table.n_positions or not bool(np.isnan(table.values).all())
+        known = not table.n_positions or not bool(np.isnan(table.values).all())
+        return Scored(self.lattice(table), None, known)
 
     def staged(self, X: Any, stages: list[TransitionTables | None], lengths: Any = None) -> Iterator[Lattice]:
         """The scores after each round; ``stages`` are the tables of each."""

@@ -151,8 +151,10 @@ class TreeGrower:
 
         gradient and hessian [rows, L] are those of what is to be minimised.
         """
-        flat = np.asarray(gradient, np.float32), np.asarray(hessian, np.float32)
-        finished = self._booster.update(fobj=lambda _scores, _data: flat)
+        given = [np.asarray(array, np.float32) for array in (gradient, hessian)]
+        if self._rows.n_labels == 1:
+            given = [array.reshape(-1) for array in given]  # as LightGBM wants it of a single class
+        finished = self._booster.update(fobj=lambda _scores, _data: (given[0], given[1]))
         if finished:
             return None
         text = self._booster.model_to_string(num_iteration=1, start_iteration=self._rounds)

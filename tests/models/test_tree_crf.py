@@ -355,3 +355,26 @@ def test_columns_in_which_all_is_missing():
 def test_one_label_and_one_position():
     model = TreeCRF(**{**QUICK, "n_iterations": 2})
     assert model.fit([[{"a": 1}]], [["only"]]).predict([[{"a": 1}], []]) == [["only"], []]
+
+
+def test_trees_by_category():
+    """Every letter has trees for the labels it was seen with; the others keep what they began with."""
+    rng = np.random.default_rng(0)
+    X = [[str(c) for c in rng.choice(list("abcd"), size=6)] for _ in range(120)]
+    y = [
+        [c.upper() if t == 0 or s[t - 1] != "a" else f"{c}{c}" for t, c in enumerate(s)] for s in X
+    ]  # eight labels, two a letter
+    model = TreeCRF(**{**QUICK, "by": 0, "n_iterations": 10}).fit(X, y)
+    assert model.score(X, y) > 0.98
+    assert model.tagger_.potential.forest.n_trees == 8 + 10 * 8  # not 4 · 8 a round
+    assert list(model.staged_predict(X))[-1] == model.predict(X)
+    assert model.predict([["z", "a"]])[0][1] in ("A", "aa")
+    assert any("0[0] = " in str(one) for one in model.conjunctions(5))
+    weights = model.predict_marginals([["d"]], as_arrays=True)[0][0]
+    assert sorted(np.array(model.classes_)[weights > 0.01]) == ["D"]
+    with pytest.raises(InputError, match="by='1': there is no such column"):
+        TreeCRF(**{**QUICK, "by": 1}).fit(X, y)
+    with pytest.raises(InputError, match="it holds numbers"):
+        TreeCRF(**{**QUICK, "by": 0, "potentials": "factored"}).fit([[1, 2]], [["a", "b"]])
+    with pytest.raises(InputError, match="by goes with potentials='factored'"):
+        TreeCRF(**{**QUICK, "by": 0, "potentials": "joint"}).fit(X, y)

@@ -72,13 +72,13 @@ def _renamed(text: str, names: dict[str, str]) -> str:
     return " & ".join(parts)
 
 
-def _facts(tagger: TreeTagger) -> dict[str, Any]:
+def _facts(tagger: TreeTagger, header: dict[str, Any]) -> dict[str, Any]:
     forest, potential = tagger.potential.forest, tagger.potential
     return {
         "labels": len(tagger.classes),
         "columns": len(tagger.schema.columns),
         "window": list(potential.window),
-        "rounds": forest.n_trees // len(tagger.classes),
+        "rounds": header.get("rounds"),
         "trees": forest.n_trees,
         "leaves": len(forest.leaf),
         "potentials": "joint" if potential.tables is None else "factored",
@@ -88,7 +88,7 @@ def _facts(tagger: TreeTagger) -> dict[str, Any]:
 
 
 def _summary_lines(path: str, tagger: TreeTagger, header: dict[str, Any]) -> list[str]:
-    facts = _facts(tagger)
+    facts = _facts(tagger, header)
     size = "" if path == "-" else f", {os.path.getsize(path) / 1e6:,.1f} MB"
     before, after = facts["window"]
     kinds = sum(c.is_category for c in tagger.schema.columns)
@@ -96,8 +96,8 @@ def _summary_lines(path: str, tagger: TreeTagger, header: dict[str, Any]) -> lis
         ("labels", f"{facts['labels']:,}", ""),
         ("columns", f"{facts['columns']:,}", f"{kinds} of categories, {facts['columns'] - kinds} of numbers"),
         ("window", f"{before + 1 + after:,}", f"positions, {before} before and {after} behind"),
-        ("rounds", f"{facts['rounds']:,}", ""),
-        ("trees", f"{facts['trees']:,}", "one a round and label"),
+        ("rounds", str(facts["rounds"]), ""),
+        ("trees", f"{facts['trees']:,}", ""),
         ("leaves", f"{facts['leaves']:,}", ""),
     ]
     lines = [f"{path}: tree CRF of order {facts['order']}, {facts['potentials']} potentials{size}"]
@@ -154,7 +154,7 @@ def _print_json(
     result: dict[str, Any] = {
         "model": arguments.model,
         "kind": header["model"],
-        **_facts(tagger),
+        **_facts(tagger, header),
         "labels": [str(label) for label in tagger.classes],
         "data": data_record(header),
         "importances": {

@@ -25,11 +25,10 @@ from crfkit.io.model_file import Source
 from crfkit.models.progress import Progress
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import TrainingRecord
-from crfkit.models.tree_tagger import Conjunction, TreeTagger
+from crfkit.models.tree_tagger import Conjunction, Stage, TreeTagger
 from crfkit.models.tree_training import Boosting, BoostingSettings, decoded
 from crfkit.models.tree_validation import HeldOut, fold_numbers, rounds_by_folds
 from crfkit.potentials.tree import GrowthSettings
-from crfkit.potentials.tree_potential import TransitionTables
 
 FloatArray = npt.NDArray[np.float64]
 Callback = Callable[[dict[str, Any]], Any]
@@ -82,6 +81,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         Training rows that a leaf has at least, and the penalty on leaf values.
     transition_c2, transition_every
         Factored: the L2 penalty on the tables of transitions, and after how many rounds they are fitted anew.
+    by
+        A column of categories (its name or place), each of which gets trees of its own, for the labels it
+        was seen with: where the column nearly tells the label, as a letter does its sound. Faster and often
+        better with many labels. Factored potentials.
     categorical
         Columns that hold categories although they look like numbers: names, or places.
     lightgbm_params
@@ -166,6 +169,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         l2: float = 0.1,
         transition_c2: float = 1.0,
         transition_every: int = 1,
+        by: str | int | None = None,
         categorical: Iterable[str | int] | None = None,
         lightgbm_params: dict[str, Any] | None = None,
         callbacks: Sequence[Callback] | None = None,
@@ -192,6 +196,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         self.l2 = l2
         self.transition_c2 = transition_c2
         self.transition_every = transition_every
+        self.by = by
         self.categorical = categorical
         self.lightgbm_params = lightgbm_params
         self.callbacks = callbacks
@@ -237,7 +242,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         _require_data(table, classes)
         labels = encode_labels(y, classes, table.offsets)
         weights = sequence_weights(sample_weight, table.n_sequences)
-        settings = self._settings(len(classes))
+        settings = self._settings(len(classes), schema)
         categories = [k for k, column in enumerate(schema.columns) if column.is_category]
 
         def boosting_of(chosen: npt.NDArray[np.int64] | None = None) -> Boosting:
@@ -277,19 +282,21 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         if not converged:
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         self.tagger_ = TreeTagger(classes, schema, boosting.potential(kept), self.decode, self.n_jobs)
-        self.stages_: list[TransitionTables | None] = boosting.stages[:kept]
+        n_trees = np.cumsum([forest.n_trees for forest in boosting.rounds]).tolist()
+        self.stages_: list[Stage] = list(zip(n_trees, boosting.stages, strict=True))[:kept]
         self.classes_ = classes
         self.objective_ = boosting.objective()
         self.n_iter_ = kept
         self.converged_ = converged
         return self
 
-    def _settings(self, n_labels: int) -> BoostingSettings:
+    def _settings(self, n_labels: int, schema: TableSchema) -> BoostingSettings:
         joint = self.potentials == "joint" or (self.potentials == "auto" and n_labels < _MANY_LABELS)
-        if joint and self.order == 2:
-            if self.potentials == "joint":
-                raise InputError("order=2 goes with potentials='factored'")
-            joint = False
+        for name, given in (("order=2", self.order == 2), ("by", self.by is not None)):
+            if joint and given:
+                if self.potentials == "joint":
+                    raise InputError(f"{name} goes with potentials='factored'")
+                joint = False
         window = _window(self.window)
         return BoostingSettings(
             joint=joint,
@@ -301,6 +308,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             line_search=self.line_search,
             transition_c2=float(self.transition_c2),
             transition_every=self.transition_every,
+            by=None if self.by is None else _category(schema, str(self.by)),
             growth=GrowthSettings(
                 n_leaves=int(self.n_leaves),
                 learning_rate=float(self.learning_rate),
@@ -399,7 +407,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         """
         tagger = self._fitted()
         own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
-        tagger.save(path, {**(record or {}), **own.to_header()})
+        tagger.save(path, {**(record or {}), **own.to_header(), "rounds": self.n_iter_})
 
     @classmethod
     def load(cls, source: Source, *, n_jobs: int | None = None) -> TreeCRF:
@@ -417,7 +425,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         model.classes_ = tagger.classes
         model.objective_ = record.objective
         model.history_ = record.history
-        model.n_iter_ = tagger.potential.forest.n_trees // len(tagger.classes)
+        rounds = header.get("rounds")
+        model.n_iter_ = rounds if isinstance(rounds, int) else len(record.history)
         model.converged_ = record.converged
         model.cv_accuracy_ = []
         return model
@@ -432,6 +441,16 @@ def _window(value: Any) -> tuple[int, int] | None:
     if isinstance(value, (tuple, list)):
         return (int(value[0]), int(value[1])) if len(value) == 2 and all(map(whole, value)) else None
     return (int(value) // 2, int(value) // 2) if whole(value) and int(value) % 2 else None
+
+
+def _category(schema: TableSchema, name: str) -> int:
+    """The place of a column of categories."""
+    for k, column in enumerate(schema.columns):
+        if column.name == name:
+            if not column.is_category:
+                raise InputError(f"by={name!r} must be a column of categories, and it holds numbers")
+            return k
+    raise InputError(f"by={name!r}: there is no such column; X has {[c.name for c in schema.columns]!r:.200}")
 
 
 def _require_data(table: Table, classes: list[Any]) -> None:

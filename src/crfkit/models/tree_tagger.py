@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
@@ -20,6 +20,7 @@ from crfkit.potentials.tree_potential import TransitionTables, TreePotential
 
 KIND = "tree CRF"
 _PIECE = 1 << 20  # scores computed at once
+Stage = tuple[int, TransitionTables | None]  # after a round: how many trees there are, and the tables
 
 
 @dataclass(frozen=True)
@@ -94,21 +95,22 @@ class TreeTagger(Tagger):
         known = not table.n_positions or not bool(np.isnan(table.values).all())
         return Scored(self.lattice(table), None, known)
 
-    def staged(self, X: Any, stages: list[TransitionTables | None], lengths: Any = None) -> Iterator[Lattice]:
-        """The scores after each round; ``stages`` are the tables of each."""
+    def staged(self, X: Any, stages: Sequence[Stage], lengths: Any = None) -> Iterator[Lattice]:
+        """The scores after each round; ``stages`` are the trees and the tables after each."""
         table = self.encode(X, lengths)
         node, edge = self.potential.blank(table)
-        L = self.potential.forest.n_labels
-        for number, tables in enumerate(stages):
+        done = 0
+        for n_trees, tables in stages:
             self.potential.forest.add_scores(
                 table,
                 self.potential.window,
                 node,
                 edge,
-                first=number * L,
-                last=(number + 1) * L,
+                first=done,
+                last=n_trees,
                 n_jobs=self.n_jobs,
             )
+            done = n_trees
             now = replace(self.potential, tables=tables)
             yield now.lattice(table, node.copy(), None if edge is None else edge.copy())
 

@@ -28,6 +28,7 @@ from crfkit.objectives.functional_gradient import (
 from crfkit.objectives.transition_tables import TransitionLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.potentials.forest import Forest
+from crfkit.potentials.grouped_trees import GroupedGrower
 from crfkit.potentials.tree import GrowthSettings, Rows, TreeGrower
 from crfkit.potentials.tree_potential import TransitionTables, TreePotential
 
@@ -53,6 +54,7 @@ class BoostingSettings:
     line_search: bool
     transition_c2: float
     transition_every: int
+    by: int | None  # the column whose categories have trees of their own
     growth: GrowthSettings
 
 
@@ -96,7 +98,19 @@ class Boosting:
         self.rounds: list[Forest] = []
         self.stages: list[TransitionTables | None] = []  # the tables after each round
         self._data = Scored(table, self._blank)
-        self._grower = TreeGrower(rows, categories, settings.growth)
+        self._grower: TreeGrower | GroupedGrower
+        self._start: Forest | None = None  # what comes before the trees of the first round
+        if settings.by is None:
+            self._grower = TreeGrower(rows, categories, settings.growth)
+            return
+        observed = labels.allowed
+        if observed is None:
+            observed = labels.ids[:, None] == np.arange(n_labels)
+        self._grower = GroupedGrower(
+            table, settings.window, observed.astype(np.float64), settings.by, categories, settings.growth
+        )
+        self._start = self._grower.start()
+        self._data.add(self._start, settings.window, n_jobs)
 
     def watch(self, table: Table) -> Scored:
         """Scores of other data, to be kept up with ``Scored.add`` after each round."""
@@ -128,6 +142,8 @@ class Boosting:
         if step != 1.0:
             forest = forest.scaled(step)
         self._data.add(forest, settings.window, self._n_jobs)
+        if self._start is not None:
+            forest, self._start = Forest.end_to_end([self._start, forest]), None
         self.rounds.append(forest)
         self.stages.append(self.tables)
         return {"iteration": number + 1, "objective": -errors.value, "step": step}

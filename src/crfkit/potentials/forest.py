@@ -121,6 +121,10 @@ class Forest:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_native", [])
 
+    def relabelled(self, label: IntArray) -> Forest:
+        """The same trees, each adding to another label."""
+        return replace(self, label=label)
+
     def scaled(self, factor: float) -> Forest:
         """The same trees, all of what they add times a factor."""
         return replace(self, leaf=self.leaf * factor)

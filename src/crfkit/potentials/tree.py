@@ -90,7 +90,7 @@ class Rows:
     window: tuple[int, int]  # positions before and behind
     n_labels: int
     context: bool
-
+    positions: npt.NDArray[np.int64] | None = None  # without context: of these alone
     _first: npt.NDArray[np.int64] = field(init=False)  # positions
     _rest: npt.NDArray[np.int64] = field(init=False)
 
@@ -101,7 +101,7 @@ class Rows:
 
     def __len__(self) -> int:
         if not self.context:
-            return self.table.n_positions
+            return self.table.n_positions if self.positions is None else int(self.positions.size)
         return int(self._first.size) + self.n_labels * int(self._rest.size)
 
     @property
@@ -113,7 +113,7 @@ class Rows:
         """Rows start..stop-1, [stop-start, n_features]."""
         rows = np.arange(start, min(stop, len(self)))
         if not self.context:
-            return self.table.windows(rows, *self.window)
+            return self.table.windows(rows if self.positions is None else self.positions[rows], *self.window)
         behind = rows - len(self._first)
         inner = behind >= 0
         positions = np.empty(len(rows), np.int64)
@@ -199,9 +199,7 @@ def read_trees(text: str, n_features: int, n_labels: int, context: bool) -> Fore
         for part in text.split("\nend of trees")[0].split("\nTree=")[1:]
     ]
     whole = Forest.end_to_end([Forest.empty(n_features, n_labels, context), *forests])
-    label = np.arange(len(forests), dtype=np.int32) % n_labels
-    object.__setattr__(whole, "label", label.astype(np.int32))
-    return whole
+    return whole.relabelled((np.arange(len(forests)) % n_labels).astype(np.int32))
 
 
 def _numbers(fields: Mapping[str, str], name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:

@@ -1,11 +1,13 @@
 """TreeCRF: the published results, and the paper's open ends.
 
-Dietterich, Ashenfelter and Bulatov, "Training conditional random fields via gradient tree boosting", ICML 2004.
+Dietterich, Ashenfelter and Bulatov, "Training conditional random fields via gradient tree boosting",
+ICML 2004.
 
     python benchmarks/papers/treecrf.py proteins [--plots DIRECTORY] [--markdown FILE]
     python benchmarks/papers/treecrf.py faq nettalk rs126 missing cost
 
-Settings were chosen by cross-validation on training data (``--tune`` shows it); test data is looked at once.
+Settings were chosen by cross-validation on training data (``--tune`` shows it); test data is looked at
+once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """NETtalk: letters to phonemes, and to phonemes with stress (over 100 labels, "infeasible" in the paper).
 
-The first pronunciation of each word; 5,000 words of a random order to test on, the first 1,000 or 10,000 of the
-others to learn from. All see the letter and three on either side. Rivals: LightGBM, one model a letter, and
-CRFsuite with single letters and adjacent pairs.
+The first pronunciation of each word; 5,000 words of a random order to test on, the first 1,000 or 10,000
+of the others to learn from. All see the letter and three on either side. Rivals: LightGBM, one model a
+letter, and CRFsuite with single letters and adjacent pairs.
 """
 
 from __future__ import annotations

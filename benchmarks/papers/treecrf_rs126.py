@@ -1,9 +1,10 @@
 """Real-valued input: secondary structure from alignment profiles (RS126), 7-fold cross-validation.
 
-A residue is 21 numbers: the shares of the 20 amino acids in its column of the alignment, and of gaps. All models
-see 15 residues. Q3 is residues right; transitions are places where the structure changes with the right class on
-both sides. A labelling that is best for one is not best for the other; the decoding here weighs both: it maximises
-the expected number of right residues plus the expected number of right transitions.
+A residue is 21 numbers: the shares of the 20 amino acids in its column of the alignment, and of gaps.
+All models see 15 residues. Q3 is residues right; transitions are places where the structure changes with
+the right class on both sides. A labelling that is best for one is not best for the other; the decoding
+here weighs both: it maximises the expected number of right residues plus the expected number of right
+transitions.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.loading import data_record
@@ -29,47 +30,41 @@ def run(arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any
     if arguments.label is not None and arguments.label not in labels:
         raise InputError(f"the model has no label {arguments.label!r}; it has {', '.join(labels)}")
     wanted = None if arguments.label is None else tagger.classes[labels.index(arguments.label)]
-    names = _names(tagger, header)
+    tagger = _with_names(tagger, header)
     if arguments.dump:
         for found in tagger.conjunctions(sys.maxsize, wanted):
-            print(_renamed(" & ".join(found.conditions), names), found.label, repr(found.value), sep="\t")
+            print(" & ".join(found.conditions), found.label, repr(found.value), sep="\t")
         return 0
     top = arguments.top
     shows_top = top is not None or arguments.label is not None
     overview = not shows_top and not arguments.transitions
     conjunctions = tagger.conjunctions(top or (_CONJUNCTIONS if overview else 10), wanted)
     if arguments.json:
-        _print_json(arguments, tagger, header, names, conjunctions)
+        _print_json(arguments, tagger, header, conjunctions)
         return 0
     sections = []
     if overview:
-        sections += [_summary_lines(arguments.model, tagger, header), _importance_lines(tagger, names)]
+        sections += [_summary_lines(arguments.model, tagger, header), _importance_lines(tagger)]
     if overview or shows_top:
-        sections.append(_conjunction_lines(conjunctions, names))
+        sections.append(_conjunction_lines(conjunctions))
     if arguments.transitions:
         sections.append(_transition_lines(tagger, labels))
     print("\n\n".join("\n".join(lines) for lines in sections if lines))
     return 0
 
 
-def _names(tagger: TreeTagger, header: dict[str, Any]) -> dict[str, str]:
-    """The header's names of columns that the model knows by their places."""
+def _with_names(tagger: TreeTagger, header: dict[str, Any]) -> TreeTagger:
+    """The same model, its columns called as in the header of the table it was trained on."""
     record = data_record(header)
     if record is None or "names" not in record or tagger.schema.width is None:
-        return {}
+        return tagger
     kept = [name for place, name in enumerate(record["names"]) if place != record["label_column"]]
-    return {c.name: kept[int(c.name)] for c in tagger.schema.columns if int(c.name) < len(kept)}
-
-
-def _renamed(text: str, names: dict[str, str]) -> str:
-    """Conditions with the columns' own names."""
-    if not names:
-        return text
-    parts = []
-    for condition in text.split(" & "):
-        column, bracket, rest = condition.partition("[")
-        parts.append(names.get(column, column) + bracket + rest)
-    return " & ".join(parts)
+    columns = tuple(
+        replace(column, name=kept[place] if place < len(kept) else column.name)
+        for column, place in zip(tagger.schema.columns, tagger.schema.places, strict=True)
+    )
+    schema = replace(tagger.schema, columns=columns)
+    return type(tagger)(tagger.classes, schema, tagger.potential, tagger.decode, tagger.n_jobs)
 
 
 def _facts(tagger: TreeTagger, header: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +106,7 @@ def _summary_lines(path: str, tagger: TreeTagger, header: dict[str, Any]) -> lis
     return lines
 
 
-def _importance_lines(tagger: TreeTagger, names: dict[str, str]) -> list[str]:
+def _importance_lines(tagger: TreeTagger) -> list[str]:
     shares = tagger.potential.forest.importances()
     order = shares.argsort()[::-1][:_IMPORTANT]
     lines = ["what the trees ask for, and its share of what all splits gained"]
@@ -119,15 +114,15 @@ def _importance_lines(tagger: TreeTagger, names: dict[str, str]) -> list[str]:
     for place in order.tolist():
         if shares[place] > 0:
             bar = "█" * max(1, round(40 * float(shares[place] / shares[order[0]])))
-            lines.append(f"  {_renamed(features[place], names):20} {100 * shares[place]:5.1f} %  {bar}")
+            lines.append(f"  {features[place]:20} {100 * shares[place]:5.1f} %  {bar}")
     return lines
 
 
-def _conjunction_lines(found: list[Conjunction], names: dict[str, str]) -> list[str]:
+def _conjunction_lines(found: list[Conjunction]) -> list[str]:
     limit = screen_width() or 10**6
     lines = ["the conjunctions that carry most: value, training rows, conditions → label"]
     for one in found:
-        conditions = _renamed(" & ".join(one.conditions), names)
+        conditions = " & ".join(one.conditions)
         lines.append(shorten(f"  {one.value:+8.3f}  {one.count:>8,}  {conditions} → {one.label}", limit))
     return lines
 
@@ -146,7 +141,6 @@ def _print_json(
     arguments: argparse.Namespace,
     tagger: TreeTagger,
     header: dict[str, Any],
-    names: dict[str, str],
     conjunctions: list[Conjunction],
 ) -> None:
     shares = tagger.potential.forest.importances().tolist()
@@ -158,14 +152,12 @@ def _print_json(
         "labels": [str(label) for label in tagger.classes],
         "data": data_record(header),
         "importances": {
-            _renamed(name, names): share
-            for name, share in zip(tagger.feature_names, shares, strict=True)
-            if share > 0
+            name: share for name, share in zip(tagger.feature_names, shares, strict=True) if share > 0
         },
         "conjunctions": [
             {
                 "label": str(one.label),
-                "conditions": [_renamed(condition, names) for condition in one.conditions],
+                "conditions": list(one.conditions),
                 "value": one.value,
                 "rows": one.count,
                 "trees": one.n_trees,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from crfkit.potentials.forest import CATEGORY, Forest
 from crfkit.potentials.tree_potential import TransitionTables, TreePotential
 
 KIND = "tree CRF"
+_Range = tuple[float, float]  # more than the first, at most the second
 _PIECE = 1 << 20  # scores computed at once
 Stage = tuple[int, TransitionTables | None]  # after a round: how many trees there are, and the tables
 
@@ -147,40 +149,57 @@ class TreeTagger(Tagger):
         ]
 
     def _paths(self, root: int) -> Iterator[tuple[tuple[str, ...], int]]:
-        """The conditions and the leaf of each path; conditions on one feature are sorted together."""
+        """The conditions and the leaf of each path, what it says of one feature taken together."""
         forest = self.potential.forest
-        stack: list[tuple[int, tuple[str, ...]]] = [(root, ())]
+        stack: list[tuple[int, dict[int, _Range | frozenset[int]]]] = [(root, {})]
         while stack:
-            node, conditions = stack.pop()
+            node, held = stack.pop()
             if node < 0:
-                if conditions:
-                    yield tuple(sorted(set(conditions))), ~node
+                if held:
+                    yield tuple(self._in_words(feature, held[feature]) for feature in sorted(held)), ~node
                 continue
-            yes, no = self._condition(node)
-            stack.append((int(forest.right[node]), (*conditions, no)))
-            stack.append((int(forest.left[node]), (*conditions, yes)))
+            feature = int(forest.feature[node])
+            before = held.get(feature)
+            yes: _Range | frozenset[int]
+            no: _Range | frozenset[int]
+            if forest.flags[node] & CATEGORY:
+                every = frozenset(range(len(self._texts(feature))))
+                left = before if isinstance(before, frozenset) else every
+                chosen = frozenset(forest.categories(node))
+                yes, no = left & chosen, left - chosen
+            else:
+                low, high = before if isinstance(before, tuple) else (-math.inf, math.inf)
+                threshold = float(forest.threshold[node])
+                yes, no = (low, min(high, threshold)), (max(low, threshold), high)
+            stack.append((int(forest.right[node]), {**held, feature: no}))
+            stack.append((int(forest.left[node]), {**held, feature: yes}))
 
-    def _condition(self, node: int) -> tuple[str, str]:
-        """What holds on the left and what on the right of an inner node."""
-        forest, feature = self.potential.forest, int(self.potential.forest.feature[node])
-        name = self.feature_names[feature]
-        if not forest.flags[node] & CATEGORY:
-            threshold = f"{forest.threshold[node]:.6g}"
-            return f"{name} <= {threshold}", f"{name} > {threshold}"
-        n_columns = len(self.schema.columns)
+    def _texts(self, feature: int) -> list[str]:
+        """The categories of a feature in words."""
+        forest = self.potential.forest
         if forest.context and feature == forest.n_features - 1:
-            texts = [str(label) for label in self.classes] + ["(start)"]
-        else:
-            texts = [*(self.schema.columns[feature % n_columns].categories or ()), "(outside)"]
-        chosen = forest.categories(node)
-        words = [texts[c] if c < len(texts) else "?" for c in chosen]
+            return [*map(str, self.classes), "(start)"]
+        column = self.schema.columns[feature % len(self.schema.columns)]
+        return [*(column.categories or ()), "(outside)"]
+
+    def _in_words(self, feature: int, held: _Range | frozenset[int]) -> str:
+        """A condition: a range of numbers, or some categories."""
+        name = self.feature_names[feature]
+        if isinstance(held, tuple):
+            low, high = (0.0 if abs(bound) < _NOTHING else bound for bound in held)
+            if low == -math.inf:
+                return f"{name} <= {high:.6g}"
+            return f"{name} > {low:.6g}" if high == math.inf else f"{low:.6g} < {name} <= {high:.6g}"
+        texts = self._texts(feature)
+        words = [texts[c] for c in sorted(held) if c < len(texts)]
+        others = [text for c, text in enumerate(texts) if c not in held]
         if len(words) == 1:
-            return f"{name} = {words[0]}", f"{name} ≠ {words[0]}"
-        rest = [text for c, text in enumerate(texts) if c not in chosen]
-        listed = " ".join(words) if len(words) <= _LISTED else f"{' '.join(words[:_LISTED])} …"
-        if len(rest) == 1:
-            return f"{name} ≠ {rest[0]}", f"{name} = {rest[0]}"
-        return f"{name} in {{{listed}}}", f"{name} not in {{{listed}}}"
+            return f"{name} = {words[0]}"
+        if len(others) == 1:
+            return f"{name} ≠ {others[0]}"
+        few, sign = (words, "in") if len(words) <= len(others) else (others, "not in")
+        listed = " ".join(few if len(few) <= _LISTED else [*few[:_LISTED], "…"])
+        return f"{name} {sign} {{{listed}}}"
 
     # ---- files
 
@@ -244,3 +263,4 @@ class TreeTagger(Tagger):
 
 
 _LISTED = 12  # categories that a condition shows
+_NOTHING = 1e-30  # LightGBM has ±1e-35 on either side of 0

@@ -35,7 +35,7 @@ COMMON: dict[str, Any] = {
 }
 SETTINGS: dict[int, dict[str, Any]] = {
     1000: {"n_leaves": 8, "learning_rate": 0.1, "n_iterations": 50, "transition_every": 2, **COMMON},
-    10000: {"n_leaves": 31, "learning_rate": 0.2, "n_iterations": 50, "transition_every": 5, **COMMON},
+    10000: {"n_leaves": 31, "learning_rate": 0.2, "n_iterations": 40, "transition_every": 5, **COMMON},
 }
 CANDIDATES: list[dict[str, Any]] = [
     {},

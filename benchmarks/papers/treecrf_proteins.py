@@ -70,7 +70,7 @@ def read_chains(part: str) -> tuple[Chains, Chains]:
 
 def alignment_score(a: Sequence[str], b: Sequence[str]) -> float:
     """The best local alignment, by Smith and Waterman."""
-    letters = np.array(b)
+    letters = np.array(list(b))
     gaps = 2.0 * np.arange(len(b) + 1)
     row, best = np.zeros(len(b) + 1), 0.0
     for letter in a:

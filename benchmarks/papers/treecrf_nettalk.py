@@ -30,17 +30,18 @@ COMMON: dict[str, Any] = {
     "by": 0,
     "min_samples_leaf": 1,
     "l2": 1.0,
+    "transition_c2": 0.1,
     "decode": "viterbi",
     "lightgbm_params": {"cat_smooth": 10.0, "min_sum_hessian_in_leaf": 0.3},
 }
 SETTINGS: dict[int, dict[str, Any]] = {
-    1000: {"n_leaves": 8, "learning_rate": 0.1, "n_iterations": 50, "transition_every": 2, **COMMON},
+    1000: {"n_leaves": 8, "learning_rate": 0.1, "n_iterations": 50, "transition_every": 4, **COMMON},
     10000: {"n_leaves": 31, "learning_rate": 0.2, "n_iterations": 40, "transition_every": 5, **COMMON},
 }
 CANDIDATES: list[dict[str, Any]] = [
     {},
     {"n_leaves": 15},
-    {"l2": 0.1},
+    {"transition_c2": 1.0},
     {"by": None, "n_leaves": 31, "learning_rate": 0.2},
     {"lightgbm_params": {"cat_smooth": 1.0, "min_sum_hessian_in_leaf": 0.3}},
 ]

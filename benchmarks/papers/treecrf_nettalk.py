@@ -120,12 +120,13 @@ def lightgbm_by_letter(X: Words, y: Words, Xt: Words) -> Words:
             found[theirs] = kinds[0]
             continue
         model = lightgbm.LGBMClassifier(
-            n_estimators=60,
+            n_estimators=40 if len(X) <= 1000 else 100,
             learning_rate=0.1,
             num_leaves=15,
             min_child_samples=1,
+            min_child_weight=0.3,
             min_data_per_group=1,
-            cat_smooth=1,
+            cat_smooth=10,
             cat_l2=1,
             n_jobs=1,
             verbose=-1,

@@ -16,8 +16,8 @@ minimises
 
     f(x) + Σ_j β_j · r(g_j,T(x)),    g_j <= g_j,T,   r a rounded max(0, ·) that vanishes below -width_j
 
-at a temperature T that falls from step to step, which is smooth. Whether a point is feasible is always
-decided by the constraints themselves.
+at a temperature T that falls from step to step, which is smooth; it goes on until the smoothing costs next to
+nothing (``slack``). Whether a point is feasible is always decided by the constraints themselves.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class OuterStep:
     passes: float  # evaluations of f
     seconds: float  # since the search began
     temperature: float  # 0: the constraints themselves
+    gap: float  # by how much smoothing raises a constraint with a penalty, at most, over the slack allowed
     stalled: bool  # the inner loop ended where the gradient is far from 0
     feasible: bool
 
@@ -106,12 +107,13 @@ class SaddleSettings:
     """How the search goes about it."""
 
     max_outer: int = 20
-    tolerance: float = 1e-9  # of |h| and g
+    tolerance: float = 1e-6  # of |h| and g
     first_penalty: float = 0.0  # 0: the first inner loop minimises f alone
     rate: float = 1.0  # the most violated constraint's penalty rises by this at first
     growth: float = 2.0  # what the rate is multiplied with after every step
     temperature: float | None = None  # of the first step; None: no smoothing
-    cooling: float = 0.5  # what the temperature is multiplied with after every step
+    cooling: float = 0.25  # what the temperature is multiplied with after every step
+    slack: float | Vector = np.inf  # [r] or one: how far smoothing may raise a constraint at the end
     width: float | Vector = 0.0  # [r] or one: of the rounding of max(0, g), where there is smoothing
     inner_iterations: int = 100
     tol: float = 1e-5  # of the inner loop
@@ -172,7 +174,7 @@ class _Search:
         self.beta = np.full(len(g), s.first_penalty)
         rate = s.rate
         history: list[OuterStep] = []
-        best: tuple[float, Vector, OuterStep] | None = None  # total violation, x, and how it came about
+        best: tuple[tuple[float, float], Vector, OuterStep] | None = None
         message = f"no feasible point was found in max_outer={s.max_outer} outer steps"
         for number in range(1, s.max_outer + 1):
             self.penalised = bool(self.alpha.any() or self.beta.any())
@@ -191,20 +193,23 @@ class _Search:
             record = self._judge(number, x, inner)
             history.append(record)
             violation = record.violations
-            if best is None or violation.sum() <= best[0]:
-                best = (float(violation.sum()), x, record)
+            rank = (0.0, record.value) if record.feasible else (float(violation.sum()), 0.0)
+            if best is None or rank <= best[0]:
+                best = (rank, x, record)
             if outer_callback is not None and outer_callback(record, x):
                 self.stopped = True
-            if record.feasible:
+            if best[2].feasible:
                 message = f"all constraints hold after {number} outer step" + "s" * (number > 1)
+            if record.feasible and record.gap <= 1:
                 break
             if self.stopped or inner.message == "it was interrupted":
-                message = "it was stopped before all constraints held"
+                message = "it was stopped" + ("" if best[2].feasible else " before all constraints held")
                 break
-            rise = rate * violation / violation.max()
-            self.alpha = self.alpha + rise[: len(self.alpha)]
-            self.beta = self.beta + rise[len(self.alpha) :]
-            rate *= s.growth
+            if not record.feasible:
+                rise = rate * violation / violation.max()
+                self.alpha = self.alpha + rise[: len(self.alpha)]
+                self.beta = self.beta + rise[len(self.alpha) :]
+                rate *= s.growth
             if self.penalised:
                 self.temperature *= s.cooling
         if best is None:
@@ -238,9 +243,17 @@ class _Search:
             self.passes,
             time.perf_counter() - self.began,
             self.temperature if self.penalised else 0.0,
+            self._gap(x, g),
             self.penalised and steep and inner.message.startswith("no step improves"),
             feasible,
         )
+
+    def _gap(self, x: Vector, g: Vector) -> float:
+        """How far smoothing raises a constraint that has a penalty, over the slack allowed; at most."""
+        if not (self.penalised and self.temperature > 0 and isinstance(self.inequalities, Smoothable)):
+            return 0.0
+        raised = self.inequalities.smoothed(x, self.temperature).values - g
+        return float((raised / self.settings.slack)[self.beta > 0].max(initial=0.0))
 
     def _watch(self, step: Step) -> bool:
         """The inner loop's callback."""

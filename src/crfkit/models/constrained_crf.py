@@ -12,6 +12,7 @@ v_j being validation sets cut from the training data. ``optim/saddle.py`` search
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,11 +24,12 @@ from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
 from crfkit.mining.miner import AssociationMiner
 from crfkit.models.crf import CRF
+from crfkit.models.largest_penalty import Training, largest_penalty
 from crfkit.models.progress import Progress
 from crfkit.models.training import Outcome, TrainingProblem, Watch
 from crfkit.models.validation_choice import RULE, validation_spans
 from crfkit.objectives.validation import GRADIENTS, ValidationConstraints
-from crfkit.optim.saddle import OuterStep, SaddleResult, SaddleSettings, minimize_constrained
+from crfkit.optim.saddle import OuterStep, SaddleSettings, minimize_constrained
 from crfkit.selection.selected import Selection
 
 FloatArray = npt.NDArray[np.float64]
@@ -66,9 +68,12 @@ class ConstrainedCRF(CRF):
         Of gradient="smooth": the first temperature, and what it is multiplied with after each outer step.
     flip_constant
         c > 0 of the flip gradient, against huge quotients.
-    c1, c2, order, algorithm, …
-        As of :class:`crfkit.CRF`. c2 is 0 here: the constraints are to do its work. max_iterations is that of
-        each inner loop. algorithm="sgd" is not possible.
+    c2
+        As of :class:`crfkit.CRF`, but 0 unless given: the constraints are to do its work. "largest" looks for
+        the largest penalty under which the constraints still hold (``c2_``), and searches for a saddle point
+        with c2 = 0 where there is none.
+    c1, order, algorithm, …
+        As of :class:`crfkit.CRF`. max_iterations is that of each inner loop. algorithm="sgd" is not possible.
 
     Attributes
     ----------
@@ -78,6 +83,8 @@ class ConstrainedCRF(CRF):
         h_j of the model kept, by Viterbi.
     penalties_ : ndarray [V]
         The penalties α_j it was found with.
+    c2_ : float
+        The L2 penalty it was found with.
     outer_history_ : list of dict
         One record an outer step: objective, violations, penalties, iterations, passes, seconds, temperature,
         stalled, feasible.
@@ -97,6 +104,7 @@ class ConstrainedCRF(CRF):
     _rules: ClassVar[dict[str, rule.Rule]] = {
         **CRF._rules,
         "algorithm": rule.one_of("auto", "lbfgs"),
+        "c2": rule.either(rule.number(0), rule.one_of("largest")),
         "tau": rule.number(0),
         "validation": RULE,
         "last": rule.optional(rule.whole_number(1)),
@@ -124,7 +132,7 @@ class ConstrainedCRF(CRF):
         cooling: float = 0.25,
         flip_constant: float = 1.0,
         c1: float = 0.0,
-        c2: float = 0.0,
+        c2: float | str = 0.0,
         order: int = 1,
         algorithm: str = "auto",
         max_iterations: int | None = None,
@@ -145,7 +153,6 @@ class ConstrainedCRF(CRF):
     ) -> None:
         super().__init__(
             c1=c1,
-            c2=c2,
             order=order,
             algorithm=algorithm,
             max_iterations=max_iterations,
@@ -164,6 +171,7 @@ class ConstrainedCRF(CRF):
             verbose=verbose,
             warm_start=warm_start,
         )
+        self.c2 = c2
         self.tau = tau
         self.validation = validation
         self.last = last
@@ -219,25 +227,45 @@ class ConstrainedCRF(CRF):
         )
         progress = Progress(self.verbose, None)
         watch = Watch(problem.objective, problem.dev, self.patience, progress)
+        found = self._largest(problem, constraints, watch, progress) if self.c2 == "largest" else None
+        if found is None:
+            found = self._search(problem, constraints, watch, progress)
+        outcome = self._outcome(constraints, found, watch)
+        progress.close(outcome.message)
+        return outcome
+
+    @property
+    def _l2(self) -> float:
+        return 0.0 if self.c2 == "largest" else float(self.c2)
+
+    def _search(
+        self,
+        problem: TrainingProblem,
+        constraints: ValidationConstraints,
+        watch: Watch,
+        progress: Progress,
+    ) -> _Found:
+        """The extended saddle point."""
+        tau, c2 = float(self.tau), self._l2
         settings = SaddleSettings(
             max_outer=self.max_outer,
             rate=float(self.penalty),
             growth=float(self.growth),
             temperature=float(self.temperature) if self.gradient == "smooth" else None,
             cooling=float(self.cooling),
-            width=float(self.tau) / 8,
-            slack=float(self.tau) / 4 if self.tau > 0 else np.inf,
+            width=tau / 8,
+            slack=tau / 4 if tau > 0 else np.inf,
             tolerance=0.0,
             inner_iterations=self.max_iterations or _INNER_ITERATIONS,
             tol=float(self.tol),
         )
 
         def say(step: OuterStep, _: FloatArray) -> bool:
-            progress.say(_words(step, float(self.tau)))
+            progress.say(_words(step, tau))
             return False
 
         result = minimize_constrained(
-            problem.objective,
+            problem.objective.with_penalty(c2),
             problem.start,
             inequalities=constraints,
             l1=problem.objective.l1(float(self.c1)),
@@ -246,35 +274,64 @@ class ConstrainedCRF(CRF):
             callback=watch,
             outer_callback=say,
         )
-        outcome = self._outcome(problem, constraints, result, watch)
-        progress.close(outcome.message)
-        return outcome
+        records = [_record(step, tau, c2) for step in result.history]
+        return _Found(result.x, result.value, result.penalties, c2, result.message, records)
 
-    def _outcome(
+    def _largest(
         self,
         problem: TrainingProblem,
         constraints: ValidationConstraints,
-        result: SaddleResult,
         watch: Watch,
-    ) -> Outcome:
+        progress: Progress,
+    ) -> _Found | None:
+        """The largest feasible c2; None where there is none."""
+        tau = float(self.tau)
+
+        def say(training: Training) -> None:
+            progress.say(f"c2 {training.c2:.4g}, {_words(training.step, tau)}")
+
+        tried = largest_penalty(
+            problem.objective,
+            constraints,
+            problem.start,
+            l1=problem.objective.l1(float(self.c1)),
+            tol=float(self.tol),
+            max_iterations=self.max_iterations or _INNER_ITERATIONS,
+            max_steps=self.max_outer,
+            callback=watch,
+            said=say,
+        )
+        kept = tried[-1]
+        if not kept.step.feasible:
+            return None
+        message = f"all constraints hold up to c2={kept.c2:.3g}"
+        records = [_record(training.step, tau, training.c2) for training in tried]
+        return _Found(kept.x, kept.step.value, kept.step.penalties, kept.c2, message, records)
+
+    def _outcome(self, constraints: ValidationConstraints, found: _Found, watch: Watch) -> Outcome:
         """The model to keep, and what is true of it: decided by its own best paths."""
-        x, value = result.x, result.value
+        x, value, message = found.x, found.value, found.message
         if watch.best is not None:
             _, x, value = watch.best
+        self.c2_ = found.c2
         self.violations_ = constraints.violations(x)
-        self.penalties_ = result.penalties
-        self.outer_history_ = [_record(step, float(self.tau)) for step in result.history]
+        self.penalties_ = found.penalties
+        self.outer_history_ = found.records
         self.feasible_ = bool((self.violations_ <= self.tau).all())
-        message = result.message
         if not self.feasible_:
             bad = np.flatnonzero(self.violations_ > self.tau)
             worst = int(self.violations_.argmax())
+            stalled = sum(record["stalled"] for record in found.records)
             message = (
                 f"{len(bad)} of {len(self.violations_)} validation constraints are violated after "
-                f"{len(result.history)} outer steps ({result.message}): on set {worst} the best labelling "
-                f"scores {self.violations_[worst]:.4g} above the true one, where tau={self.tau:g} is "
-                "allowed. The best model so far is kept; raise max_outer or tau, or take gradient='smooth'"
+                f"{len(found.records)} outer steps ({message}): on set {worst} the best labelling scores "
+                f"{self.violations_[worst]:.4g} above the true one, where tau={self.tau:g} is allowed. "
             )
+            if stalled:
+                message += f"{stalled} of the inner loops stalled at a kink. "
+            message += "The best model so far is kept; raise max_outer or tau"
+            if self.gradient != "smooth":
+                message += ", or take gradient='smooth'"
         return Outcome(x, value, self.feasible_, message, watch.history)
 
     def _own_record(self) -> dict[str, Any]:
@@ -283,6 +340,7 @@ class ConstrainedCRF(CRF):
                 "violations": self.violations_.tolist(),
                 "penalties": self.penalties_.tolist(),
                 "feasible": self.feasible_,
+                "c2": self.c2_,
                 "outer_history": self.outer_history_,
             }
         }
@@ -294,13 +352,27 @@ class ConstrainedCRF(CRF):
         self.violations_ = np.array(own.get("violations", []), np.float64)
         self.penalties_ = np.array(own.get("penalties", []), np.float64)
         self.feasible_ = bool(own.get("feasible", False))
+        self.c2_ = float(own.get("c2", np.nan))
         self.outer_history_ = list(own.get("outer_history", []))
 
 
-def _record(step: OuterStep, tau: float) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Found:
+    """What a search has come to."""
+
+    x: FloatArray  # [P]
+    value: float
+    penalties: FloatArray  # [V]
+    c2: float
+    message: str
+    records: list[dict[str, Any]]
+
+
+def _record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
     """An outer step as JSON values."""
     return {
         "step": step.step,
+        "c2": c2,
         "objective": step.value,
         "violations": (step.inequalities + tau).tolist(),
         "penalties": step.penalties.tolist(),

@@ -174,7 +174,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         warm_start: bool = False,
     ) -> None:
         self.c1 = c1
-        self.c2 = c2
+        self.c2: float | str = c2  # a subclass may find it itself
         self.order = order
         self.algorithm = algorithm
         self.max_iterations = max_iterations
@@ -320,7 +320,7 @@ class CRF(SequenceLabeller[LinearTagger]):
             sequences,
             labels,
             index,
-            c2=float(self.c2),
+            c2=self._l2,
             n_threads=threads,
             weights=sequence_weights(sample_weight, sequences.n_sequences),
             class_weights=class_weights(self.class_weight, labels, classes),
@@ -366,6 +366,11 @@ class CRF(SequenceLabeller[LinearTagger]):
             seed=self.random_state,
             verbose=self.verbose,
         )
+
+    @property
+    def _l2(self) -> float:
+        """c2 of the objective that training starts from."""
+        return float(self.c2)
 
     @property
     def _leaves_out(self) -> bool:

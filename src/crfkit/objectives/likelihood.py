@@ -11,6 +11,8 @@ share a parameter are native: native/linear_objective.h.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import numpy.typing as npt
 
@@ -105,6 +107,12 @@ class LinearLikelihood:
         if hessian is not None:
             hessian += 2 * self._c2
         return Evaluation(loss + self._c2 * dot(x, x), gradient, hessian)
+
+    def with_penalty(self, c2: float) -> LinearLikelihood:
+        """The same with another c2; both share the data in the core."""
+        other = copy.copy(self)
+        other._c2 = c2
+        return other
 
     @property
     def native(self) -> _native.LinearObjective:

@@ -11,9 +11,10 @@ v_j being validation sets cut from the training data. ``optim/saddle.py`` search
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,9 @@ from crfkit.models.validation_choice import RULE, validation_spans
 from crfkit.objectives.validation import GRADIENTS, ValidationConstraints
 from crfkit.optim.saddle import OuterStep, SaddleSettings, minimize_constrained
 from crfkit.selection.selected import Selection
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -129,7 +133,7 @@ class ConstrainedCRF(CRF):
         penalty: float = 1.0,
         growth: float = 2.0,
         temperature: float = 1.0,
-        cooling: float = 0.25,
+        cooling: float = 0.1,
         flip_constant: float = 1.0,
         c1: float = 0.0,
         c2: float | str = 0.0,
@@ -253,8 +257,8 @@ class ConstrainedCRF(CRF):
             growth=float(self.growth),
             temperature=float(self.temperature) if self.gradient == "smooth" else None,
             cooling=float(self.cooling),
-            width=tau / 8,
-            slack=tau / 4 if tau > 0 else np.inf,
+            width=tau / 40,
+            slack=tau / 20 if tau > 0 else np.inf,
             tolerance=0.0,
             inner_iterations=self.max_iterations or _INNER_ITERATIONS,
             tol=float(self.tol),
@@ -333,6 +337,19 @@ class ConstrainedCRF(CRF):
             if self.gradient != "smooth":
                 message += ", or take gradient='smooth'"
         return Outcome(x, value, self.feasible_, message, watch.history)
+
+    def plot_search(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw objective, violations and penalties over the outer steps; needs matplotlib.
+
+        With a path the picture goes there.
+        """
+        from crfkit.models.constrained_plot import draw_search
+
+        self._fitted()
+        figure = draw_search(self.outer_history_, float(self.tau))
+        if path is not None:
+            figure.savefig(path, dpi=120)
+        return figure
 
     def _own_record(self) -> dict[str, Any]:
         return {

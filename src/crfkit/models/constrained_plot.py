@@ -59,6 +59,8 @@ def draw_search(history: Sequence[Mapping[str, Any]], tau: float) -> Figure:
 def draw_accuracies(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Figure:
     """Accuracy in % over passes: for each data set the (passes, accuracy) of each model."""
     figure, axes = _axes(len(curves))
+    from matplotlib.ticker import NullFormatter, ScalarFormatter
+
     for ax, (data, models) in zip(axes, curves.items(), strict=True):
         for i, (name, points) in enumerate(models.items()):
             passes, accuracy = zip(*points, strict=True)
@@ -66,6 +68,8 @@ def draw_accuracies(curves: Mapping[str, Mapping[str, Sequence[tuple[float, floa
         ax.set_title(data)
         ax.set_xlabel("passes over the data")
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(ScalarFormatter())
+        ax.xaxis.set_minor_formatter(NullFormatter())
     axes[0].set_ylabel("accuracy, %")
     axes[-1].legend(fontsize=8)
     return figure

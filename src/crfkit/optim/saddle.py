@@ -112,7 +112,7 @@ class SaddleSettings:
     rate: float = 1.0  # the most violated constraint's penalty rises by this at first
     growth: float = 2.0  # what the rate is multiplied with after every step
     temperature: float | None = None  # of the first step; None: no smoothing
-    cooling: float = 0.25  # what the temperature is multiplied with after every step
+    cooling: float = 0.1  # what the temperature is multiplied with after every step
     slack: float | Vector = np.inf  # [r] or one: how far smoothing may raise a constraint at the end
     width: float | Vector = 0.0  # [r] or one: of the rounding of max(0, g), where there is smoothing
     inner_iterations: int = 100

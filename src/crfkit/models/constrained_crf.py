@@ -25,7 +25,7 @@ from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
 from crfkit.mining.miner import AssociationMiner
 from crfkit.models.crf import CRF
-from crfkit.models.largest_penalty import Training, largest_penalty
+from crfkit.models.largest_penalty import PenaltySearch, Training
 from crfkit.models.progress import Progress
 from crfkit.models.training import Outcome, TrainingProblem, Watch
 from crfkit.models.validation_choice import RULE, validation_spans
@@ -294,22 +294,20 @@ class ConstrainedCRF(CRF):
         def say(training: Training) -> None:
             progress.say(f"c2 {training.c2:.4g}, {_words(training.step, tau)}")
 
-        tried = largest_penalty(
+        search = PenaltySearch(
             problem.objective,
             constraints,
-            problem.start,
             l1=problem.objective.l1(float(self.c1)),
-            tol=float(self.tol),
             max_iterations=self.max_iterations or _INNER_ITERATIONS,
             max_steps=self.max_outer,
             callback=watch,
             said=say,
         )
-        kept = tried[-1]
-        if not kept.step.feasible:
+        kept = search.run(problem.start, float(self.tol))
+        if kept is None:
             return None
         message = f"all constraints hold up to c2={kept.c2:.3g}"
-        records = [_record(training.step, tau, training.c2) for training in tried]
+        records = [_record(training.step, tau, training.c2) for training in search.tried]
         return _Found(kept.x, kept.step.value, kept.step.penalties, kept.c2, message, records)
 
     def _outcome(self, constraints: ValidationConstraints, found: _Found, watch: Watch) -> Outcome:

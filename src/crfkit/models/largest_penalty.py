@@ -30,6 +30,7 @@ _FACTOR = 4.0
 _SMALLEST, _LARGEST = 1e-4, 1e3
 _BISECTIONS = 2
 _ROUGH = 1e-3  # tolerance of the trainings on the way
+_A_LITTLE_LESS = 1.25  # where the last training, with full tolerance, turns out not to be feasible
 
 
 @dataclass(frozen=True)
@@ -41,90 +42,92 @@ class Training:
     step: OuterStep
 
 
-def largest_penalty(
-    objective: LinearLikelihood,
-    constraints: ValidationConstraints,
-    start: Vector,
-    *,
-    l1: Vector | None,
-    tol: float,
-    max_iterations: int,
-    max_steps: int,
-    callback: Callback,
-    said: Callable[[Training], None],
-) -> list[Training]:
-    """Trainings at one penalty after the other; the last is the one to keep if it is feasible.
+class PenaltySearch:
+    """Trainings at one penalty after the other (``tried``), and which of them to keep (``kept``)."""
 
-    None of them is feasible where no penalty from 0.0001 to 1000 will do.
-    """
-    began = time.perf_counter()
-    tried: list[Training] = []
-    passes = 0.0
+    def __init__(
+        self,
+        objective: LinearLikelihood,
+        constraints: ValidationConstraints,
+        *,
+        l1: Vector | None,
+        max_iterations: int,
+        max_steps: int,
+        callback: Callback,
+        said: Callable[[Training], None],
+    ) -> None:
+        self._objective, self._constraints, self._l1 = objective, constraints, l1
+        self._max_iterations, self._max_steps = max_iterations, max_steps
+        self._callback, self._said = callback, said
+        self.tried: list[Training] = []
+        self.kept: Training | None = None  # the feasible one of the largest c2, if there is one
+        self._stopped = False
+        self._passes = 0.0
+        self._began = time.perf_counter()
 
-    def train(c2: float, tolerance: float) -> Training:
-        nonlocal passes
-        near = min(tried, key=lambda t: abs(np.log(t.c2 / c2)), default=None)
-        before, seen = passes, 0.0
+    def run(self, start: Vector, tol: float) -> Training | None:
+        """The training to keep; None where no penalty from 0.0001 to 1000 is feasible."""
+        rough = max(tol, _ROUGH)
+        here = self._train(_FIRST, start, rough)
+        up = here.step.feasible
+        factor = _FACTOR if up else 1 / _FACTOR
+        while self._goes_on and _SMALLEST <= here.c2 * factor <= _LARGEST and here.step.feasible == up:
+            here = self._train(here.c2 * factor, start, rough)
+        for _ in range(_BISECTIONS):
+            above = [t.c2 for t in self.tried if self.kept is not None and t.c2 > self.kept.c2]
+            if self._goes_on and self.kept is not None and above:
+                self._train(float(np.sqrt(self.kept.c2 * min(above))), start, rough)
+        # Once more with the full tolerance.
+        best, c2 = self.kept, 0.0 if self.kept is None else self.kept.c2
+        while self._goes_on and best is not None and tol < rough:
+            self.kept = self._train(c2, start, tol)
+            if self.kept.step.feasible:
+                return self.kept
+            c2 /= _A_LITTLE_LESS
+        return best
+
+    @property
+    def _goes_on(self) -> bool:
+        return not self._stopped and len(self.tried) < self._max_steps
+
+    def _train(self, c2: float, start: Vector, tol: float) -> Training:
+        near = min(self.tried, key=lambda t: abs(np.log(t.c2 / c2)), default=None)
+        before = self._passes
 
         def watch(step: Step) -> bool:
-            nonlocal seen
-            seen = step.passes
-            return callback(replace(step, passes=before + step.passes, seconds=time.perf_counter() - began))
+            self._passes = before + step.passes
+            seconds = time.perf_counter() - self._began
+            self._stopped = self._callback(replace(step, passes=self._passes, seconds=seconds))
+            return self._stopped
 
         result = minimize_lbfgs(
-            objective.with_penalty(c2),
+            self._objective.with_penalty(c2),
             start if near is None else near.x,
-            l1=l1,
-            max_iterations=max_iterations,
-            tol=tolerance,
-            n_threads=objective.n_threads,
+            l1=self._l1,
+            max_iterations=self._max_iterations,
+            tol=tol,
+            n_threads=self._objective.n_threads,
             callback=watch,
         )
-        passes += seen
-        h = constraints.violations(result.x)
+        self._stopped |= result.message == "it was interrupted"
+        h = self._constraints.violations(result.x)
         record = OuterStep(
-            len(tried) + 1,
-            result.value,
-            np.zeros(0),
-            h - constraints.tau,
-            np.zeros(len(h)),
-            result.iterations,
-            passes,
-            time.perf_counter() - began,
-            0.0,
-            0.0,
-            False,
-            bool((h <= constraints.tau).all()),
+            step=len(self.tried) + 1,
+            value=result.value,
+            equalities=np.zeros(0),
+            inequalities=h - self._constraints.tau,
+            penalties=np.zeros(len(h)),
+            iterations=result.iterations,
+            passes=self._passes,
+            seconds=time.perf_counter() - self._began,
+            temperature=0.0,
+            gap=0.0,
+            stalled=False,
+            feasible=bool((h <= self._constraints.tau).all()),
         )
-        tried.append(Training(c2, result.x, record))
-        said(tried[-1])
-        return tried[-1]
-
-    rough = max(tol, _ROUGH)
-    here = train(_FIRST, rough)
-    low = here if here.step.feasible else None
-    factor = _FACTOR if here.step.feasible else 1 / _FACTOR
-    while _SMALLEST <= here.c2 * factor <= _LARGEST and len(tried) < max_steps:
-        here = train(here.c2 * factor, rough)
-        if here.step.feasible:
-            low = here
-        if here.step.feasible != (factor > 1):
-            break
-    if low is None:
-        return tried
-    high = min((t.c2 for t in tried if t.c2 > low.c2), default=None)
-    for _ in range(_BISECTIONS):
-        if high is None or len(tried) >= max_steps:
-            break
-        here = train(float(np.sqrt(low.c2 * high)), rough)
-        if here.step.feasible:
-            low = here
-        else:
-            high = here.c2
-    # At the full tolerance, and if that is not feasible, a little less.
-    c2 = low.c2
-    while len(tried) < max_steps + 1 and not train(c2, tol).step.feasible:
-        c2 /= np.sqrt(2.0)
-    if not tried[-1].step.feasible:
-        tried.append(low)
-    return tried
+        training = Training(c2, result.x, record)
+        self.tried.append(training)
+        if record.feasible and (self.kept is None or c2 >= self.kept.c2):
+            self.kept = training
+        self._said(training)
+        return training

@@ -107,7 +107,7 @@ def test_projections_on_the_l1_ball(seed, n):
         distance(target),
         np.zeros(n),
         inequalities=Ball(1.0),
-        settings=SaddleSettings(temperature=1.0, width=0.002, slack=0.002, tol=1e-9, inner_iterations=500),
+        settings=SaddleSettings(temperature=1.0, width=0.002, accuracy=1e-4, tol=1e-9, inner_iterations=500),
     )
     best = projection_on_l1_ball(target, 1.0)
     assert result.feasible
@@ -144,7 +144,7 @@ def test_smoothing_reaches_the_minimum_that_kinks_hide(seed):
         distance(target),
         np.zeros(5),
         inequalities=Maximum(rows, 1.0),
-        settings=SaddleSettings(temperature=1.0, width=0.002, slack=0.002, tol=1e-9, inner_iterations=500),
+        settings=SaddleSettings(temperature=1.0, width=0.002, accuracy=1e-4, tol=1e-9, inner_iterations=500),
     )
     assert smooth.feasible
     assert (rows @ smooth.x).max() <= 1 + 1e-6

@@ -16,8 +16,9 @@ minimises
 
     f(x) + Σ_j β_j · r(g_j,T(x)),    g_j <= g_j,T,   r a rounded max(0, ·) that vanishes below -width_j
 
-at a temperature T that falls from step to step, which is smooth; it goes on until the smoothing costs next to
-nothing (``slack``). Whether a point is feasible is always decided by the constraints themselves.
+at a temperature T that falls from step to step, which is smooth. The search goes on until what smoothing
+costs is next to nothing (``accuracy``). Whether a point is feasible is always decided by the constraints
+themselves.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class OuterStep:
     passes: float  # evaluations of f
     seconds: float  # since the search began
     temperature: float  # 0: the constraints themselves
-    gap: float  # by how much smoothing raises a constraint with a penalty, at most, over the slack allowed
+    gap: float  # Σ_j multiplier_j · how far smoothing raises constraint j; 0 without smoothing
     stalled: bool  # the inner loop ended where the gradient is far from 0
     feasible: bool
 
@@ -112,8 +113,8 @@ class SaddleSettings:
     rate: float = 1.0  # the most violated constraint's penalty rises by this at first
     growth: float = 2.0  # what the rate is multiplied with after every step
     temperature: float | None = None  # of the first step; None: no smoothing
-    cooling: float = 0.1  # what the temperature is multiplied with after every step
-    slack: float | Vector = np.inf  # [r] or one: how far smoothing may raise a constraint at the end
+    cooling: float = 0.25  # what the temperature is multiplied with after every step
+    accuracy: float = 1e-3  # the gap at the end, over |f|
     width: float | Vector = 0.0  # [r] or one: of the rounding of max(0, g), where there is smoothing
     inner_iterations: int = 100
     tol: float = 1e-5  # of the inner loop
@@ -200,7 +201,7 @@ class _Search:
                 self.stopped = True
             if best[2].feasible:
                 message = f"all constraints hold after {number} outer step" + "s" * (number > 1)
-            if record.feasible and record.gap <= 1:
+            if record.feasible and record.gap <= s.accuracy * abs(record.value):
                 break
             if self.stopped or inner.message == "it was interrupted":
                 message = "it was stopped" + ("" if best[2].feasible else " before all constraints held")
@@ -249,11 +250,15 @@ class _Search:
         )
 
     def _gap(self, x: Vector, g: Vector) -> float:
-        """How far smoothing raises a constraint that has a penalty, over the slack allowed; at most."""
+        """What smoothing costs, to first order: f rises by the multiplier where a bound falls by one.
+
+        At a minimum of the smoothed L the multiplier of constraint j is β_j · r'(g_j,T).
+        """
         if not (self.penalised and self.temperature > 0 and isinstance(self.inequalities, Smoothable)):
             return 0.0
-        raised = self.inequalities.smoothed(x, self.temperature).values - g
-        return float((raised / self.settings.slack)[self.beta > 0].max(initial=0.0))
+        smoothed = self.inequalities.smoothed(x, self.temperature).values
+        _, slope = rounded_hinge(smoothed, self.settings.width)
+        return float((self.beta * slope) @ (smoothed - g))
 
     def _watch(self, step: Step) -> bool:
         """The inner loop's callback."""

@@ -1,4 +1,5 @@
-// A group of features (LinearGroup) in double precision: weights, scores of a position, and sums by parameter.
+// A group of features (LinearGroup) in double precision: weights, scores of a position, and sums by
+// parameter.
 //
 // Training sums scores in float. Whether a constraint holds is decided by differences of scores of whole
 // sequences, so that they are computed here in double, as they are when the model decodes.

@@ -123,8 +123,8 @@ class FlipSearch {
     const auto at = static_cast<size_t>(t);
     for (int64_t i = layout.row_ptr[at]; i < layout.row_ptr[at + 1]; ++i) {
       const auto k = static_cast<size_t>(i);
-      const auto slot =
-          static_cast<size_t>(layout.rows[k]) * static_cast<size_t>(layout.padded) + static_cast<size_t>(label);
+      const auto slot = static_cast<size_t>(layout.rows[k]) * static_cast<size_t>(layout.padded) +
+                        static_cast<size_t>(label);
       one(layout.row_values.empty() ? 1.0 : static_cast<double>(layout.row_values[k]),
           [&](ExactTable& table) -> double& { return table.dense[slot]; });
     }
@@ -132,7 +132,9 @@ class FlipSearch {
       const auto k = static_cast<size_t>(i);
       if (layout.sparse_labels[k] != label) continue;
       one(layout.sparse_values.empty() ? 1.0 : static_cast<double>(layout.sparse_values[k]),
-          [&](ExactTable& table) -> double& { return table.sparse[static_cast<size_t>(layout.sparse_ids[k])]; });
+          [&](ExactTable& table) -> double& {
+            return table.sparse[static_cast<size_t>(layout.sparse_ids[k])];
+          });
     }
   }
 };

@@ -83,7 +83,8 @@ class SpanLattice {
       memory_.resize(static_cast<size_t>(viterbi_workspace_size(d, T_)));
       dead = kernels().viterbi(d, view_, tables_, memory_.data(), labels);
     }
-    if (dead >= 0) throw std::domain_error("no permitted path reaches position " + std::to_string(first_ + dead) +
+    if (dead >= 0)
+      throw std::domain_error("no permitted path reaches position " + std::to_string(first_ + dead) +
                               " of the training data");
   }
 
@@ -134,9 +135,7 @@ class SpanLattice {
 
   int64_t length() const { return T_; }
   int64_t first() const { return first_; }
-  double node(int64_t t, int l) const {
-    return node_[static_cast<size_t>(t * scores_->dims.labels + l)];
-  }
+  double node(int64_t t, int l) const { return node_[static_cast<size_t>(t * scores_->dims.labels + l)]; }
   double edge(int64_t t, int from, int to) const {
     return view_.edges[0][t * view_.edge_strides[0] + from * scores_->dims.labels + to];
   }

@@ -96,8 +96,7 @@ class ValidationSets {
       }
     }
     add_exact(*scores_.state, sums_state_, gradient);
-    o_.for_edges(
-        [&](int k, int64_t slot, int64_t p) { gradient[p] += edges[k][static_cast<size_t>(slot)]; });
+    o_.for_edges([&](int k, int64_t slot, int64_t p) { gradient[p] += edges[k][static_cast<size_t>(slot)]; });
     if (scores_.pair) add_exact(*scores_.pair, sums_pair_, gradient + o_.first_pair());
   }
 
@@ -130,8 +129,7 @@ class ValidationSets {
     o_.load(scaled_.data());
     o_.prepare_chain();
     std::vector<double> weights(2 * n_spans());  // at even places, as the spans are in ends_
-    for (size_t i = 0; i < n_spans(); ++i)
-      weights[2 * i] = std::max(coefficients[spans_.set[i]], kNoTrace);
+    for (size_t i = 0; i < n_spans(); ++i) weights[2 * i] = std::max(coefficients[spans_.set[i]], kNoTrace);
     const std::vector<float> cost(static_cast<size_t>(scores_.dims.labels),
                                   static_cast<float>(scores_.margin / temperature));
     LinearProblem problem = o_.problem();
@@ -154,8 +152,7 @@ class ValidationSets {
     std::vector<double> table[kMaxOrder];
     for (const auto& block : o_.blocks_) o_.expected_transitions(block, table);
     for (size_t i = 0; i < n_spans(); ++i) subtract_transitions(i, weights[2 * i], table);
-    o_.for_edges(
-        [&](int k, int64_t slot, int64_t p) { gradient[p] = table[k][static_cast<size_t>(slot)]; });
+    o_.for_edges([&](int k, int64_t slot, int64_t p) { gradient[p] = table[k][static_cast<size_t>(slot)]; });
   }
 
  private:
@@ -223,8 +220,8 @@ class ValidationSets {
         }
       return coefficient * FlipSearch::quotient(best[0], best[1], c);
     };
-    auto group = [&](const LinearLayout& layout, ExactTable (Flips::*move)[2],
-                     ExactTable (Flips::*change)[2], ExactTable& out) {
+    auto group = [&](const LinearLayout& layout, ExactTable(Flips::* move)[2], ExactTable(Flips::* change)[2],
+                     ExactTable& out) {
       out.reset(layout);
       for (int32_t slot : layout.slots) {
         const auto at = static_cast<size_t>(slot);

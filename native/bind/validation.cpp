@@ -1,7 +1,6 @@
 // Constraints of validation sets over the data of a linear objective. Bounds are checked here.
-#include "validation_sets.h"
-
 #include "bind.h"
+#include "validation_sets.h"
 
 namespace crfkit {
 

@@ -118,7 +118,7 @@ class ConstrainedCRF(CRF):
         "penalty": rule.positive(),
         "growth": rule.number(1),
         "temperature": rule.positive(),
-        "cooling": rule.positive(),
+        "cooling": ("a number above 0 and below 1", lambda v: rule.positive()[1](v) and v < 1),
         "flip_constant": rule.positive(),
     }
 

@@ -191,7 +191,13 @@ class _Search:
                 callback=self._watch,
             )
             x = inner.x
-            record = self._judge(number, x, inner)
+            try:
+                record = self._judge(number, x, inner)
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                message = "it was interrupted"
+                break
             history.append(record)
             violation = record.violations
             rank = (0.0, record.value) if record.feasible else (float(violation.sum()), 0.0)

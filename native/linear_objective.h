@@ -42,16 +42,27 @@ class LinearObjective {
     if (pairs) make_pairs(*pairs);
     make_masks();
     for (int64_t i = 0; i < n_sequences(); ++i) longest_ = std::max(longest_, length(i));
+    if (n_sequences() > 0) last_length_ = length(n_sequences() - 1);
     count_observed();
     blocks_.resize(static_cast<size_t>(s_.threads));
   }
 
   int64_t n_sequences() const { return static_cast<int64_t>(s_.offsets.size()) - 1; }
+  int64_t last_length() const { return last_length_; }  // of the last sequence, as it was laid out
   int64_t n_parameters() const { return first_pair() + (pair_ ? pair_->n_parameters() : 0); }
   int64_t n_features() const { return state_.n_features(); }
   int64_t n_pair_features() const { return pair_ ? pair_->n_features() : 0; }
   int order() const { return s_.order; }
   const std::vector<double>& edge_table(int k) const { return edges_[k]; }
+
+  // Of the last sequence only its first T positions count from now on: what lies behind them is not looked at,
+  // and with attributes `as_given` nothing depends on it. A sequence that grows is laid out once, and shown
+  // bit by bit.
+  void show(int64_t T) {
+    s_.offsets.back() = s_.offsets[s_.offsets.size() - 2] + T;
+    for (int k = 0; k < s_.order; ++k) std::fill(observed_[k].begin(), observed_[k].end(), 0.0);
+    count_observed();
+  }
 
   // c1 counts |θ| this many times, because so many features share the parameter.
   void penalty_scale(double* out) const {
@@ -421,7 +432,7 @@ class LinearObjective {
   SharedEdges<double> exact_{};
   LogTables tables_{};
   float scale_ = 1;  // the weights are this times those of state_ and pair_
-  int64_t longest_ = 0;
+  int64_t longest_ = 0, last_length_ = 0;
   std::vector<Block> blocks_;
 };
 

@@ -29,6 +29,8 @@ struct LinearSettings {
 };
 
 class LinearObjective {
+  friend class ValidationSets;  // constraints over the same data, parameters and buffers
+
  public:
   // pairs: the attributes that score label pairs, with "labels" previous * L + label; or null.
   LinearObjective(const AttributeData& attributes, const AttributeData* pairs, LinearSettings settings)
@@ -53,6 +55,7 @@ class LinearObjective {
   int64_t n_features() const { return state_.n_features(); }
   int64_t n_pair_features() const { return pair_ ? pair_->n_features() : 0; }
   int order() const { return s_.order; }
+  const std::vector<int64_t>& offsets() const { return s_.offsets; }
   const std::vector<double>& edge_table(int k) const { return edges_[k]; }
 
   // Of the last sequence only its first T positions count from now on: what lies behind them is not looked at,

@@ -42,6 +42,7 @@ nb::object to_numpy(std::vector<T>&& values) {
 
 void bind_chain(nb::module_& m);      // inference on lattices
 void bind_linear(nb::module_& m);     // linear potentials and their objective
+void bind_validation(nb::module_& m); // constraints of validation sets
 void bind_optim(nb::module_& m);      // vector work of the optimisers
 void bind_ingest(nb::module_& m);     // Python objects to sparse attributes; vocabularies
 void bind_columns(nb::module_& m);    // column files

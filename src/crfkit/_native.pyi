@@ -109,6 +109,33 @@ class LinearObjective:
         theta: npt.NDArray[np.float64],
     ) -> None: ...
 
+class ValidationSets:
+    def __init__(
+        self,
+        objective: LinearObjective,
+        first: npt.NDArray[np.int64],
+        last: npt.NDArray[np.int64],
+        sets: npt.NDArray[np.int32],
+        n_sets: int,
+        margin: float,
+    ) -> None: ...
+    def decode(self, theta: npt.NDArray[np.float64], h: npt.NDArray[np.float64]) -> None: ...
+    def best(self, out: npt.NDArray[np.int32]) -> None: ...
+    def envelope(
+        self, coefficients: npt.NDArray[np.float64], gradient: npt.NDArray[np.float64]
+    ) -> None: ...
+    def flip(
+        self, coefficients: npt.NDArray[np.float64], c: float, gradient: npt.NDArray[np.float64]
+    ) -> None: ...
+    def smooth(
+        self,
+        theta: npt.NDArray[np.float64],
+        temperature: float,
+        coefficients: npt.NDArray[np.float64],
+        h: npt.NDArray[np.float64],
+        gradient: npt.NDArray[np.float64],
+    ) -> None: ...
+
 def state_features(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],

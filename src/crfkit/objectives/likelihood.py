@@ -110,12 +110,20 @@ class LinearLikelihood:
         """At parameters w₀ + x."""
         gradient = np.empty_like(x)
         hessian = np.empty_like(x) if diagonal else None
-        at = x if self._centre is None else x + self._centre
-        loss = self._native.evaluate(at, gradient, None, hessian)
+        loss = self._native.evaluate(self.whole(x), gradient, None, hessian)
         gradient += 2 * self._c2 * x
         if hessian is not None:
             hessian += 2 * self._c2
         return Evaluation(loss + self._c2 * dot(x, x), gradient, hessian)
+
+    @property
+    def native(self) -> _native.LinearObjective:
+        """The objective in the core, for constraints over the same data and parameters."""
+        return self._native
+
+    def whole(self, x: FloatArray) -> FloatArray:
+        """The parameters themselves, w₀ + x."""
+        return x if self._centre is None else x + self._centre
 
     @property
     def continues(self) -> bool:

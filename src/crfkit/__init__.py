@@ -12,12 +12,14 @@ from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
     from crfkit import compat, datasets, exceptions, features, inference, io, metrics, selection
+    from crfkit.models.constrained_crf import ConstrainedCRF
     from crfkit.models.crf import CRF
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CRF",
+    "ConstrainedCRF",
     "__version__",
     "compat",
     "datasets",
@@ -34,5 +36,6 @@ __getattr__, __dir__ = lazy_names(
     {
         **{name: f"crfkit.{name}" for name in __all__},
         "CRF": "crfkit.models.crf",
+        "ConstrainedCRF": "crfkit.models.constrained_crf",
     },
 )

@@ -2,15 +2,15 @@
 
     h_j(w) = max_ŷ S(v_j, ŷ; w) - S(v_j, y_j; w) <= τ
 
-over the data, features and parameters of a :class:`LinearLikelihood`, as ``optim/saddle.py`` wants constraints.
-h_j is a maximum of linear functions of w less a linear one: convex, piecewise linear, and never negative. With
-a margin m every wrong label gains m, so that h_j <= τ asks the true labels to win by m a wrong label.
+over the data, features and parameters of a :class:`LinearLikelihood`, as ``optim/saddle.py`` wants them. h_j
+is a maximum of linear functions of w less a linear one: convex, piecewise linear, and never negative. With a
+margin m every wrong label gains m, so that h_j <= τ asks the true labels to win by m a wrong label.
 
-h_j is homogeneous: half the weights, half of h_j. w = 0 is feasible, and where no weights decode a set without
-a mistake, a small τ asks for small weights. (Not so with a margin.)
+h_j is homogeneous: half the weights, half of h_j. w = 0 is feasible, and where no weights decode a set
+without mistakes, a small τ asks for small weights. (Not so with a margin.)
 
-Gradients, all native (native/validation_sets.h): "envelope", "flip" (order 1), and for the smoothed constraints
-T·log Z(w/T) - S(y) expected counts at temperature T.
+Gradients, all native (native/validation_sets.h): "envelope", "flip" (order 1), and expected counts at
+temperature T for the smoothed constraints T·log Z(w/T) - S(y).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Spans:
 
     @classmethod
     def of_sequences(cls, sets: Iterable[npt.ArrayLike], offsets: npt.NDArray[np.int64]) -> Spans:
-        """Whole sequences, those of each set by their numbers; offsets [N+1]. Empty sequences are left out."""
+        """Whole sequences, those of each set by their numbers; offsets [N+1]. Empty ones are left out."""
         chosen = [np.asarray(members, np.int64) for members in sets]
         numbers = np.concatenate([np.zeros(0, np.int64), *chosen])
         of = np.repeat(np.arange(len(chosen), dtype=np.int32), [len(members) for members in chosen])
@@ -86,15 +86,12 @@ class ValidationConstraints:
         self._decoded += 1
         return h
 
-    def accuracy(self, x: FloatArray, labels: npt.NDArray[np.int32]) -> float:
-        """Share of the positions of all sets whose label [ΣT] the best path has."""
+    def best_labels(self, x: FloatArray) -> npt.NDArray[np.int32]:
+        """The best path of each span at x, end to end, as places in the label list."""
         self.violations(x)
         found = np.empty(int(self.spans.lengths.sum()), np.int32)
         self._native.best(found)
-        true = np.concatenate(
-            [labels[a:b] for a, b in zip(self.spans.first, self.spans.last, strict=True)]
-        )
-        return float((found == true).mean())
+        return found
 
     def __call__(self, x: FloatArray) -> _AtPoint:
         """The constraints themselves at x."""

@@ -7,8 +7,8 @@ fields under validation constraints", KDD 2008): one penalty a constraint,
 
 The inner loop minimises L over x from where the last one ended; the outer loop raises the penalties of the
 constraints that are violated, in proportion to their violation, and leaves the others alone. Penalties above
-a finite threshold will do, whatever they are, so that the search ends when a minimum of L is feasible: it is a
-constrained minimum then.
+a finite threshold will do, whatever they are, so that the search ends when a minimum of L is feasible: it is
+a constrained minimum then.
 
 The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall: every outer step says whether
 its inner loop did. Constraints that can be smoothed (``Smoothable``) are free of that: an outer step then
@@ -16,22 +16,22 @@ minimises
 
     f(x) + Σ_j β_j · r(g_j,T(x)),    g_j <= g_j,T,   r a rounded max(0, ·) that vanishes below -width_j
 
-at a temperature T that falls from step to step, which is smooth. Whether a point is feasible is always decided
-by the constraints themselves.
+at a temperature T that falls from step to step, which is smooth; it goes on until the smoothing costs next to
+nothing (``slack``). Whether a point is feasible is always decided by the constraints themselves.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .lbfgs import minimize_lbfgs
-from .problem import Callback, Evaluation, Smooth, Step, Vector, norm
+from .problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot
 
 _STALLED = 1e-2  # of the gradient's norm at the start of an inner loop: above it, no minimum was reached
 
@@ -78,8 +78,14 @@ class OuterStep:
     passes: float  # evaluations of f
     seconds: float  # since the search began
     temperature: float  # 0: the constraints themselves
+    gap: float  # by how much smoothing raises a constraint with a penalty, at most, over the slack allowed
     stalled: bool  # the inner loop ended where the gradient is far from 0
     feasible: bool
+
+    @property
+    def violations(self) -> Vector:
+        """[m] |h| and max(0, g)."""
+        return np.concatenate([np.abs(self.equalities), np.maximum(self.inequalities, 0.0)])
 
 
 @dataclass(frozen=True)
@@ -101,12 +107,13 @@ class SaddleSettings:
     """How the search goes about it."""
 
     max_outer: int = 20
-    tolerance: float = 1e-9  # of |h| and g
+    tolerance: float = 1e-6  # of |h| and g
     first_penalty: float = 0.0  # 0: the first inner loop minimises f alone
     rate: float = 1.0  # the most violated constraint's penalty rises by this at first
     growth: float = 2.0  # what the rate is multiplied with after every step
     temperature: float | None = None  # of the first step; None: no smoothing
-    cooling: float = 0.5  # what the temperature is multiplied with after every step
+    cooling: float = 0.25  # what the temperature is multiplied with after every step
+    slack: float | Vector = np.inf  # [r] or one: how far smoothing may raise a constraint at the end
     width: float | Vector = 0.0  # [r] or one: of the rounding of max(0, g), where there is smoothing
     inner_iterations: int = 100
     tol: float = 1e-5  # of the inner loop
@@ -119,29 +126,21 @@ def minimize_constrained(
     *,
     equalities: Constraints | None = None,
     inequalities: Constraints | None = None,
+    l1: Vector | None = None,
     settings: SaddleSettings | None = None,
     n_threads: int = 1,
     callback: Callback | None = None,
     outer_callback: Callable[[OuterStep, Vector], bool] | None = None,
 ) -> SaddleResult:
-    """Minimise f subject to h = 0 and g <= 0 from ``x``.
+    """Minimise f(x) + Σ l1·|x| subject to h = 0 and g <= 0 from ``x``.
 
     Where no inner loop ends feasible within ``max_outer`` steps, the point with the least total violation is
     returned, and ``feasible`` is False. ``callback`` sees every inner iteration, ``outer_callback`` every
     outer step; either may stop the search.
     """
     settings = settings or SaddleSettings()
-    search = _Search(function, equalities, inequalities, settings, callback)
+    search = _Search(function, equalities, inequalities, l1, settings, callback)
     return search.run(x, n_threads, outer_callback)
-
-
-class _Nothing:
-    """No constraints."""
-
-    values = np.zeros(0)
-
-    def pull(self, coefficients: Vector) -> Vector:
-        raise NotImplementedError("there are no constraints to pull on")
 
 
 class _Search:
@@ -152,16 +151,18 @@ class _Search:
         function: Smooth,
         equalities: Constraints | None,
         inequalities: Constraints | None,
+        l1: Vector | None,
         settings: SaddleSettings,
         callback: Callback | None,
     ) -> None:
         self.function, self.equalities, self.inequalities = function, equalities, inequalities
-        self.settings, self.callback = settings, callback
+        self.l1, self.settings, self.callback = l1, settings, callback
         self.temperature = 0.0 if settings.temperature is None else settings.temperature
         self.alpha: Vector = np.zeros(0)
         self.beta: Vector = np.zeros(0)
         self.passes = 0.0
-        self.stopped = False
+        self.penalised = self.stopped = False
+        self.steepness: list[float] = []  # of the inner loop's iterations
         self.began = time.perf_counter()
 
     def run(
@@ -173,85 +174,50 @@ class _Search:
         self.beta = np.full(len(g), s.first_penalty)
         rate = s.rate
         history: list[OuterStep] = []
-        best: tuple[float, float, Vector, OuterStep] | None = None
+        best: tuple[tuple[float, float], Vector, OuterStep] | None = None
         message = f"no feasible point was found in max_outer={s.max_outer} outer steps"
         for number in range(1, s.max_outer + 1):
-            first_norms: list[float] = []
-            last_norms: list[float] = []
-            penalised = bool(self.alpha.any() or self.beta.any())
-
-            def watch(step: Step) -> bool:
-                last_norms.append(step.gradient_norm)
-                shifted = Step(
-                    step.iteration,
-                    step.x,
-                    step.value,
-                    step.gradient_norm,
-                    step.step,
-                    self.passes,
-                    time.perf_counter() - self.began,
-                )
-                self.stopped = self.callback is not None and self.callback(shifted)
-                return self.stopped
-
-            def penalty(at: Vector, *, diagonal: bool = False) -> Evaluation:
-                found = self._penalised(at, diagonal) if penalised else self._plain(at, diagonal)
-                if not first_norms:
-                    first_norms.append(norm(found.gradient))
-                return found
-
+            self.penalised = bool(self.alpha.any() or self.beta.any())
+            self.steepness = []
             inner = minimize_lbfgs(
-                penalty,
+                self._lagrangian,
                 x,
+                l1=self.l1,
                 max_iterations=s.inner_iterations,
                 tol=s.tol,
                 memory=s.memory,
                 n_threads=n_threads,
-                callback=watch,
+                callback=self._watch,
             )
             x = inner.x
-            h, g = self._at(x)
-            value = self.function(x).value
-            violation = np.concatenate([np.abs(h), np.maximum(g, 0.0)])
-            feasible = bool((violation <= s.tolerance).all())
-            far = bool(last_norms) and last_norms[-1] > max(s.tol, _STALLED * first_norms[0])
-            record = OuterStep(
-                number,
-                value,
-                h,
-                g,
-                np.concatenate([self.alpha, self.beta]),
-                inner.iterations,
-                self.passes,
-                time.perf_counter() - self.began,
-                self.temperature if penalised else 0.0,
-                penalised and far and inner.message.startswith("no step improves"),
-                feasible,
-            )
+            record = self._judge(number, x, inner)
             history.append(record)
-            total = float(violation.sum())
-            if best is None or total <= best[0]:
-                best = (total, value, x, record)
+            violation = record.violations
+            rank = (0.0, record.value) if record.feasible else (float(violation.sum()), 0.0)
+            if best is None or rank <= best[0]:
+                best = (rank, x, record)
             if outer_callback is not None and outer_callback(record, x):
                 self.stopped = True
-            if feasible:
-                message = f"all constraints hold after {number} outer steps"
+            if best[2].feasible:
+                message = f"all constraints hold after {number} outer step" + "s" * (number > 1)
+            if record.feasible and record.gap <= 1:
                 break
             if self.stopped or inner.message == "it was interrupted":
-                message = "it was interrupted before all constraints held"
+                message = "it was stopped" + ("" if best[2].feasible else " before all constraints held")
                 break
-            rise = rate * violation / violation.max()
-            self.alpha = self.alpha + rise[: len(h)]
-            self.beta = self.beta + rise[len(h) :]
-            rate *= s.growth
-            if penalised:
+            if not record.feasible:
+                rise = rate * violation / violation.max()
+                self.alpha = self.alpha + rise[: len(self.alpha)]
+                self.beta = self.beta + rise[len(self.alpha) :]
+                rate *= s.growth
+            if self.penalised:
                 self.temperature *= s.cooling
-        if best is None:  # max_outer < 1
+        if best is None:
             raise ValueError(f"max_outer must be at least 1, got {s.max_outer}")
-        _, value, x, record = best
+        _, x, record = best
         return SaddleResult(
             x,
-            value,
+            record.value,
             record.equalities,
             record.inequalities,
             record.penalties,
@@ -260,19 +226,55 @@ class _Search:
             history,
         )
 
+    def _judge(self, number: int, x: Vector, inner: Result) -> OuterStep:
+        """What the inner loop has come to, by the constraints themselves."""
+        s = self.settings
+        h, g = self._at(x)
+        value = self.function(x).value + (0.0 if self.l1 is None else dot(self.l1, np.abs(x)))
+        feasible = bool((np.abs(h) <= s.tolerance).all() and (g <= s.tolerance).all())
+        steep = len(self.steepness) > 1 and self.steepness[-1] > max(s.tol, _STALLED * self.steepness[0])
+        return OuterStep(
+            number,
+            value,
+            h,
+            g,
+            np.concatenate([self.alpha, self.beta]),
+            inner.iterations,
+            self.passes,
+            time.perf_counter() - self.began,
+            self.temperature if self.penalised else 0.0,
+            self._gap(x, g),
+            self.penalised and steep and inner.message.startswith("no step improves"),
+            feasible,
+        )
+
+    def _gap(self, x: Vector, g: Vector) -> float:
+        """How far smoothing raises a constraint that has a penalty, over the slack allowed; at most."""
+        if not (self.penalised and self.temperature > 0 and isinstance(self.inequalities, Smoothable)):
+            return 0.0
+        raised = self.inequalities.smoothed(x, self.temperature).values - g
+        return float((raised / self.settings.slack)[self.beta > 0].max(initial=0.0))
+
+    def _watch(self, step: Step) -> bool:
+        """The inner loop's callback."""
+        self.steepness.append(step.gradient_norm)
+        if self.callback is not None:
+            seconds = time.perf_counter() - self.began
+            self.stopped = self.callback(replace(step, passes=self.passes, seconds=seconds))
+        return self.stopped
+
     def _at(self, x: Vector) -> tuple[Vector, Vector]:
         """h and g."""
         h = np.zeros(0) if self.equalities is None else self.equalities(x).values
         g = np.zeros(0) if self.inequalities is None else self.inequalities(x).values
         return h, g
 
-    def _plain(self, x: Vector, diagonal: bool) -> Evaluation:
+    def _lagrangian(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
+        """L, or f alone where no constraint has a penalty yet."""
         self.passes += 1
-        return self.function(x, diagonal=diagonal)
-
-    def _penalised(self, x: Vector, diagonal: bool) -> Evaluation:
-        """L."""
-        here = self._plain(x, diagonal)
+        here = self.function(x, diagonal=diagonal)
+        if not self.penalised:
+            return here
         value, gradient = here.value, here.gradient
         if self.equalities is not None:
             found = self.equalities(x)

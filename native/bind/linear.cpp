@@ -236,12 +236,11 @@ void bind_linear(nb::module_& m) {
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
       .def(
           "show",
-          [](LinearObjective& self, int64_t length) {
-            require(self.n_sequences() > 0 && length >= 0 && length <= self.last_length(),
-                    "the last sequence does not have so many positions");
-            self.show(length);
+          [](LinearObjective& self, int64_t positions) {
+            require(positions >= 0 && positions <= self.n_positions(), "there are not so many positions");
+            self.show(positions);
           },
-          nb::arg("length"))
+          nb::arg("positions"))
       .def(
           "penalty_scale",
           [](const LinearObjective& self, Array<double> out) {

@@ -90,13 +90,13 @@ class LinearLikelihood:
         """P."""
         return self._native.n_parameters
 
-    def show(self, length: int) -> None:
-        """Of the last sequence only the first positions count from now on.
+    def show(self, positions: int) -> None:
+        """Only the first positions count from now on; the sequence they end in is cut off.
 
-        A sequence that grows is laid out once and shown bit by bit. With ``as_given`` nothing depends on
-        what is not shown.
+        What grows is laid out once and shown bit by bit. With ``as_given`` nothing depends on what is not
+        shown.
         """
-        self._native.show(length)
+        self._native.show(positions)
 
     def l1(self, c1: float) -> FloatArray | None:
         """The weight of each parameter in c1 · ‖w‖₁ [P]; None where c1 is 0."""

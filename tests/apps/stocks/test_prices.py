@@ -83,7 +83,7 @@ def test_bad_calls(tmp_path):
     path = write(tmp_path / "a.csv", "date,close\n2003-01-02,1\n")
     with pytest.raises(InputError, match="no column 'px' for the prices: the columns are date, close"):
         read_prices(path, price_column="px")
-    with pytest.raises(InputError, match="a is in .*a.csv, too"):
+    with pytest.raises(InputError, match=r"a is in .*a.csv, too"):
         read_prices([path, path])
     with pytest.raises(InputError, match="no files of prices"):
         read_prices([])

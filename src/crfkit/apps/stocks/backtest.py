@@ -26,6 +26,8 @@ from crfkit.apps.stocks.screening import Screening, first_prediction
 from crfkit.apps.stocks.translation import RawForecast, translate
 from crfkit.exceptions import InputError
 
+FloatArray = npt.NDArray[np.float64]
+
 PLAIN, CONSTRAINED = "CRF", "constrained CRF"
 PERSISTENCE, UNCHANGED = "persistence", "unchanged price"
 LOGISTIC, BOOSTING = "logistic regression", "gradient boosting"
@@ -128,6 +130,14 @@ class Backtest:
         present, right = self._grids()
         return Resampling(present).mean(right[method] - right[other])
 
+    def raw_difference(self, method: str) -> Interval:
+        """How far a forecast, copied to the raw price, is above saying the commoner direction every day."""
+        raws = [r.raw(method) for r in self.results]
+        up = float(np.concatenate([raw.rises for raw in raws]).mean()) >= 0.5
+        gains = [raw.copied_correct.astype(float) - (raw.rises == up) for raw in raws]
+        present, grid = self._grid(gains)
+        return Resampling(present).mean(grid)
+
     def categories(self, by: str) -> list[tuple[str, int, dict[str, float]]]:
         """Stocks by the accuracy of a method: range, number of stocks, mean accuracy of each method."""
         found = []
@@ -140,17 +150,21 @@ class Backtest:
                 found.append((name, len(members), means))
         return found
 
-    def _grids(self) -> tuple[npt.NDArray[np.bool_], dict[str, npt.NDArray[np.float64]]]:
-        """[S, D] where a forecast was made, and where each method's was right; D all days of any stock."""
+    def _grid(self, values: Sequence[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+        """[S, D] where a forecast was made, and a value of each (S of [n]); D all days of any stock."""
         calendar = np.unique(np.concatenate([r.stock.prices.dates[r.start :] for r in self.results]))
         present = np.zeros((len(self.results), len(calendar)), np.bool_)
-        right = {method: np.zeros(present.shape) for method in self.methods}
-        for s, r in enumerate(self.results):
+        grid = np.zeros(present.shape)
+        for s, (r, own) in enumerate(zip(self.results, values, strict=True)):
             days = np.searchsorted(calendar, r.stock.prices.dates[r.start :])
             present[s, days] = True
-            for method, forecast in r.forecasts.items():
-                right[method][s, days] = forecast.correct(r.stock)
-        return present, right
+            grid[s, days] = own
+        return present, grid
+
+    def _grids(self) -> tuple[npt.NDArray[np.bool_], dict[str, FloatArray]]:
+        """[S, D] where a forecast was made, and where each method's was right."""
+        grids = {m: self._grid([r.forecasts[m].correct(r.stock) for r in self.results]) for m in self.methods}
+        return grids[self.methods[0]][0], {method: right for method, (_, right) in grids.items()}
 
 
 def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | None = None) -> Backtest:

@@ -24,7 +24,7 @@ from crfkit.apps.stocks.prices import Prices
 FloatArray = npt.NDArray[np.float64]
 
 # From the most cautious on.
-PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)
+PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 BOUNDS = (20.0, 10.0, 5.0, 1.0, 0.01)
 INNER_START = 0.6
 _EVERY = 10  # days between trainings

@@ -42,8 +42,6 @@ class ConstrainedDailyCRF(DailyCRF):
             raise InputError(f"the constraint needs at least 1 of the last days, got {last}")
         self._tau, self._last = tau, last
         self._penalty, self._temperature = 0.0, _FIRST_TEMPERATURE
-        self.active_days = 0  # on which the plain optimum would violate the constraint
-        self.outer_steps = 0
 
     def learn(self, today: int) -> None:
         """Train on the days up to ``today``, constrained by the last of them."""
@@ -54,20 +52,24 @@ class ConstrainedDailyCRF(DailyCRF):
                 f"{self._stock.prices.dates[today]}; a constraint on the last {self._last} needs as many"
             )
         self.objective.show(shown)
-        spans = Spans(np.array([shown - self._last]), np.array([shown]), np.zeros(1, np.int32), 1)
-        constraint = ValidationConstraints(self.objective, spans, tau=self._tau)
+        constraint = ValidationConstraints(self.objective, self._spans(shown), tau=self._tau)
         self.days += 1
         for outer in range(_MOST_OUTER):
             self._improve(constraint)
-            self.outer_steps += 1
             if float(constraint.violations(self.x)[0]) <= self._tau:
                 self.feasible_days += 1
                 if outer == 0:
                     self._ease()
                 break
             self._tighten()
-        self.active_days += self._penalty > 0
         self._read()
+
+    def _spans(self, shown: int) -> Spans:
+        """The last days: one path over all of them or, where each day is trained for itself, one a day."""
+        if self._stock.settings.training == "chain":
+            return Spans(np.array([shown - self._last]), np.array([shown]), np.zeros(1, np.int32), 1)
+        days = np.arange(shown - self._last, shown)
+        return Spans(days, days + 1, np.zeros(self._last, np.int32), 1)
 
     def _tighten(self) -> None:
         self._penalty = min(_LARGEST, max(_FIRST_PENALTY, self._penalty * _GROWTH))

@@ -16,6 +16,8 @@ The labels up to today are known when tomorrow's is predicted, and so tomorrow's
 tomorrow (all from today and before) and on today's label alone:
 
     p(y | y_today, x) ∝ exp(node(y) + edge(y_today, y)).
+
+(With training by the day, today's label is one of the attributes and there are no edges.)
 """
 
 from __future__ import annotations
@@ -43,14 +45,14 @@ class DailyCRF:
     """Plain: minimises -log p(labels | attributes) + c2·‖w‖² over the days shown."""
 
     def __init__(self, stock: Stock, *, c2: float, tol: float = 3e-3, max_iterations: int = 20) -> None:
-        self._stock = stock
+        self._stock, self._values = stock, stock.settings.values
         self._tol, self._max_iterations = tol, max_iterations
         A = stock.settings.n_attributes
         index = FeatureIndex(
             n_labels=2,
             state_indptr=np.arange(0, 2 * A + 1, 2, dtype=np.int64),
             state_labels=np.tile(np.array([FALL, RAISE], np.int32), A),
-            edges=np.ones((2, 2), np.bool_),
+            edges=np.full((2, 2), stock.settings.training == "chain"),
         )
         self.objective = LinearLikelihood(
             stock.sequences(),
@@ -95,7 +97,7 @@ class DailyCRF:
     def raise_probability(self, day: int) -> float:
         """That the smoothed price of ``day`` lies above that of the day before, whose label is known."""
         attributes = self._stock.attributes[day]
-        node = self._node[attributes].sum(axis=0)
+        node = self._values @ self._node[attributes]
         score = node + self._edge[self._stock.labels[day - 1]]
         return 1 / (1 + math.exp(min(700.0, float(score[FALL] - score[RAISE]))))
 

@@ -9,6 +9,11 @@ seen.
 What a day is predicted from is known the evening before: position t has the change ratios of t-1, t-2, t-3.
 The ranges are fitted to the days before the first prediction. Zero is always a limit between two of them.
 
+Training is that of the paper, the likelihood of all labels of the past together ("chain"), or that of each
+label given the one before it ("day"). The latter is what a forecast is asked for, because today's label is
+known; in a chain the changes of tomorrow help to explain the label of today, which no forecast can use. By
+the day, every day is a sequence of its own, and today's label one of its attributes.
+
 In place of the change ratio one may observe the distance of the price to its threshold (``smoothing.py``), as
 a share of the price. For ema the two are the same but for a factor; for other smoothers the distance is what
 decides.
@@ -16,7 +21,6 @@ decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +32,8 @@ from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 
 FloatArray = npt.NDArray[np.float64]
+
+_LONGER = 0.3  # what a conjunction's value is multiplied with for each further day
 
 FALL, RAISE = 0, 1
 LABELS = ("Fall", "Raise")
@@ -42,6 +48,7 @@ class Settings:
     ranges: int = 10  # of change ratios; even
     orders: tuple[int, ...] = (1, 2, 3)  # days in a conjunction; the paper's model has (3,)
     observe: str = "change"  # of the smoothed price; or "distance" of the price to its threshold
+    training: str = "chain"  # all labels together, as in the paper; or "day": each given the one before
 
     def __post_init__(self) -> None:
         if self.ranges < 2 or self.ranges % 2:
@@ -50,6 +57,8 @@ class Settings:
             )
         if self.observe not in ("change", "distance"):
             raise InputError(f"observe must be 'change' or 'distance', got {self.observe!r}")
+        if self.training not in ("chain", "day"):
+            raise InputError(f"training must be 'chain' or 'day', got {self.training!r}")
         if not self.orders or min(self.orders) < 1 or len(set(self.orders)) < len(self.orders):
             raise InputError(f"orders must be different numbers of days from 1 on, got {self.orders}")
         if self.n_attributes > 1_000_000:
@@ -60,8 +69,16 @@ class Settings:
 
     @property
     def n_attributes(self) -> int:
-        """A: all conjunctions, seen or not."""
-        return sum(self.ranges**order for order in self.orders)
+        """A: all conjunctions, seen or not; and today's label, where each day is trained for itself."""
+        conjunctions: int = sum(self.ranges**order for order in self.orders)
+        return conjunctions + (2 if self.training == "day" else 0)
+
+    @property
+    def values(self) -> FloatArray:
+        """[K] of the attributes of a day: a longer conjunction counts less, and so is held back more."""
+        shortest = min(self.orders)
+        values = [_LONGER ** (order - shortest) for order in self.orders]
+        return np.array([*values, 1.0] if self.training == "day" else values)
 
 
 @dataclass(frozen=True)
@@ -72,7 +89,7 @@ class Stock:
     smoothed: Smoothed
     first: int  # the first day with a label and all its attributes
     labels: npt.NDArray[np.int32]  # [D] of each day's smoothed price: RAISE, or FALL where it does not rise
-    attributes: npt.NDArray[np.int32]  # [D, K] conjunctions, one an order, known the evening before the day
+    attributes: npt.NDArray[np.int32]  # [D, K] one an order, known the evening before the day
     limits: FloatArray  # [ranges - 1]
     settings: Settings
 
@@ -91,14 +108,15 @@ class Stock:
         return day - self.first
 
     def sequences(self) -> Sequences:
-        """All days from ``first`` on, as a batch of one sequence."""
+        """All days from ``first`` on: one sequence, or where each day is trained for itself, one a day."""
         shown = self.attributes[self.first :]
         n, k = shown.shape
+        chain = self.settings.training == "chain"
         return Sequences(
-            offsets=np.array([0, n], np.int64),
+            offsets=np.array([0, n], np.int64) if chain else np.arange(n + 1, dtype=np.int64),
             indptr=np.arange(0, n * k + 1, k, dtype=np.int64),
             indices=np.ascontiguousarray(shown).ravel(),
-            values=None,
+            values=np.tile(self.settings.values, n),
             n_attributes=self.settings.n_attributes,
         )
 
@@ -135,7 +153,11 @@ def make_stock(prices: Prices, settings: Settings, fitted_until: int) -> Stock:
     ranges = np.searchsorted(limits, observed, side="left")  # [D] how many limits lie below
     labels = np.zeros(len(prices), np.int32)
     labels[1:] = smoothed.values[1:] > smoothed.values[:-1]
-    return Stock(prices, smoothed, first, labels, _conjunctions(ranges, settings), limits, settings)
+    attributes = _conjunctions(ranges, settings)
+    if settings.training == "day":
+        today = np.concatenate([[0], labels[:-1]]) + settings.n_attributes - 2
+        attributes = np.column_stack([attributes, today]).astype(np.int32)
+    return Stock(prices, smoothed, first, labels, attributes, limits, settings)
 
 
 def _conjunctions(ranges: npt.NDArray[np.int64], settings: Settings) -> npt.NDArray[np.int32]:
@@ -150,24 +172,3 @@ def _conjunctions(ranges: npt.NDArray[np.int64], settings: Settings) -> npt.NDAr
         found[:, k] = base + number
         base += settings.ranges**order
     return found
-
-
-def attribute_name(attribute: int, settings: Settings, limits: Sequence[float] | FloatArray) -> str:
-    """A conjunction in words: the ranges of yesterday's change ratio, of that before, …, in percent."""
-    for order in settings.orders:
-        if attribute < settings.ranges**order:
-            digits = []
-            for _ in range(order):
-                digits.append(attribute % settings.ranges)
-                attribute //= settings.ranges
-            return " & ".join(
-                f"r[-{ago}] {_range_name(digit, limits)}" for ago, digit in enumerate(reversed(digits), 1)
-            )
-        attribute -= settings.ranges**order
-    raise InputError(f"there are {settings.n_attributes} attributes")
-
-
-def _range_name(i: int, limits: Sequence[float] | FloatArray) -> str:
-    low = "" if i == 0 else f"> {100 * limits[i - 1]:.2f}"
-    high = "" if i == len(limits) else f"<= {100 * limits[i]:.2f}"
-    return f"{low} {high}".strip() + " %"

@@ -22,6 +22,7 @@ class Forecast:
     start: int  # the first day predicted
     probability: FloatArray  # [n] that the smoothed price rises, of the days start .. start + n - 1
     seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of the processor: on a busy machine less
     feasible: float = 1.0  # share of the days on which the constraint held; 1 where there is none
 
     @property
@@ -56,7 +57,7 @@ def walk_forward(
     It is trained again every ``every`` days, from the weights it has. With ``tau`` it is constrained by the
     last ``last`` days.
     """
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     model: DailyCRF = (
         DailyCRF(stock, c2=c2) if tau is None else ConstrainedDailyCRF(stock, c2=c2, tau=tau, last=last)
     )
@@ -66,4 +67,10 @@ def walk_forward(
         if (day - start) % every == 0:
             model.learn(day - 1)
         probability[day - start] = model.raise_probability(day)
-    return Forecast(start, probability, time.perf_counter() - began, model.feasible_share)
+    return Forecast(
+        start,
+        probability,
+        time.perf_counter() - began,
+        time.process_time() - began_cpu,
+        model.feasible_share,
+    )

@@ -68,7 +68,7 @@ def test_a_loose_constraint_changes_nothing(stock):
 
 
 def test_as_good_as_the_general_search(stock):
-    """The daily search finds nearly as good a feasible point as a search from nothing with many more steps."""
+    """The daily search finds nearly as good a feasible point as a search from nothing with many steps."""
     from crfkit.objectives.validation import Spans, ValidationConstraints
     from crfkit.optim.saddle import SaddleSettings, minimize_constrained
 

@@ -50,7 +50,18 @@ def _persistence(text):
 
 
 def test_one_model_and_a_date(folder, run):
-    more = "--models plain --start 2003-12-01 --c2 1 --no-learners --training day -q".split()
+    more = [
+        "--models",
+        "plain",
+        "--start",
+        "2003-12-01",
+        "--c2",
+        "1",
+        "--no-learners",
+        "--training",
+        "day",
+        "-q",
+    ]
     ran = run("stocks", "backtest", str(folder / "S0.csv"), *more)
     assert ran.code == 0, ran.err
     assert "from 2003-12-01" in ran.out

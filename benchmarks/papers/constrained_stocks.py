@@ -38,7 +38,7 @@ PARTS: dict[str, tuple[str, Plan]] = {
     "ema5": ("Ours, EMA over 5 days", Plan(Settings(span=5))),
     "paper": (
         "The paper's model, EMA over 10 days",
-        Plan(Settings(orders=(3,)), c2=1e-3, tau=0.01),
+        Plan(Settings(orders=(3,)), c2=1e-3, tau=0.01, learners=False),  # the learners are those of ema10
     ),
     "day": ("Trained by the day, EMA over 10 days", Plan(Settings(training="day"))),
     "double": (

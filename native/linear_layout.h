@@ -32,7 +32,7 @@ struct AttributeData {
   const double* values;         // [nnz] or null: all ones
   const int64_t* state_indptr;  // [A + 1] features of an attribute
   const int32_t* state_labels;  // [F] their labels
-  bool as_given = false;        // one parameter a feature, in their order: the layout does not depend on the data
+  bool as_given = false;        // one parameter a feature, in their order, whatever the data
 };
 
 struct LinearLayout {

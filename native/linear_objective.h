@@ -434,7 +434,7 @@ class LinearObjective {
   SharedEdges<float> shared_{};
   SharedEdges<double> exact_{};
   LogTables tables_{};
-  float scale_ = 1;  // the weights are this times those of state_ and pair_
+  float scale_ = 1;                   // the weights are this times those of state_ and pair_
   std::vector<int64_t> all_offsets_;  // [N + 1] before `show`
   int64_t longest_ = 0;
   std::vector<Block> blocks_;

@@ -87,7 +87,8 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     Array<const uint8_t> free_edges, std::optional<Array<const uint8_t>> free_edges2,
                     std::optional<Array<const int64_t>> pair_indptr,
                     std::optional<Array<const int32_t>> pair_ids, std::optional<Array<const int32_t>> kinds,
-                    std::optional<Array<const uint8_t>> permitted, int n_labels, int n_threads, bool as_given) {
+                    std::optional<Array<const uint8_t>> permitted, int n_labels, int n_threads,
+                    bool as_given) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
   check_features(state_indptr, state_labels, n_labels);

@@ -38,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     doing = parser.add_subparsers(title="what to do", dest="action", metavar="ACTION")
     test = doing.add_parser(
         "backtest",
+        usage="crfkit stocks backtest FILE … [options]",
         help="walk through the days, forecast each from those before it",
         formatter_class=options.HelpFormatter,
         description=DESCRIPTION,
@@ -79,14 +80,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="of the smoothed price; or of the price to where the smoothed one would turn",
     )
 
-    model.add_argument(
+    training = test.add_argument_group("training")
+    training.add_argument(
         "--training",
         choices=("chain", "day"),
         default="chain",
         help="all labels of the past together, as in the paper; or each given the one before it",
     )
-
-    training = test.add_argument_group("training")
     training.add_argument(
         "--models", choices=("both", "plain", "constrained"), default="both", help="which CRF"
     )

@@ -203,6 +203,8 @@ def test_screening():
 def test_bad_input(stocks):
     with pytest.raises(InputError, match=r"no stock is left to forecast; NEW: .* 250 are needed"):
         run_backtest([random_prices(60, 9, "NEW")])
+    with pytest.raises(InputError, match="two stocks called S0"):
+        run_backtest([stocks[0], stocks[0]], QUICK)
     with pytest.raises(InputError, match="too few to constrain the last 300"):
         run_backtest(stocks, Plan(last=300))
     for wrong in ({"c2": -1.0}, {"tau": -0.1}, {"plain": False, "constrained": False}):

@@ -177,6 +177,8 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
     starts: dict[str, int] = {}
     left_out: dict[str, str] = {}
     for p in prices:
+        if p.ticker in starts or p.ticker in left_out:
+            raise InputError(f"{p.source}: there are two stocks called {p.ticker}; give each once")
         start = first_prediction(p, plan.start)
         complaint = plan.screening.complaint(p, start)
         if complaint is None and plan.constrained:

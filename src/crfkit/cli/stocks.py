@@ -62,6 +62,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--date-format", metavar="FORM", help="such as %%m/%%d/%%Y (default: 2007-12-31 and the like)"
     )
 
+    data.add_argument("--keep-splits", action="store_true", help="do not adjust prices for splits")
+
     model = test.add_argument_group("smoothing and features")
     model.add_argument(
         "--smoothing", choices=("ema", "double", "mean", "none"), default="ema", help="all look back only"
@@ -128,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.figure is not None:
         _require_matplotlib()
     from crfkit.apps.stocks.backtest import run_backtest
-    from crfkit.apps.stocks.prices import read_prices, suspicious_jumps
+    from crfkit.apps.stocks.prices import read_prices
 
     began = time.perf_counter()
     prices = read_prices(
@@ -138,13 +140,13 @@ def run(arguments: argparse.Namespace) -> int:
         ticker_column=arguments.ticker_column,
         date_format=arguments.date_format,
     )
-    jumps = [jump for p in prices for jump in suspicious_jumps(p)]
-    if jumps:
-        others = f" (and {len(jumps) - 1} more jumps)" if len(jumps) > 1 else ""
-        warn(f"{jumps[0]}{others}: a split? Prices should be adjusted for splits")
     progress = _Progress(quiet=arguments.quiet)
     backtest = run_backtest(prices, _plan(arguments), progress.say)
     progress.close()
+    if backtest.splits:
+        warn(f"{_several(backtest.splits)}: a split; the prices after it are adjusted (--keep-splits: not)")
+    if backtest.jumps:
+        warn(f"{_several(backtest.jumps)}: is this right?")
     for ticker, why in backtest.left_out.items():
         warn(f"{ticker} is left out: {why}")
     _print(backtest)
@@ -175,6 +177,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         plain=arguments.models != "constrained",
         constrained=arguments.models != "plain",
         learners=not arguments.no_learners,
+        adjust=not arguments.keep_splits,
         screening=Screening(least_days=arguments.least_days),
         n_jobs=arguments.jobs or os.cpu_count() or 1,
     )
@@ -208,6 +211,11 @@ def _wrapped(text: str) -> str:
     from crfkit.cli.tables import terminal_columns
 
     return textwrap.fill(text, min(terminal_columns(), 100), initial_indent="- ", subsequent_indent="  ")
+
+
+def _several(words: list[str]) -> str:
+    """The first, and how many more."""
+    return words[0] + (f" (and {len(words) - 1} more such days)" if len(words) > 1 else "")
 
 
 def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
-from crfkit.apps.stocks.prices import Prices, read_prices, suspicious_jumps
+from crfkit.apps.stocks.prices import Prices, read_prices
 from crfkit.exceptions import InputError, InputWarning
 
 
@@ -99,9 +99,3 @@ def test_prices_are_checked():
         Prices("A", days[::-1], np.array([1.0, 1.0]))
     with pytest.raises(InputError, match="2 dates and 1 prices"):
         Prices("A", days, np.array([1.0]))
-
-
-def test_splits_are_seen():
-    days = np.array(["2003-01-02", "2003-01-03", "2003-01-06"], "datetime64[D]")
-    found = suspicious_jumps(Prices("A", days, np.array([10.0, 11.0, 5.5])))
-    assert found == ["A goes from 11 to 5.5 on 2003-01-06"]

@@ -23,6 +23,7 @@ from crfkit.apps.stocks.forecast import Forecast, walk_forward
 from crfkit.apps.stocks.intervals import Interval, Resampling
 from crfkit.apps.stocks.prices import Prices
 from crfkit.apps.stocks.screening import Screening, first_prediction
+from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
 from crfkit.exceptions import InputError
 
@@ -49,6 +50,7 @@ class Plan:
     plain: bool = True
     constrained: bool = True
     learners: bool = True  # logistic regression and gradient boosting
+    adjust: bool = True  # prices for splits
     screening: Screening = field(default_factory=Screening)
     n_jobs: int = 1
 
@@ -88,6 +90,8 @@ class Backtest:
     c2: float
     tau: float | None
     trials: list[Trial] = field(default_factory=list)  # what c2 and tau were chosen from
+    splits: list[str] = field(default_factory=list)  # that prices were adjusted for
+    jumps: list[str] = field(default_factory=list)  # other large changes, left as they are
 
     @property
     def methods(self) -> list[str]:
@@ -176,6 +180,8 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
     say = say or (lambda what, done, total: None)
     starts: dict[str, int] = {}
     left_out: dict[str, str] = {}
+    adjusted = [adjust_splits(p) for p in prices] if plan.adjust else [(p, [], []) for p in prices]
+    prices = [p for p, _, _ in adjusted]
     for p in prices:
         if p.ticker in starts or p.ticker in left_out:
             raise InputError(f"{p.source}: there are two stocks called {p.ticker}; give each once")
@@ -202,7 +208,16 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
         for result, forecast in zip(results, boosted, strict=True):
             result.forecasts[BOOSTING] = forecast
         say("gradient boosting", 1, 1)
-    return Backtest(plan, results, left_out, plan.c2 or 0.0, plan.tau if plan.constrained else None, trials)
+    return Backtest(
+        plan,
+        results,
+        left_out,
+        plan.c2 or 0.0,
+        plan.tau if plan.constrained else None,
+        trials,
+        [words for _, splits, _ in adjusted for words in splits],
+        [words for _, _, jumps in adjusted for words in jumps],
+    )
 
 
 def _too_short(prices: Prices, start: int, plan: Plan) -> str | None:

@@ -30,7 +30,6 @@ _PRICE_NAMES = ("adj close", "adjusted close", "adjclose", "close", "price", "la
 _TICKER_NAMES = ("ticker", "symbol", "stock", "tic")
 _MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-", "."))
 _FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y")
-_SPLIT = 0.4  # a fall, or (1 / 0.6) a rise, of this much in a day looks like a split that was not adjusted
 
 
 @dataclass(frozen=True)
@@ -178,16 +177,6 @@ def _stock(ticker: str, rows: list[tuple[np.datetime64, float, int]], source: st
         np.array([row[1] for row in kept], np.float64),
         source,
     )
-
-
-def suspicious_jumps(prices: Prices) -> list[str]:
-    """Days on which a price changed as by a split, in words: prices should be adjusted for splits."""
-    ratio = prices.close[1:] / prices.close[:-1]
-    return [
-        f"{prices.ticker} goes from {prices.close[day]:g} to {prices.close[day + 1]:g} on "
-        f"{prices.dates[day + 1]}"
-        for day in np.flatnonzero((ratio < 1 - _SPLIT) | (ratio > 1 / (1 - _SPLIT)))
-    ]
 
 
 def _plain(name: str) -> str:

@@ -64,6 +64,10 @@ def report_html(backtest: Backtest, *, title: str = "Stock directions: a back-te
             "the best log loss are taken.</p>",
             _table(*summary.trial_table(backtest)),
         ]
+    if backtest.splits or backtest.jumps:
+        rows = [[words, "a split: prices after it are adjusted"] for words in backtest.splits]
+        rows += [[words, "left as it is"] for words in backtest.jumps]
+        parts += ["<h2>Large changes</h2>", _table(["change", "taken for"], rows)]
     if backtest.left_out:
         rows = [[ticker, why] for ticker, why in backtest.left_out.items()]
         parts += ["<h2>Stocks left out</h2>", _table(["stock", "why"], rows)]

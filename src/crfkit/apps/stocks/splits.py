@@ -1,9 +1,9 @@
 """Splits: prices that fall to a half overnight because there are twice as many shares.
 
 Files of prices often are not adjusted for them. A change close to a usual ratio (2 for 1, 3 for 2, …) is
-taken for a split, unless it only brings the price back to where it was the day before (a wrong price in the file).
-Prices *after* a split are multiplied, not those before it: what was read before stays as it was, and nothing
-of the future gets into the past.
+taken for a split, unless it only brings the price back to where it was the day before (a wrong price in the
+file). Prices *after* a split are multiplied, not those before it: what was read before stays as it was, and
+nothing of the future gets into the past.
 """
 
 from __future__ import annotations

@@ -103,6 +103,8 @@ def _compared(method: str, line: Line) -> str:
     above = line.above
     if above is None:
         return ""
+    if above.low == above.high == above.value == 0:
+        return f"The {method} has {percent(line.accuracy.value)}: it says what persistence says, day by day."
     interval = f"{points(above.value)} points (95 %: {points(above.low)} to {points(above.high)})"
     if above.low > 0:
         judged = "better than persistence"

@@ -48,6 +48,7 @@ class LinearLikelihood:
         class_weights: FloatArray | None = None,  # [L]
         centre: LinearWeights | None = None,  # w₀
         permitted: PermittedPairs | None = None,  # the paths that Z sums over
+        as_given: bool = False,  # one parameter a feature, in their order, whether it occurs or not
     ) -> None:
         _check_values(sequences)
         if permitted is not None:
@@ -81,6 +82,7 @@ class LinearLikelihood:
             None if permitted is None else permitted.tables.ravel().view(np.uint8),
             index.n_labels,
             self.n_threads,
+            as_given,
         )
         self._centre = None if centre is None else self.parameters(centre)
         self._kept = centre
@@ -89,6 +91,14 @@ class LinearLikelihood:
     def n_parameters(self) -> int:
         """P."""
         return self._native.n_parameters
+
+    def show(self, positions: int) -> None:
+        """Only the first positions count from now on; the sequence they end in is cut off.
+
+        What grows is laid out once and shown bit by bit. With ``as_given`` nothing depends on what is not
+        shown.
+        """
+        self._native.show(positions)
 
     def l1(self, c1: float) -> FloatArray | None:
         """The weight of each parameter in c1 · ‖w‖₁ [P]; None where c1 is 0."""

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from crfkit import compat, datasets, exceptions, features, inference, io, metrics, selection
+    from crfkit import compat, datasets, exceptions, features, inference, io, kernels, metrics, selection
     from crfkit.models.crf import CRF
+    from crfkit.models.kernel_crf import KernelCRF
+    from crfkit.models.kernel_logistic import KernelLogisticRegression
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CRF",
+    "KernelCRF",
+    "KernelLogisticRegression",
     "__version__",
     "compat",
     "datasets",
@@ -25,6 +29,7 @@ __all__ = [
     "features",
     "inference",
     "io",
+    "kernels",
     "metrics",
     "selection",
 ]
@@ -34,5 +39,7 @@ __getattr__, __dir__ = lazy_names(
     {
         **{name: f"crfkit.{name}" for name in __all__},
         "CRF": "crfkit.models.crf",
+        "KernelCRF": "crfkit.models.kernel_crf",
+        "KernelLogisticRegression": "crfkit.models.kernel_logistic",
     },
 )

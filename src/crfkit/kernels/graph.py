@@ -22,7 +22,7 @@ from crfkit.exceptions import CRFKitError, InputError, InputWarning
 from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.positions import FloatArray, Rows, n_rows
 
-_DENSE = 600  # vertices up to which all eigenpairs are computed and the first taken
+_DENSE = 200  # vertices up to which all eigenpairs are computed and the first taken
 _APPROXIMATE = 30_000  # vertices from which pynndescent is worth it
 
 _TRANSFORMS: dict[str, Callable[[FloatArray, float], FloatArray]] = {

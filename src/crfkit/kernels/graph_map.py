@@ -14,16 +14,18 @@ A position that equals one of the graph gets that one's values.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from crfkit.exceptions import InputError
-from crfkit.kernels.positions import FloatArray, Rows, n_rows
+from crfkit.kernels.positions import FloatArray, Rows, n_rows, take_rows
 
 _SMALLEST = 0.05  # of a denominator, as a share of the degree: beyond, eigenvectors are no longer smooth
-_SAME = 1e-9  # distances below this share of the typical one are none
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,13 @@ class GraphMap:
             )
         if n_rows(rows) == 0:
             return np.zeros((0, len(self.spectrum.eigenvalues)))
-        k = min(self.n_neighbors, n_rows(self.rows))
-        distances, near = self._neighbours.kneighbors(rows, n_neighbors=k)  # [n', k]
-        found = self.extend(near)
-        typical = float(np.median(distances)) if distances.size else 0.0
-        same = distances[:, 0] <= _SAME * max(typical, 1e-300)
-        found[same] = self.training[near[same, 0]]
+        places = np.array([self._places.get(key, -1) for key in _row_keys(rows)], np.int64)  # [n'], -1: new
+        found = self.training[places]
+        new = np.flatnonzero(places < 0)
+        if len(new):
+            k = min(self.n_neighbors, n_rows(self.rows))
+            near = self._neighbours.kneighbors(take_rows(rows, new), n_neighbors=k, return_distance=False)
+            found[new] = self.extend(near)
         return found
 
     def extend(self, neighbours: npt.NDArray[np.integer]) -> FloatArray:
@@ -85,18 +88,21 @@ class GraphMap:
         found: FloatArray = sums / below * np.sqrt(spectrum.multipliers)
         return found
 
-    @property
+    @cached_property
     def _neighbours(self) -> Any:
-        found = self.__dict__.get("_index")
-        if found is None:
-            from sklearn.neighbors import NearestNeighbors
+        from sklearn.neighbors import NearestNeighbors
 
-            found = NearestNeighbors(metric=self.metric).fit(self.rows)
-            self.__dict__["_index"] = found
-        return found
+        return NearestNeighbors(metric=self.metric).fit(self.rows)
+
+    @cached_property
+    def _places(self) -> dict[bytes, int]:
+        """Where each of the graph's positions is, by its content; the first of equals."""
+        keys = _row_keys(self.rows)
+        return {key: i for i, key in zip(range(len(keys) - 1, -1, -1), reversed(keys), strict=True)}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_index"}
+        made = ("_neighbours", "_places")  # when first used
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -108,3 +114,15 @@ class GraphMap:
     def between(self, represented: Rows, support: FloatArray) -> FloatArray:
         """K [n, m]."""
         return np.asarray(represented @ support.T, np.float64)
+
+
+def _row_keys(rows: Rows) -> list[bytes]:
+    """What tells rows apart: digests of their content [n]."""
+    if hasattr(rows, "tocsr"):
+        csr = rows.tocsr()
+        ends = csr.indptr.tolist()
+        columns = csr.indices.astype(np.int64)
+        parts = [columns[a:b].tobytes() + csr.data[a:b].tobytes() for a, b in pairwise(ends)]
+    else:
+        parts = [row.tobytes() for row in np.ascontiguousarray(rows, np.float64) + 0.0]  # no negative zeros
+    return [blake2b(part, digest_size=16).digest() for part in parts]

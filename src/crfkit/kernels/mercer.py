@@ -145,10 +145,13 @@ def _own_block(block: Any, shape: tuple[int, int], name: str) -> FloatArray:
 
 def as_kernel(
     kernel: Any, *, gamma: float | str = "median", degree: float = 3, coef0: float = 1.0
-) -> Kernel | Precomputed:
-    """The kernel that an estimator's parameter means."""
-    if isinstance(kernel, (Kernel, Precomputed)):
-        return kernel
+) -> MercerKernel:
+    """The kernel that an estimator's parameter means; one that is made already stays as it is."""
+    if isinstance(kernel, (Kernel, Precomputed)) or all(
+        hasattr(kernel, method) for method in ("represent", "support", "between", "name")
+    ):
+        made: MercerKernel = kernel
+        return made
     if isinstance(kernel, str) and kernel == "precomputed":
         return Precomputed()
     if (isinstance(kernel, str) and kernel in NAMES) or callable(kernel):

@@ -82,7 +82,7 @@ class TrainingSet:
 
 def kernel_matrices(
     data: TrainingSet,
-    kernels: Sequence[Kernel | Precomputed],
+    kernels: Sequence[MercerKernel],
     graph: GraphKernel | None,
     unlabeled: Positions | None,
     dev: Positions | None,
@@ -105,10 +105,11 @@ def kernel_matrices(
             check_square(data.everything.n_positions, data.everything.width)
             fitted, own = kernel, data.places
         else:
-            fitted, own = kernel.fitted(data.learn.rows, seed), None
-        rows = _with_dev(data.learn.rows, None if dev is None else dev.rows)
+            fitted, own = kernel.fitted(data.learn.rows, seed) if isinstance(kernel, Kernel) else kernel, None
+        held = None if dev is None else fitted.represent(dev.rows)
+        rows = _with_dev(fitted.represent(data.learn.rows), held)
         matrices.append(KernelMatrix(fitted, rows, candidates, n_learn=n, limit=share, own=own))
-        if isinstance(kernel, Precomputed) or callable(kernel.function):
+        if isinstance(kernel, Precomputed) or (isinstance(kernel, Kernel) and callable(kernel.function)):
             warn_of_no_kernel(matrices[-1], seed)
     if not any(isinstance(kernel, Precomputed) for kernel in kernels):
         warn_of_constant_rows(data.learn.rows)

@@ -15,7 +15,7 @@ from crfkit.data.labels import encode_labels
 from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.matrix import KernelMatrix
-from crfkit.kernels.mercer import Kernel, Precomputed, as_kernel
+from crfkit.kernels.mercer import Kernel, MercerKernel, Precomputed, as_kernel
 from crfkit.kernels.positions import Positions
 from crfkit.models.kernel_cliques import Clique
 from crfkit.models.kernel_data import TrainingSet, kernel_matrices
@@ -56,7 +56,7 @@ RULES: dict[str, rule.Rule] = {
 }
 
 
-def kernels_of(estimator: Any) -> list[Kernel | Precomputed]:
+def kernels_of(estimator: Any) -> list[MercerKernel]:
     """The kernels that an estimator's parameters name; none where ``kernel`` is None and there is a graph."""
     given = estimator.kernel
     if given is None:
@@ -81,7 +81,7 @@ def kernels_of(estimator: Any) -> list[Kernel | Precomputed]:
     return found
 
 
-def takes_objects(kernels: Sequence[Kernel | Precomputed]) -> bool:
+def takes_objects(kernels: Sequence[MercerKernel]) -> bool:
     """Whether positions may be anything: all kernels are functions of the user's own."""
     return bool(kernels) and all(isinstance(k, Kernel) and callable(k.function) for k in kernels)
 
@@ -102,7 +102,7 @@ class FittedKernels:
 def fit_kernels(
     estimator: Any,
     data: TrainingSet,
-    kernels: Sequence[Kernel | Precomputed],
+    kernels: Sequence[MercerKernel],
     *,
     edge_cliques: bool,
     transitions: bool,
@@ -233,9 +233,8 @@ class _Lister:
         sequence = int(np.searchsorted(offsets, pick.place, side="right")) - 1
         labels: Any = None
         if pick.labeling is not None:
-            labels = classes[pick.labeling]
-            if pick.edge:
-                labels = (classes[pick.labeling // L], classes[pick.labeling % L])
+            before, label = divmod(pick.labeling, L)
+            labels = (classes[before], classes[label]) if pick.edge else classes[label]
         kind = "edge" if pick.edge else "vertex"
         position = pick.place - int(offsets[sequence])
         return self._names[pick.kernel], kind, int(self._data.numbers[sequence]), position, labels

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.positions import FloatArray
 
+_AT_ONCE = 1 << 25  # kernel values: 256 MiB
 _DEPENDENT = 1e-9  # a function of which less than this share is new is taken as spanned
 
 
@@ -77,12 +78,14 @@ class Basis:
         rest = matrix.diagonal(places)  # [m] what of each is not spanned yet
         start = rest.copy()
         chosen: list[int] = []
+        # All columns at once where they fit: a call for each costs more than the numbers.
+        whole = matrix.columns(places) if matrix.n_positions * m <= _AT_ONCE else None  # [n, m]
         for k in range(m):
             j = int(np.argmax(rest))
             if not rest[j] > _DEPENDENT * max(start[j], 0.0) or start[j] <= 0:
                 break
             place = int(places[j])
-            column = matrix.columns(np.array([place]))[:, 0]
+            column = matrix.columns(np.array([place]))[:, 0] if whole is None else whole[:, j]
             new = (column - columns[:, :k] @ columns[place, :k]) / np.sqrt(rest[j])
             columns[:, k] = new
             chosen.append(place)

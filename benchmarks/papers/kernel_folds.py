@@ -39,7 +39,7 @@ def chosen(
     )
     kernel = [
         {"gamma": gamma * g, "reg": reg, "n_cliques": 300, "per_round": 50, "all_labelings": True}
-        | {"bias": True, "transition_reg": 0.1}
+        | {"bias": True, "transition_reg": 0.1, "tol": 1e-4}
         for g, reg in product((0.5, 1.0), (0.1, 0.3, 1.0))
     ]
     linear: list[dict[str, Any]] = [{"c2": c2} for c2 in (0.3, 1.0, 3.0)]

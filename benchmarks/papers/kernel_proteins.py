@@ -171,7 +171,7 @@ class Task:
 
     def graph(self, quick: bool) -> GraphMap:
         """Over the windows of all chains, whose structures it does not see."""
-        kernel = GraphKernel(10, n_eigenvectors=20 if quick else 200, epsilon=0.05)
+        kernel = GraphKernel(10, n_eigenvectors=20 if quick else 100, epsilon=0.05)
         return kernel.build(np.vstack(self.X))[0]
 
 
@@ -203,6 +203,7 @@ def trial(task: Task, n_learn: int, seed: int, graph: GraphMap, quick: bool) -> 
         "all_labelings": True,
         "bias": True,
         "transition_reg": 0.1,
+        "tol": 1e-4,
     }
     grid = [{**few, "gamma": gamma * g, "reg": reg} for g, reg in product(BANDWIDTHS, REGULARISATION)]
     vertex = Method("KCRF(v)", grid[:2] if quick else grid, kernel_crf, gains=True)

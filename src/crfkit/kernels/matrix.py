@@ -1,8 +1,9 @@
 """The kernel matrix of candidates and training positions, computed in blocks, kept as far as memory allows.
 
 K [c, n] times the differences between marginals and observations [n, k] gives the derivatives of all c
-candidates at once. Blocks of rows are kept in single precision (they only guide the choice: the columns that
-are chosen are computed again, in double) until the limit is reached; the others are computed anew each time.
+candidates at once. A small matrix is kept whole. Of a large one, blocks of rows are kept in single precision
+(they only guide the choice: the columns that are chosen are computed again, in double) until the limit is
+reached; the others are computed anew each time.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class KernelMatrix:
         self.limit = limit  # bytes
         self._own = own  # [n] numbers that the kernel knows the positions by; None: their places
         self._kept: dict[int, npt.NDArray[np.float32]] = {}
+        self._square: FloatArray | None = None  # [n, n]
 
     @property
     def n_candidates(self) -> int:
@@ -52,7 +54,8 @@ class KernelMatrix:
     @property
     def kept_bytes(self) -> int:
         """What the blocks in memory take."""
-        return sum(block.nbytes for block in self._kept.values())
+        square = 0 if self._square is None else self._square.nbytes
+        return square + sum(block.nbytes for block in self._kept.values())
 
     def support(self, places: npt.NDArray[np.int64]) -> object:
         """These positions as the kernel's second argument."""
@@ -60,7 +63,18 @@ class KernelMatrix:
 
     def columns(self, places: npt.NDArray[np.int64]) -> FloatArray:
         """K(·, places) [n, m], in double precision."""
+        whole = self._whole
+        if whole is not None:
+            return whole[:, places]
         return self.kernel.between(self.rows, self.support(places))
+
+    @property
+    def _whole(self) -> FloatArray | None:
+        """K [n, n], where all positions are candidates and all of it fits: then nothing is computed twice."""
+        n = self.n_positions
+        if self._square is None and n == self.n_learn == self.n_candidates and 8 * n * n <= self.limit:
+            self._square = self.kernel.between(self.rows, self.support(np.arange(n)))
+        return self._square
 
     def diagonal(self, places: npt.NDArray[np.int64]) -> FloatArray:
         """K(x, x) of these positions [m]."""
@@ -74,6 +88,9 @@ class KernelMatrix:
 
     def product(self, values: FloatArray) -> FloatArray:
         """K(candidates, training) @ values: [c, k] from [n_learn, k]."""
+        whole = self._whole
+        if whole is not None:
+            return np.asarray(whole.T @ values)
         out = np.empty((self.n_candidates, values.shape[1]))
         single = values.astype(np.float32)
         for start, block in self._blocks():

@@ -85,7 +85,7 @@ def imports_of(tree: ast.Module, package: str) -> Iterator[Import]:
 def room_of(module: str) -> str | None:
     """The room a dotted name points into; None outside crfkit and for crfkit itself (its version)."""
     parts = module.split(".")
-    if parts[0] != "crfkit" or len(parts) < 2 or parts[1] in ("__version__", "CRF"):
+    if parts[0] != "crfkit" or len(parts) < 2 or parts[1] in ("__version__", "CRF", "TreeCRF"):
         return None
     return parts[1]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crfkit.models.crf import CRF
     from crfkit.models.kernel_crf import KernelCRF
     from crfkit.models.kernel_logistic import KernelLogisticRegression
+    from crfkit.models.tree_crf import TreeCRF
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,7 @@ __all__ = [
     "CRF",
     "KernelCRF",
     "KernelLogisticRegression",
+    "TreeCRF",
     "__version__",
     "compat",
     "datasets",
@@ -41,5 +43,6 @@ __getattr__, __dir__ = lazy_names(
         "CRF": "crfkit.models.crf",
         "KernelCRF": "crfkit.models.kernel_crf",
         "KernelLogisticRegression": "crfkit.models.kernel_logistic",
+        "TreeCRF": "crfkit.models.tree_crf",
     },
 )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.data.columns import Columns
 from crfkit.data.encode import checked_lengths, is_frame
 from crfkit.data.matrices import is_matrix
 from crfkit.data.sequences import gather
@@ -81,8 +82,11 @@ def read_positions(
 
     X is a list of arrays or sparse matrices [T, d], one a sequence; an array [N, T, d]; or one table with
     the rows of all sequences and their ``lengths``. With ``objects`` a sequence may be a list (or a string)
-    of T objects as well. ``width`` is the d that is expected.
+    of T objects as well. ``width`` is the d that is expected. The cells of ``Columns`` are read as numbers;
+    where there are more than ``width`` of them in a row, the first count.
     """
+    if isinstance(X, Columns):
+        return _read_columns(X, width)
     if is_frame(X):
         X = X.to_numpy()
     if is_matrix(X) and X.ndim == 2:
@@ -135,6 +139,28 @@ def _read_objects(sequences: list[Any], name: str) -> Positions:
         rows += items
         counts.append(len(items))
     return Positions(rows, np.concatenate(([0], np.cumsum(counts))).astype(np.int64))
+
+
+def _read_columns(X: Columns, width: int | None) -> Positions:
+    """Cells of a text file as numbers."""
+    width = X.n_columns if width is None else width
+    if X.n_columns < width:
+        raise InputError(f"{X.source}: expected {width} columns of numbers, got {X.n_columns}")
+    numbers = np.full(len(X.cells), np.nan)
+    for i, cell in enumerate(X.cells.strings()):
+        try:
+            numbers[i] = float(cell)
+        except ValueError:
+            continue  # a word: no harm where no number is looked for
+    rows = np.ascontiguousarray(numbers[X.ids[:, :width]])  # [ΣT, d]
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        row, column = (int(place) for place in bad[0])
+        cell = X.cells.strings()[X.ids[row, column]]
+        raise InputError(
+            f"{X.source}:{X.lines[row]}: expected a finite number in column {column}, got {cell!r}"
+        )
+    return Positions(rows, X.offsets)
 
 
 def _is_sparse(value: Any) -> bool:

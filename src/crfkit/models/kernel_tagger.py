@@ -17,7 +17,7 @@ from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
 from crfkit.kernels.positions import Rows, read_positions
 from crfkit.models.kernel_training import decoded
-from crfkit.models.tagger import Piece, Tagger
+from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.kernel import KernelPotential, KernelTerm
 
 KIND = "kernel CRF"
@@ -45,10 +45,25 @@ class KernelTagger(Tagger):
         self.decode = decode
         self.boundary_gain = boundary_gain
 
+    @property
+    def n_columns(self) -> int | None:
+        """Columns of numbers that it looks at; None where positions are objects."""
+        return self.width
+
+    @property
+    def scores_per_position(self) -> int:
+        """How many numbers are computed for each position."""
+        return max(1, self.potential.scores_per_position)
+
+    def scored(self, X: Any) -> Scored:
+        """The scores of a batch, all at once."""
+        positions = read_positions(X, objects=self.width is None, width=self.width)
+        return Scored(self.potential.scores(positions), None, True)
+
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
         """The scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
         positions = read_positions(X, lengths, objects=self.width is None, width=self.width)
-        size = max(1, _PIECE // max(1, self.potential.scores_per_position))  # positions
+        size = max(1, _PIECE // self.scores_per_position)  # positions
         if whole or positions.n_positions <= size:
             yield self.potential.scores(positions), None
             return

@@ -30,9 +30,11 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10], help="of proteins: training chains")
-    parser.add_argument("--trials", type=int, help="how many (default: 20; of proteins 10)")
+    parser.add_argument("--trials", type=int, help="how many (default: 20; proteins 10; folds 7)")
     parser.add_argument("--plots", type=Path, metavar="DIRECTORY", help="pictures go here (needs matplotlib)")
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="keep finished trials of proteins here")
+    parser.add_argument(
+        "--cache", type=Path, metavar="FILE", help="keep finished trials and folds of proteins here"
+    )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables go here as well")
     arguments = parser.parse_args()
     if arguments.plots is not None:

@@ -45,6 +45,7 @@ class KernelMatrix:
         self._own = own  # [n] numbers that the kernel knows the positions by; None: their places
         self._kept: dict[int, npt.NDArray[np.float32]] = {}
         self._square: FloatArray | None = None  # [n, n]
+        self._ready: dict[int, FloatArray] = {}  # place -> column [n]
 
     @property
     def n_candidates(self) -> int:
@@ -66,7 +67,16 @@ class KernelMatrix:
         whole = self._whole
         if whole is not None:
             return whole[:, places]
+        if all(place in self._ready for place in places.tolist()):
+            return np.column_stack([self._ready[place] for place in places.tolist()])
         return self.kernel.between(self.rows, self.support(places))
+
+    def prepare(self, places: npt.NDArray[np.int64]) -> None:
+        """Compute columns that will probably be asked for, in one go; those of before are forgotten."""
+        self._ready = {}
+        if self._whole is None:
+            places = places[: max(1, _BLOCK * 4 // self.n_positions)]
+            self._ready = dict(zip(places.tolist(), self.columns(places).T.copy(), strict=True))
 
     @property
     def _whole(self) -> FloatArray | None:

@@ -26,6 +26,7 @@ from crfkit.kernels.matrix import KernelMatrix
 from crfkit.objectives.kernel_risk import Block, KernelRisk
 
 FloatArray = npt.NDArray[np.float64]
+_ROUNDING = 1e-9  # of the largest derivative of a round
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class CliqueSelector:
                 free = np.repeat(~first[matrix.candidates][:, None], L * L, axis=1)
                 self.families.append(_Family(s, True, L * L, free))
         self._turn = 0
+        self._floor = 0.0  # derivatives below are rounding
 
     @property
     def n_free(self) -> int:
@@ -112,6 +114,9 @@ class CliqueSelector:
         """
         for family, table in zip(self.families, self.derivatives(), strict=True):
             family.gradient = np.where(family.free, table, 0.0)
+        self._floor = _ROUNDING * max(float(np.abs(family.gradient).max()) for family in self.families)
+        if count > 1:
+            self._prepare(count)
         picks: list[Pick] = []
         while len(picks) < count:
             found = self._best()
@@ -125,6 +130,15 @@ class CliqueSelector:
         for block in self.risk.blocks:
             block.grow()
         return picks
+
+    def _prepare(self, count: int) -> None:
+        """Have the kernel columns of the steepest candidates computed together: most picks are among them."""
+        for s, matrix in enumerate(self.matrices):
+            steepest = np.max(
+                [np.abs(family.gradient).max(axis=1) for family in self.families if family.kernel == s],
+                axis=0,
+            )  # [c]
+            matrix.prepare(matrix.candidates[np.argsort(-steepest, kind="stable")[: 3 * count]])
 
     def _best(self) -> tuple[_Family, int, int, float] | None:
         """Family, candidate, labelling (-1: all) and |dR| of the steepest; the first of equals."""
@@ -141,9 +155,10 @@ class CliqueSelector:
                 place = int(np.abs(family.gradient).argmax())
                 candidate, labeling = divmod(place, family.n_labelings)
                 size = float(family.gradient[candidate, labeling])
-            if abs(size) > 0 and (best is None or abs(size) > abs(best[3])):
+            if abs(size) > self._floor and (best is None or abs(size) > abs(best[3])):
                 best = family, candidate, labeling, size
-        if best is None and self.alternate and self.n_free and any(f.gradient.any() for f in self.families):
+        others = (float(np.abs(family.gradient).max()) for family in self.families)
+        if best is None and self.alternate and any(size > self._floor for size in others):
             self._turn += 1  # this kernel has none left
             return self._best()
         return best

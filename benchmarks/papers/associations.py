@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 import warnings
@@ -35,13 +36,14 @@ from crfkit.io import read_columns
 from crfkit.metrics import bootstrap_difference, mcnemar, segment_f1
 from crfkit.mining import AssociationMiner, Rules
 
-TEMPLATE = Path(__file__).resolve().parents[1] / "chunking.template"
+TEMPLATES = Path(__file__).resolve().parents[1]  # chunking.template and chunking_rich.template
+SINGLE = "u[01][0-4]:"  # the words and tags among the attributes of the latter
 PAPER = {"base": 93.12, "features": 93.27, "weighted": 93.39, "constraints": 92.94, "second order": 93.92}
 VALUES: dict[str, Callable[[Any], Any]] = {
     "0.3": lambda support: np.full(len(support), 0.3),
     "(1 - 1/s) / 2": lambda support: (1 - 1 / support) / 2,
 }
-Setting = dict[str, Any]  # of the CRF; "value" and those of the miner below "rules"
+Setting = dict[str, Any]  # of the CRF; "value" and those of the miner below "rules"; "rich": more templates
 
 
 def grid() -> dict[str, list[Setting]]:
@@ -72,6 +74,15 @@ def grid() -> dict[str, list[Setting]]:
         "second order, votes": [
             {"c2": c2, "order": 2, "rules": {**votes, "loudness": 0.1}} for c2 in (0.1, 0.25)
         ],
+        "more templates": [{"c2": c2, "rich": True} for c2 in strengths],
+        "more templates, votes": [
+            {"c2": c2, "rich": True, "rules": {**votes, "loudness": 0.1, "items": SINGLE}} for c2 in strengths
+        ],
+        "more templates, second order": [{"c2": c2, "order": 2, "rich": True} for c2 in (0.1, 0.25)],
+        "more templates, second order, votes": [
+            {"c2": c2, "order": 2, "rich": True, "rules": {**votes, "loudness": 0.1, "items": SINGLE}}
+            for c2 in (0.1, 0.25)
+        ],
     }
 
 
@@ -94,18 +105,26 @@ def beyond() -> dict[str, Setting]:
 def fit(setting: Setting, X: Columns, y: list[list[str]]) -> CRF:
     """The model of a setting."""
     setting = dict(setting)
-    rules, value, choose = (setting.pop(name, None) for name in ("rules", "value", "choose"))
-    template = Template.read(TEMPLATE)
+    rules, value, choose, rich = (setting.pop(name, None) for name in ("rules", "value", "choose", "rich"))
+    template = template_of(rich)
     miner = None
     if rules is not None:
-        value = None if value is None else VALUES[value]
-        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in rules.items()}
-        miner = AssociationMiner(**settings, value=value)
+        miner = AssociationMiner(**miner_settings(rules), value=None if value is None else VALUES[value])
         if choose is not None:
             miner.set_params(rules=CHOICES[choose](miner, template, X, y))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return CRF(template=template, associations=miner, **setting).fit(X, y)
+
+
+def template_of(rich: bool | None) -> Template:
+    """The 19 templates, or more of them."""
+    return Template.read(TEMPLATES / ("chunking_rich.template" if rich else "chunking.template"))
+
+
+def miner_settings(rules: dict[str, Any]) -> dict[str, Any]:
+    """As the miner takes them: items are named by a pattern."""
+    return {k: re.compile(v) if k == "items" else v for k, v in rules.items()}
 
 
 def most_significant(
@@ -188,7 +207,7 @@ def words(setting: Setting) -> str:
     """A setting, short."""
     rules = setting.get("rules", {})
     said = [f"c2 {setting['c2']:g}"]
-    said += [f"{name} {rules[name]}" for name in sorted(rules) if name != "use"]
+    said += [f"{name} {rules[name]}" for name in sorted(rules) if name not in ("use", "items")]
     return ", ".join([*said, *([f"value {setting['value']}"] if "value" in setting else [])])
 
 
@@ -247,9 +266,8 @@ def test(checker: Checker, X_test: Columns, y_test: list[list[str]]) -> str:
 
 def mining_seconds(setting: Setting, X: Columns, y: list[list[str]]) -> float:
     """How long the rules alone take, from attributes to table."""
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in setting["rules"].items()}
-    template = Template.read(TEMPLATE)
-    miner = AssociationMiner(**settings)
+    template = template_of(setting.get("rich"))
+    miner = AssociationMiner(**miner_settings(setting["rules"]))
     began = time.perf_counter()
     sequences, labels, vocabulary, classes = miner.set_params(template=template).read(X, y)
     miner.find(sequences, labels, vocabulary, classes, template)

@@ -27,11 +27,12 @@ VARIANTS = {
     "words of 6 bases, trained without the grammar": {"grammar": False, "lower_orders": False},
     "words of 6 bases": {"lower_orders": False},
     "words of 1 to 6 bases": {"lower_orders": True},
+    "words of 1 to 6 bases, ending and beginning": {"lower_orders": True, "ahead": True},
 }
 
 
 def evaluate(train: list[Window], test: list[Window], c2: float, settings: dict[str, bool]) -> GeneScores:
-    model = SevenStateGenes(c2=c2, tol=1e-4, n_jobs=1, **settings)
+    model = SevenStateGenes(c2=c2, tol=1e-4, **settings)
     model.fit([w.sequence for w in train], [w.exons for w in train])
     return score(test, model.predict([w.sequence for w in test]))
 

@@ -4,7 +4,7 @@ Chen, Chen, Brent and Tenney, "Gradient-based feature selection for conditional 
 applications in computational genetics".
 
     python benchmarks/papers/selection.py casino [--plots DIRECTORY] [--markdown FILE]
-    python benchmarks/papers/selection.py text genes
+    python benchmarks/papers/selection.py text genes induction
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]
 
 from tables import provenance, publish  # noqa: E402
 
-PARTS = ("casino", "text", "genes")
+PARTS = ("casino", "text", "genes", "induction")
 
 
 def main() -> None:

@@ -117,7 +117,16 @@ def test_second_order_leaves_the_test_file_alone(data):
 
 
 def test_selection(data, tmp_path):
-    done = run("papers/selection.py", "casino", "text", "--quick", "--plots", tmp_path / "plots", data=data)
+    done = run(
+        "papers/selection.py",
+        "casino",
+        "text",
+        "induction",
+        "--quick",
+        "--plots",
+        tmp_path / "plots",
+        data=data,
+    )
     assert done.returncode == 0, done.stderr
     assert "Pool F_0; the full model reaches" in done.stdout
     assert "| T(real, real)  | 4317.6 |" in done.stdout  # the paper's

@@ -46,6 +46,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--longest-intron", type=options.whole(20), metavar="N", help="(default: from the training genes)"
     )
+    train.add_argument(
+        "--gc-classes",
+        type=options.whole(1),
+        default=1,
+        metavar="N",
+        help="classes of GC content",
+    )
     options.add_jobs(train)
     options.add_quiet(train)
 
@@ -111,7 +118,12 @@ def _train(arguments: argparse.Namespace) -> None:
             f"{sum(map(len, genome.values())):,} bases, {len(annotation.transcripts):,} transcripts; "
             f"{len(found.windows):,} genes to learn from, {len(found.overlapping):,} overlap others"
         )
-    finder = GeneFinder(arguments.c2, longest_intron=arguments.longest_intron, n_jobs=arguments.jobs)
+    finder = GeneFinder(
+        arguments.c2,
+        longest_intron=arguments.longest_intron,
+        gc_classes=arguments.gc_classes,
+        n_jobs=arguments.jobs,
+    )
     finder.fit(
         [w.codes for w in found.windows],
         [w.exons for w in found.windows],

@@ -139,6 +139,25 @@ def test_words():
     assert s.offsets.tolist() == [0, 7, 10, 10]
 
 
+def test_words_ahead():
+    X = encode_words(["ACGNAC", "A"], lengths=(2,), ahead=(1, 2))
+    names = X.vocabulary.strings()
+    assert len(names) == 16 + 4 + 16
+    rows = X.sequences
+    found = [
+        [names[i] for i in rows.indices[a:b]] for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    ]
+    assert found == [
+        ["a=A", "a=AC"],
+        ["w=AC", "a=C", "a=CG"],
+        ["w=CG", "a=G"],
+        [],
+        ["a=A", "a=AC"],
+        ["w=AC", "a=C"],
+        ["a=A"],
+    ]
+
+
 def objective(permissions=None, c2=0.3):
     sequences, exons = random_windows(3, seed=5, flank=9)
     X = encode_words(sequences, lengths=(2,)).sequences

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.apps.genes.bases import Codes
+from crfkit.apps.genes.gc_classes import class_bounds, gc_classes
 from crfkit.apps.genes.labels import label_ids
 from crfkit.apps.genes.lengths import densities
 from crfkit.apps.genes.markov import log_odds_table, look_up
@@ -61,7 +62,8 @@ class Measured:
 class Evidence:
     """The estimated models."""
 
-    tables: tuple[FloatArray, ...]  # one a chain, [4^(order+1), 4]
+    tables: tuple[FloatArray, ...]  # one a chain, [G, 4^(order+1), 4]
+    gc_bounds: FloatArray  # [G-1] between the classes of GC content
     arrays: dict[str, FloatArray]  # of each site, [width, 5, 5]
     branch: BranchPoint
     distances: FloatArray  # [2, bins] log odds of distances to the ATG before a start
@@ -89,7 +91,8 @@ class Evidence:
         }
         for site, columns in more.items():
             sites[site] = np.concatenate((sites[site], *(column[:, None] for column in columns)), axis=1)
-        content = np.stack([look_up(table, codes) for table in self.tables], axis=2)
+        classes = gc_classes(codes, self.gc_bounds)
+        content = np.stack([look_up(table, codes, classes) for table in self.tables], axis=2)
         return Measured(codes, content, places, sites)
 
 
@@ -100,15 +103,21 @@ def estimate(
     longest_intron: int,
     donors: tuple[str, ...] = ("GT",),
     orders: Sequence[int] = ORDERS,
+    n_gc_classes: int = 1,
 ) -> Evidence:
     """The models of training genes, one in each window, in reading direction."""
     labels = [label_ids(exons, len(bases)) for exons, bases in zip(genes, codes, strict=True)]
     rules = site_rules(donors)
+    bounds = class_bounds(codes, n_gc_classes)
+    classes = [gc_classes(bases, bounds) for bases in codes]
     exon, intron = densities(genes, longest_intron)
     starts = [candidates(bases, rules["start"]) for bases in codes]
     true = [at == exons[0][0] for at, exons in zip(starts, genes, strict=True)]
     return Evidence(
-        tables=tuple(log_odds_table(codes, labels, order, _MARKOV_PRIOR) for order in orders),
+        tables=tuple(
+            log_odds_table(codes, labels, order, _MARKOV_PRIOR, classes, n_gc_classes) for order in orders
+        ),
+        gc_bounds=bounds,
         arrays={site: weight_array(codes, genes, site, rules[site]) for site in SITES},
         branch=branch_point(codes, genes),
         distances=distance_odds(codes, starts, true),

@@ -70,6 +70,8 @@ class GeneFinder:
         Parts of the training genes for cross-fitting.
     longest_intron
         No intron is longer; None: half as long again as the longest in training, at least 1,000.
+    gc_classes
+        Classes of GC content with Markov chains of their own, for genomes in which it varies.
     n_jobs
         Threads.
 
@@ -85,12 +87,14 @@ class GeneFinder:
         *,
         folds: int = 8,
         longest_intron: int | None = None,
+        gc_classes: int = 1,
         max_iterations: int = 200,
         n_jobs: int | None = None,
     ) -> None:
         self.c2 = c2
         self.folds = folds
         self.longest_intron = longest_intron
+        self.gc_classes = gc_classes
         self.max_iterations = max_iterations
         self.n_jobs = n_jobs
 
@@ -111,8 +115,11 @@ class GeneFinder:
 
         Genes against the grammar are left out with a warning that says how many, and names some.
         """
-        if self.c2 < 0 or self.folds < 2:
-            raise InputError(f"expected c2 >= 0 and folds >= 2; got {self.c2} and {self.folds}")
+        if self.c2 < 0 or self.folds < 2 or self.gc_classes < 1:
+            raise InputError(
+                f"expected c2 >= 0, folds >= 2 and gc_classes >= 1; got {self.c2}, {self.folds} and "
+                f"{self.gc_classes}"
+            )
         names = [f"window {i}" for i in range(len(sequences))] if names is None else names
         codes = [
             s if isinstance(s, np.ndarray) else encode_bases(s, name)
@@ -131,8 +138,13 @@ class GeneFinder:
             )
         codes, genes = [codes[i] for i in kept], [genes[i] for i in kept]
         donors = ("GT", "GC") if _has_gc(codes, genes) else ("GT",)
-        self.evidence_ = estimate(codes, genes, longest_intron=longest, donors=donors)
-        measured = cross_fitted(codes, genes, folds=self.folds, longest_intron=longest, donors=donors)
+        settings: dict[str, Any] = {
+            "longest_intron": longest,
+            "donors": donors,
+            "n_gc_classes": self.gc_classes,
+        }
+        self.evidence_ = estimate(codes, genes, **settings)
+        measured = cross_fitted(codes, genes, folds=self.folds, **settings)
         self._names = WeightNames(len(self.evidence_.tables))
         transform = whitening(measured, genes, self.evidence_, self._names, self.c2)
         objective = StructureLikelihood(
@@ -248,6 +260,7 @@ class GeneFinder:
         arrays: dict[str, npt.NDArray[Any]] = {f"chain.{i}": table for i, table in enumerate(e.tables)}
         arrays |= {f"site.{site}": e.arrays[site] for site in SITES}
         arrays |= {
+            "gc.bounds": e.gc_bounds,
             "branch.odds": e.branch.odds,
             "branch.distance": e.branch.distance,
             "start.distances": e.distances,
@@ -277,12 +290,13 @@ class GeneFinder:
                 f"cannot read the gene finder {place}: expected a {_KIND}, got {header.get('model')!r}"
             )
         try:
-            finder = cls(c2=float(header["c2"]), n_jobs=n_jobs)
+            finder = cls(c2=float(header["c2"]), gc_classes=len(arrays["gc.bounds"]) + 1, n_jobs=n_jobs)
             finder._names = WeightNames(int(header["chains"]))
             finder._w = np.array(arrays["weights"])
             finder.n_genes_, finder.objective_ = int(header["genes"]), float(header["objective"])
             finder.evidence_ = Evidence(
                 tables=tuple(np.array(arrays[f"chain.{i}"]) for i in range(int(header["chains"]))),
+                gc_bounds=np.array(arrays["gc.bounds"]),
                 arrays={site: np.array(arrays[f"site.{site}"]) for site in SITES},
                 branch=BranchPoint(np.array(arrays["branch.odds"]), np.array(arrays["branch.distance"])),
                 distances=np.array(arrays["start.distances"]),

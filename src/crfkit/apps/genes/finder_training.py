@@ -42,6 +42,7 @@ def cross_fitted(
     folds: int,
     longest_intron: int,
     donors: tuple[str, ...],
+    n_gc_classes: int = 1,
     seed: int = 0,
 ) -> list[Measured]:
     """The measures of each window, by models that have not seen its fold."""
@@ -55,6 +56,7 @@ def cross_fitted(
             [genes[i] for i in others],
             longest_intron=longest_intron,
             donors=donors,
+            n_gc_classes=n_gc_classes,
         )
         for i in np.flatnonzero(part == fold).tolist():
             measured[i] = evidence.measure(codes[i])

@@ -36,20 +36,24 @@ def codes_of(sequences: Iterable[Bases]) -> list[Codes]:
     ]
 
 
-def encode_words(sequences: Iterable[Bases], *, lengths: Sequence[int] = (6,)) -> Encoded:
-    """Every position with the words of these lengths that end there: ``w=ACGTAC``.
+def encode_words(
+    sequences: Iterable[Bases], *, lengths: Sequence[int] = (6,), ahead: Sequence[int] = ()
+) -> Encoded:
+    """Every position with the words of these lengths that end there, ``w=ACGTAC``, and that begin there.
 
-    The vocabulary has all 4^length words of each length, in the order of the alphabet. Where a word is cut
-    off by the beginning or has an unknown base, the position is without it.
+    The vocabulary has all 4^length words of each length, in the order of the alphabet; those of the lengths
+    in ``ahead`` come last, as ``a=ACGTAC``. Where a word is cut off or has an unknown base, the position
+    is without it.
     """
     all_codes = codes_of(sequences)
-    first = np.cumsum([0, *(4**length for length in lengths)])  # id of the first word of each length
+    kinds = [*(("w", length) for length in lengths), *(("a", length) for length in ahead)]
+    first = np.cumsum([0, *(4**length for _, length in kinds)])  # id of the first word of each kind
     numbers = np.concatenate(
         [
-            np.zeros((0, len(lengths)), np.int32),
-            *(np.stack([words(codes, length) for length in lengths], axis=1) for codes in all_codes),
+            np.zeros((0, len(kinds)), np.int32),
+            *(np.stack([_words(codes, *kind) for kind in kinds], axis=1) for codes in all_codes),
         ]
-    )  # [ΣT, lengths]
+    )  # [ΣT, kinds]
     known = numbers >= 0
     ids = (numbers + first[:-1]).astype(np.int32)
     return Encoded(
@@ -60,8 +64,18 @@ def encode_words(sequences: Iterable[Bases], *, lengths: Sequence[int] = (6,)) -
             values=None,
             n_attributes=int(first[-1]),
         ),
-        Vocabulary([f"w={word}" for length in lengths for word in word_names(length)]),
+        Vocabulary([f"{kind}={word}" for kind, length in kinds for word in word_names(length)]),
     )
+
+
+def _words(codes: Codes, kind: str, length: int) -> npt.NDArray[np.int32]:
+    """Numbers of the words that end at each position [T], or of kind "a", that begin there; -1: none."""
+    ending = words(codes, length)
+    if kind == "w":
+        return ending
+    beginning = np.full_like(ending, -1)
+    beginning[: max(0, len(codes) - length + 1)] = ending[length - 1 :]
+    return beginning
 
 
 def permitted(sequences: Iterable[Bases], donors: tuple[str, ...] = DONORS) -> PermittedPairs:
@@ -104,6 +118,9 @@ class SevenStateGenes:
     lower_orders
         Words of 1 to 5 bases as well, 38,220 features in all. Rare words then share what shorter ones have
         learned, which counts for more than any penalty when genes are few.
+    ahead
+        The words of 2 bases or more that begin at a position as well, so that a splice site is seen from
+        either side: twice as many features. Not in the papers.
     all_features
         Also emission features that the training data does not have.
     donors
@@ -117,12 +134,17 @@ class SevenStateGenes:
         *,
         grammar: bool = True,
         lower_orders: bool = False,
+        ahead: bool = False,
         all_features: bool = True,
         donors: tuple[str, ...] | None = None,
         **settings: Any,
     ) -> None:
         self.grammar = grammar
-        self.word_lengths = (1, 2, 3, 4, 5, 6) if lower_orders else (6,)
+        lengths = (1, 2, 3, 4, 5, 6) if lower_orders else (6,)
+        self.words: dict[str, tuple[int, ...]] = {
+            "lengths": lengths,
+            "ahead": tuple(n for n in lengths if n > 1) if ahead else (),
+        }
         self.donors = donors
         self.crf = CRF(c1=c1, c2=c2, all_possible_states=all_features, **settings)
 
@@ -144,12 +166,12 @@ class SevenStateGenes:
             targets = [t for t, kept in zip(targets, legal, strict=True) if kept]
         pairs = permitted(codes, self.donors_) if self.grammar else None
         y = [[LABELS[i] for i in ids.tolist()] for ids in targets]
-        self.crf.fit(encode_words(codes, lengths=self.word_lengths), y, permitted=pairs)
+        self.crf.fit(encode_words(codes, **self.words), y, permitted=pairs)
         return self
 
     def scores(self, sequences: Sequence[Bases]) -> Lattice:
         """The scores of the seven labels."""
-        X = encode_words(sequences, lengths=self.word_lengths)
+        X = encode_words(sequences, **self.words)
         lattice = self.crf.tagger_.lattice(self.crf.tagger_.encode(X))
         return lattice
 

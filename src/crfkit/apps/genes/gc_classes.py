@@ -1,0 +1,46 @@
+"""Classes of GC content: regions rich or poor in G and C use other codons, and have chains of their own.
+
+The class of a position is that of the share of G and C around it, between bounds that cut the training data
+into equal parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.apps.genes.bases import UNKNOWN, Codes
+
+FloatArray = npt.NDArray[np.float64]
+Classes = npt.NDArray[np.intp]  # [T]
+
+_AROUND = 1000  # bases on either side
+
+
+def gc_content(codes: Codes) -> FloatArray:
+    """The share of G and C around each position [T]; a half where no base is known."""
+    T = len(codes)
+    at = np.arange(T)
+    begin, end = np.maximum(at - _AROUND, 0), np.minimum(at + _AROUND + 1, T)
+    strong, known = (
+        np.concatenate(([0], np.cumsum(flags))) for flags in ((codes == 1) | (codes == 2), codes < UNKNOWN)
+    )
+    n = known[end] - known[begin]
+    share: FloatArray = np.where(n > 0, (strong[end] - strong[begin]) / np.maximum(n, 1), 0.5)
+    return share
+
+
+def class_bounds(codes: Sequence[Codes], n_classes: int) -> FloatArray:
+    """What separates the classes [n_classes - 1]."""
+    shares = np.concatenate([gc_content(bases) for bases in codes])
+    bounds: FloatArray = np.quantile(shares, np.arange(1, n_classes) / n_classes)
+    return bounds
+
+
+def gc_classes(codes: Codes, bounds: FloatArray) -> Classes:
+    """The class of each position [T]."""
+    if len(bounds) == 0:
+        return np.zeros(len(codes), np.intp)
+    return np.searchsorted(bounds, gc_content(codes), side="right")

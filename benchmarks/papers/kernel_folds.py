@@ -109,7 +109,6 @@ def report(arguments: Namespace) -> str:
         f"### RS126, 7-fold cross-validation ({len(tested)} chains)\n\n"
         + table(["method", "Q3, %", "transitions, %"], rows)
         + f"\n\n{N_CLIQUES:,} cliques with all labels, chosen among {N_CANDIDATES:,} positions a fold; fit "
-        f"and prediction of a fold took {seconds(spent)}. Chosen in the folds (bandwidth over median, λ, gain): "
-        + "; ".join(found["notes"] for found in known.values())
-        + "."
+        f"and prediction of a fold took {seconds(spent)}. Chosen in the folds (bandwidth over median, λ, "
+        "gain): " + "; ".join(found["notes"] for found in known.values()) + "."
     )

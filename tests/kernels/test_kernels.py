@@ -86,6 +86,9 @@ def test_products_in_blocks(limit, monkeypatch):
     assert (matrix.kept_bytes > 0) == (limit > 0)
     np.testing.assert_allclose(matrix.columns(np.array([2, 5])), full[:, [2, 5]])
     np.testing.assert_allclose(matrix.diagonal(np.arange(30)), 1.0)
+    matrix.prepare(np.array([5, 9, 2]))
+    np.testing.assert_allclose(matrix.columns(np.array([9])), full[:, [9]])
+    np.testing.assert_allclose(matrix.columns(np.array([9, 1])), full[:, [9, 1]])
 
 
 @given(st.integers(0, 1000), st.integers(1, 6), st.sampled_from(["rbf", "linear", "poly"]))

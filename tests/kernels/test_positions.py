@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from crfkit.data.columns import Columns
 from crfkit.exceptions import InputError
 from crfkit.kernels.positions import read_positions, stack_rows, take_rows
 
@@ -43,6 +44,17 @@ def test_objects():
     assert take_rows(found.rows, np.array([2, 0])) == ["c", "a"]
     assert stack_rows([["a"], ["b"]]) == ["a", "b"]
     np.testing.assert_array_equal(read_positions([A, B], objects=True).rows[:3], A)  # numbers stay numbers
+
+
+def test_cells_of_text():
+    cells = Columns.from_rows([[("1", "2.5", "x"), ("-3", "1e2", "y")], [("0", "7", "z")]], "data.txt")
+    found = read_positions(cells, width=2)
+    assert found.rows.tolist() == [[1, 2.5], [-3, 100], [0, 7]]
+    assert found.offsets.tolist() == [0, 2, 3]
+    with pytest.raises(InputError, match=r"data\.txt:1: expected a finite number in column 2, got 'x'"):
+        read_positions(cells)
+    with pytest.raises(InputError, match=r"data\.txt: expected 4 columns of numbers, got 3"):
+        read_positions(cells, width=4)
 
 
 @pytest.mark.parametrize(

@@ -305,6 +305,19 @@ def test_not_converged():
         KernelCRF(n_cliques=None, max_iterations=2).fit(X, Y)
 
 
+@pytest.mark.parametrize("cliques", ["vertex", "vertex+edge"])
+@pytest.mark.parametrize("n_cliques", [4, None])
+def test_sequences_of_one_position(cliques, n_cliques):
+    """No edges at all: kernel logistic regression."""
+    rows = [x[:1] for x in X]
+    y = [["a"], ["b"]] * 5
+    model = KernelCRF(cliques=cliques, n_cliques=n_cliques, gamma=1.0, tol=1e-9).fit([*rows, []], [*y, []])
+    points = KernelLogisticRegression(n_cliques=n_cliques, gamma=1.0, bias=False, tol=1e-9)
+    points.fit(np.vstack(rows), flat(y))
+    found = np.vstack(model.predict_marginals(rows, as_arrays=True))
+    np.testing.assert_allclose(found, points.predict_proba(np.vstack(rows)), atol=1e-3)
+
+
 def test_one_label_alone():
     model = KernelCRF(n_cliques=3).fit(X, [["a"] * 6] * 10)
     assert model.predict(X[:1]) == [["a"] * 6]

@@ -38,7 +38,7 @@ FORBIDDEN = {
 }
 
 # Optional or slow to import: only inside the function that needs them.
-NOT_AT_THE_TOP = {"lightgbm", "dask", "distributed", "matplotlib", "tqdm", "pandas"}
+NOT_AT_THE_TOP = {"lightgbm", "dask", "distributed", "matplotlib", "tqdm", "pandas", "pynndescent"}
 # ... and these two live in one place alone.
 ONLY_IN = {"lightgbm": "potentials/tree.py", "dask": "distributed/"}
 
@@ -85,7 +85,7 @@ def imports_of(tree: ast.Module, package: str) -> Iterator[Import]:
 def room_of(module: str) -> str | None:
     """The room a dotted name points into; None outside crfkit and for crfkit itself (its version)."""
     parts = module.split(".")
-    if parts[0] != "crfkit" or len(parts) < 2 or parts[1] in ("__version__", "CRF"):
+    if parts[0] != "crfkit" or len(parts) < 2 or parts[1] in ("__version__", "CRF", "TreeCRF"):
         return None
     return parts[1]
 

@@ -52,5 +52,6 @@ void bind_foreign(nb::module_& m);     // model files of other tools
 void bind_genes(nb::module_& m);       // gene structures
 void bind_mining(nb::module_& m);      // association rules
 void bind_selection(nb::module_& m);   // gains of candidate features
+void bind_trees(nb::module_& m);       // scores of boosted trees
 
 }  // namespace crfkit

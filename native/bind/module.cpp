@@ -17,4 +17,5 @@ NB_MODULE(_native, m) {
   crfkit::bind_genes(m);
   crfkit::bind_mining(m);
   crfkit::bind_selection(m);
+  crfkit::bind_trees(m);
 }

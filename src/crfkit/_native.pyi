@@ -422,3 +422,35 @@ class RuleMatcher:
     def match(
         self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], n_threads: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+
+# trees
+class Forest:
+    def __init__(
+        self,
+        feature: npt.NDArray[np.int32],
+        threshold: npt.NDArray[np.float64],
+        flags: npt.NDArray[np.uint8],
+        left: npt.NDArray[np.int32],
+        right: npt.NDArray[np.int32],
+        set_indptr: npt.NDArray[np.int64],
+        set_words: npt.NDArray[np.uint32],
+        leaf: npt.NDArray[np.float64],
+        root: npt.NDArray[np.int32],
+        label: npt.NDArray[np.int32],
+        n_features: int,
+        n_labels: int,
+        context: bool,
+    ) -> None: ...
+    def add_scores(
+        self,
+        first: int,
+        last: int,
+        values: npt.NDArray[np.float64],
+        outside: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.int64],
+        before: int,
+        width: int,
+        node: npt.NDArray[np.float64],
+        edge: npt.NDArray[np.float64] | None,
+        n_threads: int,
+    ) -> None: ...

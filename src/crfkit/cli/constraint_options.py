@@ -11,7 +11,7 @@ from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from crfkit.inference import Constraints
-    from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.tagger import Tagger
 
 _START, _END = "^", "$"  # unless they are labels, as $ is in the Penn Treebank
 _OUTSIDE = "\0"  # stands for both: no label has it
@@ -38,7 +38,7 @@ def add_constraints(group: Group) -> None:
     )
 
 
-def constraints_of(arguments: argparse.Namespace, tagger: LinearTagger) -> Constraints | None:
+def constraints_of(arguments: argparse.Namespace, tagger: Tagger) -> Constraints | None:
     """What the options forbid, for the labels of the model; None: nothing."""
     rules = [_rule(text) for text in arguments.forbid]
     if arguments.legal is None and not arguments.seen_transitions and not rules:
@@ -49,6 +49,10 @@ def constraints_of(arguments: argparse.Namespace, tagger: LinearTagger) -> Const
     if arguments.legal is not None:
         all_of &= inference.scheme_constraints(tagger.classes, arguments.legal)
     if arguments.seen_transitions:
+        from crfkit.models.linear_tagger import LinearTagger
+
+        if not isinstance(tagger, LinearTagger):
+            raise UsageError("--seen-transitions goes with linear models, which know what they have seen")
         seen = tagger.index.edges
         if seen.all():  # also those never seen have a feature: CRF++ and Wapiti keep their weights at 0
             seen = seen & (tagger.weights.edge != 0)

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _convert_model(arguments: argparse.Namespace, found: str) -> None:
     """One model file into another."""
-    from crfkit.cli.loading import load_model
+    from crfkit.cli.loading import load_linear
 
     for name in ("labels", "label_column", "separator", "sequence_column"):
         if getattr(arguments, name) is not None:
@@ -103,7 +103,7 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
         )
     if arguments.output == "-":
         raise UsageError("a model goes into a file, not to standard output")
-    tagger, header = load_model(arguments.input)
+    tagger, header = load_linear(arguments.input)
     if arguments.template is not None:
         from crfkit.features.template import Template
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from crfkit.cli.column_roles import Roles
 from crfkit.data.columns import Columns
-from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import (
     Constraints,
@@ -19,13 +18,14 @@ from crfkit.inference import (
     constrain,
     log_partition,
     marginals,
+    max_expected_gain,
     max_marginal,
     nbest,
     path_score,
     permitted_labels,
     viterbi,
 )
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.tagger import Scored, Tagger
 
 FloatArray = npt.NDArray[np.float64]
 _FREE = ("_", "-", "")
@@ -52,15 +52,13 @@ class Batch:
     source: str
 
 
-def lattice_of(
-    tagger: LinearTagger, batch: Batch, encoded: Encoded, constraints: Constraints | None
-) -> Lattice:
-    """The scores of a batch, with all that is forbidden; ``encoded``: its attributes."""
-    lattice = tagger.lattice(encoded)
+def lattice_of(tagger: Tagger, batch: Batch, scored: Scored, constraints: Constraints | None) -> Lattice:
+    """The scores of a batch, with all that is forbidden."""
+    lattice = scored.lattice
     if batch.table is not None and batch.roles is not None and batch.roles.known is not None:
         allowed = _allowed(batch.table, batch.roles.known, [str(label) for label in tagger.classes])
         lattice = constrain(lattice, permitted_labels(allowed))
-    return tagger.permit(lattice, constraints, None, tagger.forced(encoded))
+    return tagger.permit(lattice, constraints, None, scored.forced)
 
 
 def _allowed(table: Columns, column: int, labels: list[str]) -> npt.NDArray[np.bool_]:
@@ -87,9 +85,18 @@ def _allowed(table: Columns, column: int, labels: list[str]) -> npt.NDArray[np.b
 
 
 def decode(
-    lattice: Lattice, *, posterior: bool, with_marginals: bool, with_probability: bool, jobs: int | None
+    lattice: Lattice,
+    *,
+    posterior: bool,
+    with_marginals: bool,
+    with_probability: bool,
+    jobs: int | None,
+    boundary_gain: float = 0.0,
 ) -> Decoded:
-    """The best path through each sequence, or with ``posterior`` the best label of each position."""
+    """The best path through each sequence, or with ``posterior`` the best label of each position.
+
+    The second may give boundaries a gain (see ``crfkit.inference.max_expected_gain``).
+    """
     node, log_z = None, None
     if with_marginals and not posterior:
         node = marginals(lattice, n_jobs=jobs).node
@@ -97,6 +104,8 @@ def decode(
         log_z = log_partition(lattice, n_jobs=jobs)
     if posterior:
         labels, node = max_marginal(lattice, posterior=True, n_jobs=jobs)
+        if boundary_gain:
+            labels = max_expected_gain(lattice, boundary_gain, n_jobs=jobs)
         score = path_score(lattice, labels, n_jobs=jobs) if with_probability else None
     else:
         labels, score = viterbi(lattice, n_jobs=jobs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.loading import data_record, load_model
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from crfkit.cli.model_facts import Facts, Feature
     from crfkit.cli.model_rules import ModelRules
+    from crfkit.models.linear_tagger import LinearTagger
 
 USAGE = "MODEL [options]"
 
@@ -37,6 +39,8 @@ examples:
   crfkit inspect old.crfsuite --dump > weights.tsv     every weight there is"""
 
 _SUGGESTIONS = 10
+# Who shows models that are not linear: modules with run(arguments, tagger, header).
+INSPECTORS = {"kernel CRF": "crfkit.cli.inspect_kernel", "tree CRF": "crfkit.cli.inspect_trees"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +78,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dump and arguments.json:
         raise UsageError("--dump is a format of its own: leave out --json")
     tagger, header = load_model(arguments.model)
+    from crfkit.models.linear_tagger import LinearTagger
+
+    if not isinstance(tagger, LinearTagger):
+        shown: int = import_module(INSPECTORS[header["model"]]).run(arguments, tagger, header)
+        return shown
+    return _run_linear(arguments, tagger, header)
+
+
+def _run_linear(arguments: argparse.Namespace, tagger: LinearTagger, header: dict[str, Any]) -> int:
     from crfkit.cli.model_facts import Facts
 
     facts = Facts(tagger)

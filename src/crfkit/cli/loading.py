@@ -9,6 +9,7 @@ from crfkit.exceptions import ModelFileError
 
 if TYPE_CHECKING:
     from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.tagger import Tagger
 
 
 def kind_of_model(head: bytes) -> str | None:
@@ -43,9 +44,23 @@ def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
     return {"columns": columns, "label_column": label, "names": names}
 
 
-def load_model(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
+def load_model(path: str, jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
     """The model at ``path`` ("-": standard input) and its header; of models of other tools it is empty."""
     source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
-    from crfkit.models.foreign import load_any
+    from crfkit.models.foreign import load_any, model_format
 
-    return load_any(source, n_jobs=jobs)
+    if model_format(source) != "crfkit":
+        return load_any(source, n_jobs=jobs)
+    from crfkit.models.loading import load_tagger
+
+    return load_tagger(source, jobs)
+
+
+def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
+    """The same for commands that go into the weights of a linear model."""
+    from crfkit.models.linear_tagger import LinearTagger
+
+    tagger, header = load_model(path, jobs)
+    if not isinstance(tagger, LinearTagger):
+        raise ModelFileError(f"{path} is a {header['model']}: this goes with linear-chain CRFs alone")
+    return tagger, header

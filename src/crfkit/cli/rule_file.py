@@ -67,9 +67,9 @@ def load_rules(path: str) -> RuleFile:
 
 
 def _of_model(path: str) -> RuleFile:
-    from crfkit.cli.loading import data_record, load_model
+    from crfkit.cli.loading import data_record, load_linear
 
-    tagger, header = load_model(path)
+    tagger, header = load_linear(path)
     if tagger.associations is None:
         raise InputError(f"{path}: expected association rules, and this is a model without any")
     record = data_record(header) or {}

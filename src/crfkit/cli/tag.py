@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from crfkit.cli.decoding import Batch
     from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.tagger import Tagger
 
 USAGE = "MODEL [INPUT] [-o OUTPUT] [options]"
 
@@ -111,16 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Load, decode, write, batch after batch."""
     _check(arguments)
     tagger, header = load_model(arguments.model, arguments.jobs)
-    if arguments.template is not None:
-        tagger.encoder = tagger.encoder.with_template(_added_template(arguments, tagger))
-    if arguments.rules is not None:
-        from crfkit.cli.rule_file import load_rules
-        from crfkit.cli.rule_options import check_template
-
-        given = load_rules(arguments.rules)
-        check_template(given, tagger.template, arguments.rules)
-        sure = given.rules[given.rules.confidence == 1]
-        tagger.encoder = tagger.encoder.under(sure, tagger.classes)
+    _adapt(tagger, arguments)
     constraints = constraints_of(arguments, tagger)
 
     from crfkit.cli.decoding import decode, decode_several, lattice_of, no_path_at
@@ -130,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
     tally = _Tally(labels) if arguments.eval else None
     if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
         note("reading from the terminal: an empty line ends a sequence, Ctrl-D the input")
-    likely = "columns" if tagger.template is not None else None
+    likely = "columns" if tagger.n_columns is not None else None
     with (
         DataFile(arguments.input, arguments.format, arguments, likely) as data,
         open_result(arguments.output) as file,
@@ -141,27 +133,29 @@ def run(arguments: argparse.Namespace) -> int:
             )
         writer = Writer(file, labels, arguments)
         prompt = arguments.flush or data.waits
-        n_positions = n_known = 0
+        n_positions, knows_some = 0, False
         for batch in _batches(data, tagger, data_record(header), arguments, prompt):
-            encoded = tagger.encode(batch.x)
-            sequences = encoded.sequences
-            n_positions += sequences.n_positions
-            n_known += len(sequences.indices)
-            lattice = lattice_of(tagger, batch, encoded, constraints)
+            scored = tagger.scored(batch.x)
+            n_positions += scored.lattice.n_positions
+            knows_some |= scored.known
+            lattice = lattice_of(tagger, batch, scored, constraints)
             try:
                 if arguments.why:
                     from crfkit.models.explanation import explain
 
-                    writer.write_reasons(batch, explain(tagger, sequences, lattice))
+                    linear = _linear(tagger, "--why")
+                    reasons = explain(linear, linear.encode(batch.x).sequences, lattice)
+                    writer.write_reasons(batch, reasons)
                 elif arguments.nbest:
                     writer.write_several(batch, decode_several(lattice, arguments.nbest, arguments.jobs))
                 else:
                     decoded = decode(
                         lattice,
-                        posterior=arguments.posterior,
+                        posterior=arguments.posterior or tagger.decode == "marginal",
                         with_marginals=arguments.marginals is not None,
                         with_probability=arguments.score,
                         jobs=arguments.jobs,
+                        boundary_gain=0.0 if arguments.posterior else tagger.boundary_gain,
                     )
                     writer.write(batch, decoded)
                     if tally is not None:
@@ -170,7 +164,7 @@ def run(arguments: argparse.Namespace) -> int:
                 raise no_path_at(lattice, batch, error) from error
             if prompt:
                 writer.flush()
-    if n_positions and not n_known:
+    if n_positions and not knows_some:
         warn(f"{data.name}: the model knows none of its attributes; was it trained on data of this kind?")
     if tally is not None:
         tally.report()
@@ -190,6 +184,33 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("model and data cannot both come from standard input")
 
 
+def _linear(tagger: Tagger, option: str) -> LinearTagger:
+    """The same tagger, for options that linear models alone have."""
+    from crfkit.models.linear_tagger import LinearTagger
+
+    if not isinstance(tagger, LinearTagger):
+        raise UsageError(f"{option} goes with linear models, and this is none")
+    return tagger
+
+
+def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
+    """Give the model the template and the rules that the user wants it to have."""
+    if arguments.why:
+        _linear(tagger, "--why")
+    if arguments.template is not None:
+        linear = _linear(tagger, "--template")
+        linear.encoder = linear.encoder.with_template(_added_template(arguments, linear))
+    if arguments.rules is not None:
+        from crfkit.cli.rule_file import load_rules
+        from crfkit.cli.rule_options import check_template
+
+        linear = _linear(tagger, "--rules")
+        given = load_rules(arguments.rules)
+        check_template(given, linear.template, arguments.rules)
+        sure = given.rules[given.rules.confidence == 1]
+        linear.encoder = linear.encoder.under(sure, linear.classes)
+
+
 def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
     from crfkit.features.template import Template
 
@@ -200,7 +221,7 @@ def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
 
 def _batches(
     data: DataFile,
-    tagger: LinearTagger,
+    tagger: Tagger,
     record: dict[str, Any] | None,
     arguments: argparse.Namespace,
     prompt: bool,
@@ -210,10 +231,11 @@ def _batches(
     from crfkit.cli.decoding import Batch
     from crfkit.data.sequences import Encoded
 
-    positions = min(_POSITIONS, max(1, _SCORES // tagger.potential.scores_per_position))
+    positions = min(_POSITIONS, max(1, _SCORES // tagger.scores_per_position))
     roles = None
     if data.is_table:
-        if tagger.template is None:
+        needed = tagger.n_columns
+        if needed is None:
             raise InputError(
                 f"{data.name}: the model has no template to make attributes of {data.format}: give one with "
                 "--template, or data with ready-made attributes (--format crfsuite or mallet)"
@@ -222,9 +244,7 @@ def _batches(
             if table.n_positions == 0:
                 continue
             if roles is None:
-                roles = tagging_roles(
-                    table, tagger.template.n_columns, record, arguments.label_column, arguments.known_column
-                )
+                roles = tagging_roles(table, needed, record, arguments.label_column, arguments.known_column)
                 if not arguments.quiet:
                     data.say(f", {table.n_columns} a row, {_labels_in_words(roles.label)}")
             gold = None if roles.label is None else table.codes(roles.label)
@@ -232,6 +252,13 @@ def _batches(
         return
     if arguments.known_column is not None:
         raise UsageError("--known-column goes with columns and csv")
+    from crfkit.models.linear_tagger import LinearTagger
+
+    if not isinstance(tagger, LinearTagger):
+        raise InputError(
+            f"{data.name}: {data.format} data has sparse attributes, and the model takes columns "
+            "(--format columns or csv)"
+        )
     labelled = arguments.label_column != "none"
     for piece in data.item_pieces(
         tagger.vocabulary, grow=False, labelled=labelled, positions=positions, prompt=prompt

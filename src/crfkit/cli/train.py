@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
@@ -41,7 +43,11 @@ examples:
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
   crfkit train new.txt -m better.crfkit --continue chunks.crfkit
   crfkit train train.txt -m chunks.crfkit --associations features
-  crfkit train train.txt -m chunks.crfkit --constrained --c2 largest"""
+  crfkit train train.txt -m chunks.crfkit --constrained --c2 largest
+  crfkit train table.csv -m trees.crfkit --model trees --window 7"""
+
+# Kinds of models that are not linear: modules with add_options(group), refuse(arguments) and run(arguments).
+TRAINERS = {"trees": "crfkit.cli.train_trees"}
 
 _MANY_LABELS = 500  # more than that are hardly ever meant
 
@@ -52,7 +58,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("data", nargs="+", metavar="DATA", help="labelled data; - is standard input")
     needed = parser.add_argument_group("the model")
-    needed.add_argument("-m", "--model", required=True, metavar="FILE", help="where the model goes")
+    needed.add_argument(
+        "-m",
+        "--model",
+        action=_FileOrKind,
+        metavar="FILE",
+        help="where the model goes; '--model trees' instead says of what kind it is: potentials that are "
+        "boosted trees (default: linear)",
+    )
+    parser.set_defaults(kind="linear")
     options.add_template(needed, "without one, columns get a window of two rows on either side")
     needed.add_argument(
         "--continue",
@@ -117,14 +131,37 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_validation(parser.add_argument_group("validation constraints"))
     add_training(parser.add_argument_group("association rules ('crfkit mine' lists them)"))
+    for kind, module in TRAINERS.items():
+        import_module(module).add_options(parser.add_argument_group(f"--model {kind}"))
     talk = parser.add_argument_group("messages").add_mutually_exclusive_group()
     options.add_quiet(talk)
     talk.add_argument("-v", "--verbose", action="store_true", help="a line for each iteration")
 
 
+class _FileOrKind(argparse.Action):
+    """``--model`` names the file, or one of the kinds there are; ``-m`` always the file."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string != "-m" and values in ("linear", *TRAINERS):
+            namespace.kind = values
+        else:
+            namespace.model = values
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, report."""
     _check(arguments)
+    if arguments.kind != "linear":
+        done: int = import_module(TRAINERS[arguments.kind]).run(arguments)
+        return done
+    for module in TRAINERS.values():
+        import_module(module).refuse(arguments)
     check_writable(arguments.model)
     crf, template = _estimator(arguments)
     miner, rule_file = training_miner(arguments, sys.stderr.isatty() and not arguments.quiet)
@@ -147,13 +184,13 @@ def run(arguments: argparse.Namespace) -> int:
             "another column, say so with --label-column"
         )
     read = time.perf_counter()
-    interrupted = _fit(crf, data, dev, arguments)
+    interrupted = fit_until_stopped(crf.fit if arguments.continued is None else crf.partial_fit, data, dev)
     trained = time.perf_counter()
     if miner is not None and not len(crf.rules_):
         _without_rules(data, arguments)
     if interrupted:
-        _keep_unfinished(crf, data, arguments)
-    _save(crf, data, arguments.model)
+        keep_unfinished(crf, data, arguments, " (--start {} goes on from there)")
+    save(crf, data, arguments.model)
     saved = time.perf_counter()
     if not arguments.quiet:
         _report(crf, data, arguments.model, (read - began, trained - read, saved - trained))
@@ -161,6 +198,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
+    if arguments.model is None:
+        raise UsageError("-m/--model FILE is missing: where the model goes")
     if arguments.continued is not None and arguments.start is not None:
         raise UsageError("--continue and --start exclude each other")
     check_training(arguments)
@@ -208,9 +247,9 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
         template = Template.read(arguments.template)
     earlier = arguments.continued or arguments.start
     if earlier is not None:
-        from crfkit.cli.loading import load_model
+        from crfkit.cli.loading import load_linear
 
-        crf.tagger_, header = load_model(earlier, arguments.jobs)
+        crf.tagger_, header = load_linear(earlier, arguments.jobs)
         crf.set_params(edge_attributes=(header.get("params") or {}).get("edge_attributes"))
         if arguments.order is None:
             crf.set_params(order=crf.tagger_.index.order)
@@ -221,7 +260,7 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
     return crf, template
 
 
-def _fit(crf: CRF, data: Data, dev: Data | None, arguments: argparse.Namespace) -> bool:
+def fit_until_stopped(fit: Callable[..., Any], data: Data, dev: Data | None) -> bool:
     """Train; whether the user stopped it. (The optimisers take Ctrl-C as a wish to end early.)"""
     pressed = []
 
@@ -234,7 +273,6 @@ def _fit(crf: CRF, data: Data, dev: Data | None, arguments: argparse.Namespace) 
     except ValueError:  # not in the main thread: somebody else's signals
         before = None
     try:
-        fit = crf.fit if arguments.continued is None else crf.partial_fit
         fit(data.x, data.y, data.weights, *((None, None) if dev is None else (dev.x, dev.y)))
     finally:
         if before is not None:
@@ -242,7 +280,8 @@ def _fit(crf: CRF, data: Data, dev: Data | None, arguments: argparse.Namespace) 
     return bool(pressed)
 
 
-def _save(crf: CRF, data: Data, path: str) -> None:
+def save(crf: Any, data: Data, path: str) -> None:
+    """Write the model with what it should remember of its data."""
     crf.save(path, record={} if data.record is None else {"data": data.record})
 
 
@@ -257,13 +296,13 @@ def _without_rules(data: Data, arguments: argparse.Namespace) -> None:
     )
 
 
-def _keep_unfinished(crf: CRF, data: Data, arguments: argparse.Namespace) -> None:
+def keep_unfinished(crf: Any, data: Data, arguments: argparse.Namespace, hint: str) -> None:
     """What was learnt until Ctrl-C goes beside the model, and the command ends as interrupted."""
     beside = f"{arguments.model}.unfinished"
-    _save(crf, data, beside)
+    save(crf, data, beside)
     raise KeyboardInterrupt(
-        f"stopped after {crf.n_iter_} iterations; what was learnt until then is in {beside} "
-        f"(--start {beside} goes on from there), {arguments.model} is as it was"
+        f"stopped after {crf.n_iter_} iterations; what was learnt until then is in {beside}"
+        f"{hint.format(beside)}, {arguments.model} is as it was"
     )
 
 

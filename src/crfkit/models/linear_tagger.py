@@ -17,7 +17,7 @@ from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_file import Source, read_model, write_model
 from crfkit.models.input_encoder import InputEncoder
-from crfkit.models.tagger import Piece, Tagger
+from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 from crfkit.selection.conjunctions import Conjunctions
 
@@ -95,6 +95,22 @@ class LinearTagger(Tagger):
             scores = self.potential.scores(sequences.subset(chosen), n_jobs=self.n_jobs)
             positions = slice(sequences.offsets[chosen[0]], sequences.offsets[chosen[-1] + 1])
             yield scores, None if forced is None else forced[positions]
+
+    @property
+    def n_columns(self) -> int | None:
+        """Columns of a table that its template looks at; None without one."""
+        return None if self.template is None else self.template.n_columns
+
+    @property
+    def scores_per_position(self) -> int:
+        """How many numbers a lattice has for each position."""
+        return self.potential.scores_per_position
+
+    def scored(self, X: Any) -> Scored:
+        """The scores of a batch, with the labels that rules make certain."""
+        encoded = self.encode(X)
+        known = not encoded.sequences.n_positions or len(encoded.sequences.indices) > 0
+        return Scored(self.lattice(encoded), self.forced(encoded), known)
 
     def forced(self, X: Encoded) -> npt.NDArray[np.int32] | None:
         """The label that each position of what ``encode`` made has for certain, [ΣT]; -1: any."""
@@ -213,6 +229,17 @@ class LinearTagger(Tagger):
         """The tagger in a model file, mapped into memory, and the file's header."""
         header, arrays = read_model(source)
         name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
+        return cls.from_parts(header, arrays, name, n_jobs), header
+
+    @classmethod
+    def from_parts(
+        cls,
+        header: dict[str, Any],
+        arrays: dict[str, npt.NDArray[Any]],
+        name: str,
+        n_jobs: int | None = None,
+    ) -> LinearTagger:
+        """The tagger in what a model file holds."""
         classes = header.get("classes")
         if header.get("model") != _KIND or not isinstance(classes, list) or not classes:
             raise ModelFileError(
@@ -256,7 +283,7 @@ class LinearTagger(Tagger):
 
             associations = Associations.from_arrays(header["associations"], arrays, vocabulary, classes)
         encoder = InputEncoder(vocabulary, template, Conjunctions(vocabulary, conjunctions), associations)
-        return cls(classes, encoder, index, weights, n_jobs), header
+        return cls(classes, encoder, index, weights, n_jobs)
 
 
 class _Taker:

@@ -46,7 +46,9 @@ class Progress:
 
 
 def _words(record: dict[str, Any]) -> str:
-    words = f"objective {record['objective']:.2f}  |gradient| {record['gradient_norm']:.3g}"
+    words = f"objective {record['objective']:.2f}"
+    if "gradient_norm" in record:
+        words += f"  |gradient| {record['gradient_norm']:.3g}"
     if "dev_accuracy" in record:
         words += f"  dev accuracy {record['dev_accuracy']:.4f}"
     return words + f"  {record['seconds']:.1f} s"

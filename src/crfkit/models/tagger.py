@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,14 @@ FloatArray = npt.NDArray[np.float64]
 Piece = tuple[Lattice, npt.NDArray[np.int32] | None]  # scores; labels that are certain [ΣT], -1: none
 
 
+class Scored(NamedTuple):
+    """What a model makes of a batch."""
+
+    lattice: Lattice
+    forced: npt.NDArray[np.int32] | None  # [ΣT] labels that are certain, -1: none
+    known: bool  # whether there was anything in the batch that the model knows
+
+
 class Tagger(ABC):
     """Labels sequences. ``classes`` are the labels; label ids are places in it.
 
@@ -44,6 +52,23 @@ class Tagger(ABC):
     def __init__(self, classes: list[Any], n_jobs: int | None = None) -> None:
         self.classes = classes  # [L]
         self.n_jobs = n_jobs
+
+    decode = "viterbi"  # how ``predict`` decodes; or "marginal"
+    boundary_gain = 0.0  # what a boundary is worth to the second
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int | None:
+        """Columns of a table that it looks at; None where it takes no tables."""
+
+    @property
+    @abstractmethod
+    def scores_per_position(self) -> int:
+        """How many numbers a lattice has for each position."""
+
+    @abstractmethod
+    def scored(self, X: Any) -> Scored:
+        """The scores of a batch, all at once."""
 
     @abstractmethod
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:

@@ -1,0 +1,264 @@
+"""Tables of mixed values as users have them, read column by column: what ``data.tables`` makes numbers of.
+
+A column is an array of numbers, an array of Python objects with None where a value is missing, or, of text
+files, the distinct cells with each row's place in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..exceptions import InputError
+from .columns import Columns
+from .encode import checked_lengths, is_frame
+from .matrices import is_matrix
+from .sequences import Encoded
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """Cells of a text file, which do not say whether they are numbers."""
+
+    cells: list[str]  # the distinct ones
+    codes: npt.NDArray[np.int32]  # [ΣT] places in them
+
+
+RawColumn = npt.NDArray[Any] | TextColumn
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """The columns of all positions by name; ``named`` is False where the names are only their places."""
+
+    columns: dict[str, RawColumn]  # each [ΣT]
+    offsets: IntArray  # [N+1]
+    named: bool
+
+    def place(self, position: int) -> str:
+        """A position in words."""
+        sequence = int(np.searchsorted(self.offsets, position, side="right")) - 1
+        return f"sequence {sequence}, position {position - int(self.offsets[sequence])}"
+
+
+def read_raw(X: Any, lengths: Any = None) -> RawTable:
+    """X column by column.
+
+    X is a list of sequences of items (dicts of name to value; lists of values; or single values), a list of
+    arrays [T, K] or [T] or of data frames, one array or data frame with all rows and ``lengths``, or
+    ``Columns``. A value is a str, a bool or a number; None, NaN and a name that is not there are missing.
+    """
+    if isinstance(X, Columns):
+        return _of_cells(X)
+    if isinstance(X, Encoded):
+        raise InputError(
+            "X holds sparse attributes, and trees take columns: pass dicts, arrays, data frames or Columns "
+            "as they are, without a step that makes attributes of them"
+        )
+    if lengths is not None:
+        bounds = np.concatenate(([0], np.cumsum(checked_lengths(lengths)))).astype(np.int64)  # [N+1]
+        if not ((isinstance(X, np.ndarray) and X.ndim == 2) or is_frame(X)):
+            raise InputError(
+                "lengths goes with one 2-D array or data frame that has all positions as rows, got X of type "
+                f"{type(X).__name__}"
+            )
+        if len(X) != bounds[-1]:
+            raise InputError(f"lengths add up to {bounds[-1]} positions, but X has {len(X)} rows")
+        columns = _frame_columns(X, "X") if is_frame(X) else _array_columns(X)
+        return RawTable(columns, bounds, is_frame(X))
+    if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind != "O"):
+        raise InputError(
+            f"a single {'data frame' if is_frame(X) else '2-D array'} does not say where sequences end: pass "
+            "lengths=[…], or a list with one a sequence"
+        )
+    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
+        raise InputError(f"X must be a list of sequences, got {type(X).__name__}")
+    sequences = list(X)
+    first = next((sequence for sequence in sequences if _length(sequence)), None)
+    if is_frame(first):
+        return _of_frames(sequences)
+    if isinstance(first, np.ndarray) or is_matrix(first):
+        return _of_arrays(sequences)
+    return _of_items(sequences)
+
+
+def _length(sequence: Any) -> int:
+    try:
+        return len(sequence)
+    except TypeError:
+        return 1  # what it is, the reader says
+
+
+def _of_cells(X: Columns) -> RawTable:
+    columns: dict[str, RawColumn] = {
+        str(k): TextColumn(*X.codes(k)) for k in range(X.n_columns if X.n_positions else 0)
+    }
+    return RawTable(columns, X.offsets, False)
+
+
+# ---- frames and arrays
+
+
+def _frame_columns(frame: Any, where: str) -> dict[str, RawColumn]:
+    if not is_frame(frame):
+        raise InputError(
+            f"{where}: expected a data frame like the other sequences, got {type(frame).__name__}"
+        )
+    names = [str(column) for column in frame.columns]
+    if len(set(names)) != len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{where}: the data frame has two columns called {repeated!r}; rename one")
+    return {name: _series(frame[column]) for name, column in zip(names, frame.columns, strict=True)}
+
+
+def _series(series: Any) -> npt.NDArray[Any]:
+    values = series.to_numpy()
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return values
+    return _objects([None if _is_missing(value) else value for value in series.to_list()])
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas has instead, which is not equal to itself or refuses to say."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA
+        return True
+
+
+def _objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _of_frames(frames: list[Any]) -> RawTable:
+    parts = [_frame_columns(frame, f"sequence {i}") for i, frame in enumerate(frames)]
+    names = list(parts[0])
+    for i, part in enumerate(parts):
+        different = set(part) ^ set(names)
+        if different:
+            raise InputError(
+                f"sequence {i}: its columns are {', '.join(part)}, those of sequence 0 {', '.join(names)}; "
+                f"all data frames must have the same (not so {sorted(different)[0]!r})"
+            )
+    columns: dict[str, RawColumn] = {name: _end_to_end([part[name] for part in parts]) for name in names}
+    return RawTable(columns, _bounds([len(frame) for frame in frames]), True)
+
+
+def _end_to_end(parts: list[Any]) -> npt.NDArray[Any]:
+    """Arrays one after the other; numbers and objects become objects (a column of None may be either)."""
+    if len({part.dtype.kind == "O" for part in parts}) > 1:
+        lists = chain.from_iterable(part.tolist() for part in parts)
+        return _objects([None if _is_missing(value) else value for value in lists])
+    joined: npt.NDArray[Any] = np.concatenate(parts)
+    return joined
+
+
+def _array_columns(array: npt.NDArray[Any]) -> dict[str, RawColumn]:
+    if array.dtype.kind == "c":
+        raise InputError(f"X: values must be real numbers, got {array.dtype}")
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(np.float64), np.nan)
+    if array.dtype.kind in "biuf":
+        return {str(k): array[:, k] for k in range(array.shape[1])}
+    return {
+        str(k): _objects([None if _is_missing(value) else value for value in array[:, k].tolist()])
+        for k in range(array.shape[1])
+    }
+
+
+def _of_arrays(arrays: list[Any]) -> RawTable:
+    width: int | None = None
+    tables: list[npt.NDArray[Any]] = []
+    for i, array in enumerate(arrays):
+        if not isinstance(array, np.ndarray):
+            what = "a sparse matrix (pass .toarray())" if is_matrix(array) else type(array).__name__
+            raise InputError(f"sequence {i}: expected a 2-D array like the other sequences, got {what}")
+        table = array[:, None] if array.ndim == 1 else array
+        if table.ndim != 2:
+            raise InputError(f"sequence {i}: expected a 2-D array, one row a position, got {array.ndim}-D")
+        width = table.shape[1] if width is None else width
+        if table.shape[1] != width:
+            raise InputError(f"sequence {i}: expected {width} columns like sequence 0, got {table.shape[1]}")
+        tables.append(table)
+    parts = [_array_columns(table) for table in tables]
+    columns: dict[str, RawColumn] = {
+        str(k): _end_to_end([part[str(k)] for part in parts]) for k in range(width or 0)
+    }
+    return RawTable(columns, _bounds([len(table) for table in tables]), False)
+
+
+def _bounds(lengths: list[int]) -> IntArray:
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
+
+
+# ---- items: Python objects
+
+
+def _of_items(sequences: list[Any]) -> RawTable:
+    for i, sequence in enumerate(sequences):
+        if isinstance(sequence, (str, bytes, Mapping)) or not hasattr(sequence, "__len__"):
+            hint = "; the letters of a word are list(word)" if isinstance(sequence, str) else ""
+            raise InputError(
+                f"sequence {i}: expected a list of items, one a position, got {type(sequence).__name__} "
+                f"{sequence!r:.60}{hint}"
+            )
+    offsets = _bounds([len(sequence) for sequence in sequences])
+    items = list(chain.from_iterable(sequences))
+    if items and isinstance(items[0], Mapping):
+        return RawTable(_named_columns(items, offsets), offsets, True)
+    return RawTable(_cell_columns(items, offsets), offsets, False)
+
+
+def _named_columns(items: list[Any], offsets: IntArray) -> dict[str, RawColumn]:
+    columns: dict[str, npt.NDArray[np.object_]] = {}
+    for t, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise _unlike(t, offsets, "a dict", item)
+        for name, value in item.items():
+            column = columns.get(name)
+            if column is None:
+                if not isinstance(name, str):
+                    raise InputError(
+                        f"{RawTable({}, offsets, True).place(t)}: the name of a feature must be a str, got "
+                        f"{name!r:.60}"
+                    )
+                column = columns[name] = np.full(len(items), None, dtype=object)
+            column[t] = value
+    return dict(columns)
+
+
+def _cell_columns(items: list[Any], offsets: IntArray) -> dict[str, RawColumn]:
+    """Lists of values, or single values, which are lists of one."""
+    if items and not isinstance(items[0], (list, tuple)):
+        for t, item in enumerate(items):
+            if isinstance(item, (list, tuple, Mapping, np.ndarray)):
+                raise _unlike(t, offsets, "a single value", item)
+        return {"0": _objects(items)}
+    width = len(items[0]) if items else 0
+    for t, item in enumerate(items):
+        if not isinstance(item, (list, tuple)):
+            raise _unlike(t, offsets, "a list of values", item)
+        if len(item) != width:
+            raise InputError(
+                f"{RawTable({}, offsets, False).place(t)}: expected {width} values like the first item, got "
+                f"{len(item)}"
+            )
+    return {str(k): _objects(column) for k, column in enumerate(zip(*items, strict=True))}
+
+
+def _unlike(position: int, offsets: IntArray, expected: str, item: Any) -> InputError:
+    where = RawTable({}, offsets, False).place(position)
+    return InputError(
+        f"{where}: expected {expected} like the first item, got {type(item).__name__} {item!r:.60}"
+    )

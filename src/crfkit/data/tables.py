@@ -1,0 +1,338 @@
+"""Tables of numbers and categories with missing values: the input of potentials that are trees.
+
+A :class:`TableSchema` is learned from training data: what each column is called, whether it holds numbers or
+categories, and which. It makes a :class:`Table` of any other data. Strings are categories; numbers and bools
+are numbers; None, NaN and what is not there are missing. Categories that training never saw are missing too.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..exceptions import InputError, InputWarning, ModelFileError
+from .raw_columns import RawColumn, RawTable, TextColumn, read_raw
+
+FloatArray = npt.NDArray[np.float64]
+_MISSING_NUMBERS = {"", "?", "NA", "N/A", "NaN", "nan", "None", "null"}  # in a text column of numbers
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """How a column is read."""
+
+    name: str
+    categories: tuple[str, ...] | None  # None: numbers
+
+    @property
+    def is_category(self) -> bool:
+        """Whether its values are categories."""
+        return self.categories is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """N sequences of positions with K values each."""
+
+    values: FloatArray  # [ΣT, K] numbers, or places in the column's categories; NaN: missing
+    outside: FloatArray  # [K] what stands beyond the ends: NaN, of categories one more than there are
+    offsets: npt.NDArray[np.int64]  # [N+1]
+
+    @property
+    def n_sequences(self) -> int:
+        """N."""
+        return self.offsets.size - 1
+
+    @property
+    def n_positions(self) -> int:
+        """ΣT."""
+        return len(self.values)
+
+    @property
+    def first(self) -> npt.NDArray[np.bool_]:
+        """Whether a position is the first of its sequence [ΣT]."""
+        flags = np.zeros(self.n_positions + 1, dtype=np.bool_)  # one more: empty sequences at the end
+        flags[self.offsets[:-1]] = True
+        return flags[:-1]
+
+    def piece(self, start: int, stop: int) -> Table:
+        """The sequences start..stop-1."""
+        low, high = int(self.offsets[start]), int(self.offsets[stop])
+        return Table(self.values[low:high], self.outside, self.offsets[start : stop + 1] - low)
+
+    def subset(self, sequences: npt.NDArray[np.integer]) -> Table:
+        """The given sequences, in the given order."""
+        from .sequences import gather
+
+        offsets, rows = gather(self.offsets, np.asarray(sequences, np.int64))
+        return Table(self.values[rows], self.outside, offsets)
+
+    def windows(self, positions: npt.NDArray[np.int64], before: int, after: int) -> FloatArray:
+        """The windows around some positions [P, W·K], so many before and so many behind."""
+        sequence = np.searchsorted(self.offsets, positions, side="right") - 1
+        low, high = self.offsets[sequence], self.offsets[sequence + 1]
+        n_columns = self.values.shape[1]
+        result = np.empty((len(positions), (before + 1 + after) * n_columns))
+        for place, step in enumerate(range(-before, after + 1)):
+            around = positions + step
+            inside = (around >= low) & (around < high)
+            block = result[:, place * n_columns : (place + 1) * n_columns]
+            block[inside] = self.values[around[inside]]
+            block[~inside] = self.outside
+        return result
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The columns that training data had. Those in which everything was missing are left out."""
+
+    columns: tuple[TableColumn, ...]  # [K]
+    width: int | None  # how many values a row has where columns go by place; None: they go by name
+    places: tuple[int, ...] = ()  # [K] of the columns in such rows
+
+    @classmethod
+    def learn(
+        cls, X: Any, lengths: Any = None, categorical: Iterable[str | int] | None = None
+    ) -> tuple[TableSchema, Table]:
+        """The schema of training data, and the data itself.
+
+        The columns named (or, where they go by place, numbered) by ``categorical`` hold categories even if
+        they look like numbers.
+        """
+        raw = read_raw(X, lengths)
+        named = set(map(str, categorical or ()))
+        unknown = sorted(named - set(raw.columns))
+        if unknown:
+            raise InputError(
+                f"categorical names the column {unknown[0]!r}, which X has not; it has "
+                f"{', '.join(list(raw.columns)[:20])}"
+            )
+        columns: list[TableColumn] = []
+        places: list[int] = []
+        empty: list[str] = []
+        for place, (name, values) in enumerate(raw.columns.items()):
+            column = _learned(name, values, name in named, raw)
+            if column is None:
+                empty.append(name)
+            else:
+                columns.append(column)
+                places.append(place)
+        if raw.offsets[-1] and not columns:
+            raise InputError("X has no values: every one of its columns is missing everywhere")
+        if empty:
+            warnings.warn(
+                f"nothing but missing values in {len(empty)} of {len(raw.columns)} columns "
+                f"({', '.join(map(repr, empty[:5]))}{', …' if len(empty) > 5 else ''}): left out",
+                InputWarning,
+                stacklevel=4,
+            )
+        schema = cls(tuple(columns), None if raw.named else len(raw.columns), tuple(places))
+        return schema, schema._table(raw)
+
+    def encode(self, X: Any, lengths: Any = None) -> Table:
+        """Other data as a table of these columns."""
+        raw = read_raw(X, lengths)
+        if raw.offsets[-1]:
+            self._check_kind(raw)
+        return self._table(raw)
+
+    @property
+    def outside(self) -> FloatArray:
+        """What stands before the first and behind the last position [K]."""
+        places = [math.nan if c.categories is None else len(c.categories) for c in self.columns]
+        return np.array(places, dtype=np.float64)
+
+    def _check_kind(self, raw: RawTable) -> None:
+        if self.width is None and not raw.named:
+            raise InputError(
+                "the model was trained on named values (dicts or data frames with the columns "
+                f"{', '.join(c.name for c in self.columns[:10])}), but X has values without names"
+            )
+        if self.width is not None and raw.named:
+            raise InputError(
+                f"the model was trained on rows of {self.width} values without names, but X has names "
+                f"({', '.join(list(raw.columns)[:10])})"
+            )
+        if self.width is not None and len(raw.columns) != self.width:
+            raise InputError(
+                f"X has {len(raw.columns)} columns, but {self.width} were expected, as in training"
+            )
+
+    def _table(self, raw: RawTable) -> Table:
+        values = np.full((int(raw.offsets[-1]), len(self.columns)), np.nan)  # [ΣT, K]
+        for k, column in enumerate(self.columns):
+            found = raw.columns.get(column.name)
+            if found is not None:
+                values[:, k] = _encoded(column, found, raw)
+        return Table(values, self.outside, raw.offsets)
+
+    # ---- the model file
+
+    def to_header(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "columns": [
+                {"name": c.name, "categories": None if c.categories is None else list(c.categories)}
+                for c in self.columns
+            ],
+            "width": self.width,
+            "places": list(self.places),
+        }
+
+    @classmethod
+    def from_header(cls, record: Any, name: str) -> TableSchema:
+        """The schema in a model file's header."""
+        try:
+            columns = tuple(
+                TableColumn(c["name"], None if c["categories"] is None else tuple(c["categories"]))
+                for c in record["columns"]
+            )
+            width, places = record["width"], tuple(record["places"])
+            sound = (
+                all(isinstance(c.name, str) for c in columns)
+                and all(isinstance(text, str) for c in columns for text in c.categories or ())
+                and (width is None or type(width) is int)
+                and all(type(place) is int for place in places)
+            )
+        except (TypeError, KeyError) as error:
+            raise ModelFileError(f"cannot read the model {name}: its columns are malformed") from error
+        if not sound:
+            raise ModelFileError(f"cannot read the model {name}: its columns are malformed")
+        return cls(columns, width, places)
+
+
+# ---- one column
+
+
+def _learned(name: str, values: RawColumn, categorical: bool, raw: RawTable) -> TableColumn | None:
+    """The column that training values make; None where all are missing."""
+    if isinstance(values, TextColumn):
+        filled = [cell for cell in values.cells if cell]
+        numbers = [cell for cell in filled if cell not in _MISSING_NUMBERS]
+        if not categorical and numbers and all(_number(cell) is not None for cell in numbers):
+            return TableColumn(name, None)
+        return TableColumn(name, tuple(sorted(filled))) if filled else None
+    if values.dtype.kind in "biuf" and not categorical:
+        return None if values.dtype.kind == "f" and np.isnan(values).all() else TableColumn(name, None)
+    kinds = [(t, value) for t, value in enumerate(values.tolist()) if not _absent(value)]
+    if not kinds:
+        return None
+    texts = isinstance(kinds[0][1], str)
+    for t, value in kinds:
+        _check_value(name, value, t, raw)
+        if isinstance(value, str) != texts and not categorical:
+            raise InputError(
+                f"{raw.place(t)}: feature {name!r} holds {'text' if texts else 'numbers'} before, and here "
+                f"{value!r:.60}: make it all text or all numbers, or name it in categorical=[…]"
+            )
+    if texts or categorical:
+        return TableColumn(name, tuple(sorted({_text(value) for _, value in kinds})))
+    return TableColumn(name, None)
+
+
+def _encoded(column: TableColumn, values: RawColumn, raw: RawTable) -> FloatArray:
+    """The values of a column as numbers [ΣT]."""
+    if isinstance(values, TextColumn):
+        table = np.array([_cell(column, cell, values, raw) for cell in values.cells] or [math.nan])
+        encoded: FloatArray = table[values.codes] if values.codes.size else np.empty(0)
+    elif column.categories is None and values.dtype.kind in "biuf":
+        encoded = values.astype(np.float64)
+    else:
+        place = {} if column.categories is None else {text: i for i, text in enumerate(column.categories)}
+        encoded = np.full(len(values), math.nan)
+        for t, value in enumerate(values.tolist()):
+            if _absent(value):
+                continue
+            _check_value(column.name, value, t, raw)
+            if column.categories is None:
+                if isinstance(value, str):
+                    raise _other_kind(column, value, raw.place(t))
+                encoded[t] = value
+            elif isinstance(value, str) or _all_numbers(column.categories):
+                encoded[t] = place.get(_text(value), math.nan)
+            else:
+                raise _other_kind(column, value, raw.place(t))
+    if column.categories is None and np.isinf(encoded).any():
+        where = raw.place(int(np.flatnonzero(np.isinf(encoded))[0]))
+        raise InputError(
+            f"{where}: feature {column.name!r}: expected a finite number, or None where it is missing"
+        )
+    if column.categories is not None and len(encoded) >= _MANY and np.isnan(encoded).all():
+        _warn_unseen(column, values)
+    return encoded
+
+
+_MANY = 20  # positions: if none of them has a category that training knew, the data is of another kind
+
+
+def _warn_unseen(column: TableColumn, values: RawColumn) -> None:
+    cells: Sequence[Any] = values.cells if isinstance(values, TextColumn) else values.tolist()
+    some = next((value for value in cells if not _absent(value) and value != ""), None)
+    if some is not None:
+        warnings.warn(
+            f"none of the categories of {column.name!r} (such as {some!r:.40}) was there in training: all "
+            "count as missing",
+            InputWarning,
+            stacklevel=6,
+        )
+
+
+def _cell(column: TableColumn, cell: str, values: TextColumn, raw: RawTable) -> float:
+    """A cell of a text file as a number."""
+    if column.categories is not None:
+        # looked up in sorted order
+        place = int(np.searchsorted(np.array(column.categories, dtype=object), cell)) if cell else 0
+        known = place < len(column.categories) and column.categories[place] == cell
+        return float(place) if cell and known else math.nan
+    if cell in _MISSING_NUMBERS:
+        return math.nan
+    number = _number(cell)
+    if number is None:
+        t = int(np.flatnonzero(values.codes == values.cells.index(cell))[0])
+        raise _other_kind(column, cell, raw.place(t))
+    return number
+
+
+def _other_kind(column: TableColumn, value: Any, where: str) -> InputError:
+    held = "numbers" if column.categories is None else "text"
+    return InputError(
+        f"{where}: feature {column.name!r} held {held} in training, and here {value!r:.60}: it must be of "
+        "one kind; None is a missing value"
+    )
+
+
+def _check_value(name: str, value: Any, t: int, raw: RawTable) -> None:
+    if not isinstance(value, (str, bool, int, float, np.generic)):
+        raise InputError(
+            f"{raw.place(t)}: feature {name!r}: a value must be a str, a bool or a number, or None where it "
+            f"is missing; got {type(value).__name__} {value!r:.60}"
+        )
+
+
+def _absent(value: Any) -> bool:
+    return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
+
+
+def _text(value: Any) -> str:
+    """A value as a category; 1, 1.0 and True of numbers that stand for categories are told apart as 1."""
+    if isinstance(value, str):
+        return value
+    return repr(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def _all_numbers(categories: tuple[str, ...]) -> bool:
+    return all(_number(text) is not None for text in categories)
+
+
+def _number(cell: str) -> float | None:
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in cell else None

@@ -1,0 +1,262 @@
+"""Sums of regression trees in flat arrays: their scores, their importances, their paths.
+
+Whoever grew the trees is not needed to use them. ``native/forest.h`` walks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit.data.tables import Table
+from crfkit.exceptions import ModelFileError
+from crfkit.inference.threads import thread_count
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+
+CATEGORY, MISSING_LEFT = 1, 2  # flags of inner nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """M trees with I inner nodes and V leaves in all. Every tree adds to the score of one label.
+
+    A feature is a column of one place of the window, ``place * K + column``; the one behind the last of them
+    is the label before. A child >= 0 is an inner node, one < 0 the leaf ``~child``.
+    """
+
+    feature: IntArray  # [I]
+    threshold: FloatArray  # [I] left: number <= threshold; of categories: the number of the node's set
+    flags: npt.NDArray[np.uint8]  # [I]
+    left: IntArray  # [I]
+    right: IntArray  # [I]
+    gain: npt.NDArray[np.float32]  # [I] what the split was worth when it was made
+    set_indptr: npt.NDArray[np.int64]  # [C+1]
+    set_words: npt.NDArray[np.uint32]  # bit b of word w: category 32 w + b goes left
+    leaf: FloatArray  # [V] what a leaf adds to the score
+    leaf_count: npt.NDArray[np.int64]  # [V] rows of training data in it
+    root: IntArray  # [M]
+    label: IntArray  # [M]
+    n_features: int
+    n_labels: int
+    context: bool  # whether the last feature is the label before
+    _native: list[_native.Forest] = field(default_factory=list, init=False)
+
+    @classmethod
+    def empty(cls, n_features: int, n_labels: int, context: bool) -> Forest:
+        """No trees: every score is 0."""
+        ints, floats = np.empty(0, np.int32), np.empty(0)
+        return cls(
+            ints,
+            floats,
+            np.empty(0, np.uint8),
+            ints,
+            ints,
+            np.empty(0, np.float32),
+            np.zeros(1, np.int64),
+            np.empty(0, np.uint32),
+            floats,
+            np.empty(0, np.int64),
+            ints,
+            ints,
+            n_features,
+            n_labels,
+            context,
+        )
+
+    @classmethod
+    def end_to_end(cls, parts: Sequence[Forest]) -> Forest:
+        """The trees of several forests, one after the other."""
+        nodes = np.cumsum([0, *(len(part.feature) for part in parts)])
+        leaves = np.cumsum([0, *(len(part.leaf) for part in parts)])
+        sets = np.cumsum([0, *(len(part.set_indptr) - 1 for part in parts)])
+        words = np.cumsum([0, *(len(part.set_words) for part in parts)])
+
+        def moved(children: IntArray, p: int) -> IntArray:
+            there: IntArray = np.where(children >= 0, children + nodes[p], children - leaves[p])
+            return there.astype(np.int32)
+
+        def joined(name: str) -> Any:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        indptr = [part.set_indptr[1:] + words[p] for p, part in enumerate(parts)]
+        threshold = [
+            np.where(part.flags & CATEGORY, part.threshold + sets[p], part.threshold)
+            for p, part in enumerate(parts)
+        ]
+        return cls(
+            joined("feature"),
+            np.concatenate(threshold),
+            joined("flags"),
+            np.concatenate([moved(part.left, p) for p, part in enumerate(parts)]),
+            np.concatenate([moved(part.right, p) for p, part in enumerate(parts)]),
+            joined("gain"),
+            np.concatenate([np.zeros(1, np.int64), *indptr]),
+            joined("set_words"),
+            joined("leaf"),
+            joined("leaf_count"),
+            np.concatenate([moved(part.root, p) for p, part in enumerate(parts)]),
+            joined("label"),
+            parts[0].n_features,
+            parts[0].n_labels,
+            parts[0].context,
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """M."""
+        return len(self.root)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_native", [])
+
+    def relabelled(self, label: IntArray) -> Forest:
+        """The same trees, each adding to another label."""
+        return replace(self, label=label)
+
+    def scaled(self, factor: float) -> Forest:
+        """The same trees, all of what they add times a factor."""
+        return replace(self, leaf=self.leaf * factor)
+
+    def head(self, n_trees: int) -> Forest:
+        """The first trees alone; nodes that no tree needs any more stay in the arrays."""
+        return replace(self, root=self.root[:n_trees].copy(), label=self.label[:n_trees].copy())
+
+    def add_scores(
+        self,
+        table: Table,
+        window: tuple[int, int],
+        node: FloatArray,  # [ΣT, L]
+        edge: FloatArray | None,  # [ΣT, L, L]
+        *,
+        first: int = 0,
+        last: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        """Adds trees first..last-1 to the scores of a table.
+
+        ``window`` is how far trees see before and behind a position. Trees that look at the label before
+        add to ``edge``, and at first positions to ``node``; others to ``node`` everywhere.
+        """
+        if not self._native:
+            self._native.append(
+                _native.Forest(
+                    self.feature,
+                    self.threshold,
+                    self.flags,
+                    self.left,
+                    self.right,
+                    self.set_indptr,
+                    self.set_words,
+                    self.leaf,
+                    self.root,
+                    self.label,
+                    self.n_features,
+                    self.n_labels,
+                    self.context,
+                )
+            )
+        self._native[0].add_scores(
+            first,
+            self.n_trees if last is None else last,
+            np.ascontiguousarray(table.values),
+            table.outside,
+            np.ascontiguousarray(table.offsets),
+            window[0],
+            window[0] + 1 + window[1],
+            node,
+            edge,
+            thread_count(n_jobs),
+        )
+
+    def importances(self) -> FloatArray:
+        """What the splits on each feature were worth, as shares of all [n_features]."""
+        gains: FloatArray = np.zeros(self.n_features)
+        np.add.at(gains, self.feature, self.gain)
+        total = gains.sum()
+        return gains / total if total > 0 else gains
+
+    def categories(self, node: int) -> list[int]:
+        """The categories that go left at an inner node that asks for one."""
+        chosen = int(self.threshold[node])
+        words = self.set_words[self.set_indptr[chosen] : self.set_indptr[chosen + 1]]
+        bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+        found: list[int] = np.flatnonzero(bits).tolist()
+        return found
+
+    # ---- the model file
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Its arrays by name."""
+        names = (f.name for f in fields(self) if f.name not in _PLAIN)
+        return {f"trees.{name}": getattr(self, name) for name in names}
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        name: str,
+        *,
+        n_features: int,
+        n_labels: int,
+        context: bool,
+    ) -> Forest:
+        """The forest in a model file; the core checks that all parts fit together."""
+        found: dict[str, Any] = {}
+        for key, dtype in _DTYPES.items():
+            array = arrays.get(f"trees.{key}")
+            if array is None or array.dtype != dtype or array.ndim != 1:
+                got = "none" if array is None else f"{array.ndim}-D {array.dtype}"
+                raise ModelFileError(
+                    f"cannot read the model {name}: expected an array 'trees.{key}' of {np.dtype(dtype)}, "
+                    f"got {got}"
+                )
+            # A threshold may be infinite: numbers to the left, missing ones to the right.
+            unsound = np.isnan(array).any() if key == "threshold" else not np.isfinite(array).all()
+            if array.dtype.kind == "f" and unsound:
+                raise ModelFileError(
+                    f"cannot read the model {name}: 'trees.{key}' holds numbers that are not finite"
+                )
+            found[key] = array
+        forest = cls(**found, n_features=n_features, n_labels=n_labels, context=context)
+        one = np.zeros(1, np.int64)
+        if len(forest.gain) != len(forest.feature) or len(forest.leaf_count) != len(forest.leaf):
+            raise ModelFileError(f"cannot read the model {name}: its trees do not fit together")
+        columns = n_features - int(context)
+        nothing = Table(np.empty((0, columns)), np.full(columns, np.nan), one)
+        edge = np.empty((0, n_labels, n_labels)) if context else None
+        try:
+            forest.add_scores(nothing, (0, 0), np.empty((0, n_labels)), edge, n_jobs=1)
+        except ValueError as error:
+            raise ModelFileError(
+                f"cannot read the model {name}: its trees do not fit together: {error}"
+            ) from error
+        return forest
+
+
+_PLAIN = ("n_features", "n_labels", "context", "_native")
+_DTYPES: dict[str, type[np.generic]] = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "flags": np.uint8,
+    "left": np.int32,
+    "right": np.int32,
+    "gain": np.float32,
+    "set_indptr": np.int64,
+    "set_words": np.uint32,
+    "leaf": np.float64,
+    "leaf_count": np.int64,
+    "root": np.int32,
+    "label": np.int32,
+}

@@ -1,0 +1,146 @@
+"""``crfkit train --model trees``, and what ``tag`` and ``inspect`` do with the model."""
+
+import json
+import random
+
+import pytest
+
+pytest.importorskip("lightgbm")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A csv file: the label is the sign of a number, unless it is missing, and the letter then."""
+    path = tmp_path_factory.mktemp("trees") / "data.csv"
+    rng = random.Random(0)
+    rows = ["id,letter,x,label"]
+    for s in range(60):
+        for _ in range(rng.randint(2, 6)):
+            letter, x = rng.choice("ab"), rng.gauss(0, 1)
+            missing = rng.random() < 0.2
+            sign = letter == "a" if missing else x > 0
+            rows.append(f"s{s},{letter},{'' if missing else f'{x:.3f}'},{'up' if sign else 'down'}")
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+OPTIONS = ("--sequence-column", "id", "-j", "1")
+
+
+@pytest.fixture(scope="module")
+def model(table, run_once):
+    path = table.parent / "model.crfkit"
+    ran = run_once(
+        "train", table, "-m", path, "--model", "trees", "--label-column", "label", *OPTIONS,
+        "--max-iterations", "40", "--window", "1",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "40 rounds" in ran.err
+    return path
+
+
+@pytest.fixture(scope="module")
+def run_once():
+    import contextlib
+    import io
+    from types import SimpleNamespace
+
+    from crfkit.cli import main
+
+    def run(*arguments):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main([str(argument) for argument in arguments])
+        return SimpleNamespace(code=code, out=out.getvalue(), err=err.getvalue())
+
+    return run
+
+
+def test_tag(model, table, run, tmp_path):
+    ran = run("tag", model, table, *OPTIONS, "-o", tmp_path / "tagged.csv", "--eval")
+    assert ran.code == 0
+    assert "accuracy: 100.00%" in ran.err or "accuracy:  9" in ran.err
+    rows = (tmp_path / "tagged.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0] == "letter,x,label,predicted"
+    ran = run("tag", model, table, *OPTIONS, "--marginals", "--label-only")
+    assert ran.code == 0
+    ran = run("tag", model, table, *OPTIONS, "--forbid", "up>up")
+    assert ran.code == 0
+
+
+def test_tag_does_not_load_lightgbm(model, table, tmp_path):
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from crfkit.cli import main\n"
+        f"main(['tag', {str(model)!r}, {str(table)!r}, '--sequence-column', 'id', '-o', "
+        f"{str(tmp_path / 'out')!r}])\nprint(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"lightgbm", "sklearn", "scipy", "pandas"} & set(done.stdout.split())
+
+
+def test_inspect(model, run):
+    ran = run("inspect", model)
+    assert ran.code == 0
+    assert "tree CRF of order 1, joint potentials" in ran.out
+    assert "x[0]" in ran.out
+    assert "→ up" in ran.out
+    ran = run("inspect", model, "--top", "3", "--label", "up")
+    assert len(ran.out.splitlines()) == 4
+    found = json.loads(run("inspect", model, "--json").out)
+    assert found["kind"] == "tree CRF"
+    assert found["rounds"] == 40
+    assert sum(found["importances"].values()) == pytest.approx(1)
+    assert len(run("inspect", model, "--dump").out.splitlines()) > 10
+    for arguments, words in (
+        (["--transitions"], "no table of transitions"),
+        (["--label", "x"], "has no label 'x'"),
+        (["--attribute", "x"], "goes with linear models"),
+    ):
+        ran = run("inspect", model, *arguments)
+        assert ran.code != 0
+        assert words in ran.err
+
+
+def test_factored_with_dev_and_folds(table, run, tmp_path):
+    common = ["--label-column", "label", *OPTIONS, "--max-iterations", "10", "--window", "1"]
+    ran = run(
+        "train", table, "--model", "trees", "-m", tmp_path / "m", "--potentials", "factored", "--dev", table,
+        "--patience", "3", "--decode", "viterbi", *common,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "dev accuracy" in ran.err
+    assert "from \\ to" in run("inspect", tmp_path / "m", "--transitions").out
+    ran = run("train", table, table, "--model", "trees", "-m", tmp_path / "m", "--folds", "2", *common)
+    assert ran.code == 0, ran.err
+    assert "folds" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--model", "trees"], "-m/--model FILE is missing"),
+        (["-m", "x", "--model", "trees", "--c1", "1"], "--c1 goes with linear models"),
+        (["-m", "x", "--model", "trees", "--continue", "y"], "--continue goes with linear models"),
+        (["-m", "x", "--window", "3"], "--window goes with --model trees"),
+    ],
+)
+def test_wrong_usage(arguments, words, table, run):
+    ran = run("train", table, *arguments)
+    assert ran.code == 2
+    assert words in ran.err
+
+
+def test_attributes_are_refused(run, tmp_path, model):
+    (tmp_path / "data.crfsuite").write_text("A\tx=1\nB\tx=2\n\n", encoding="utf-8")
+    ran = run("train", tmp_path / "data.crfsuite", "-m", tmp_path / "m", "--model", "trees")
+    assert ran.code == 1
+    assert "trees take columns" in ran.err
+    ran = run("tag", model, tmp_path / "data.crfsuite")
+    assert ran.code == 1
+    assert "the model takes columns" in ran.err
+    ran = run("convert", model, tmp_path / "m.crfsuite")
+    assert ran.code == 1
+    assert "goes with linear-chain CRFs alone" in ran.err

@@ -1,0 +1,162 @@
+"""Mixed tables: what becomes of text, numbers, bools and missing values, in every shape X may have."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfkit.data import Columns, Encoded, Vocabulary, encode
+from crfkit.data.tables import TableSchema
+from crfkit.exceptions import InputError, InputWarning, ModelFileError
+
+NAN = math.nan
+ITEMS = [
+    [{"w": "b", "n": 1.5, "f": True}, {"w": "a", "n": None, "f": False}],
+    [],
+    [{"w": None, "n": 2}],
+]
+VALUES = [[1, 1.5, 1], [0, NAN, 0], [NAN, 2, NAN]]
+
+
+def test_dicts():
+    schema, table = TableSchema.learn(ITEMS)
+    np.testing.assert_array_equal(table.values, VALUES)
+    assert table.offsets.tolist() == [0, 2, 2, 3]
+    assert [(c.name, c.categories) for c in schema.columns] == [("w", ("a", "b")), ("n", None), ("f", None)]
+    np.testing.assert_array_equal(table.outside, [2, NAN, NAN])
+    again = schema.encode([[{"n": 3, "f": 1, "w": "b", "more": "x"}], [{"w": "c"}]])
+    np.testing.assert_array_equal(again.values, [[1, 3, 1], [NAN, NAN, NAN]])
+
+
+def test_rows_and_single_values():
+    schema, table = TableSchema.learn([[("b", 1), ("a", None)], [(None, 2)]])
+    np.testing.assert_array_equal(table.values, [[1, 1], [0, NAN], [NAN, 2]])
+    assert schema.width == 2
+    _, table = TableSchema.learn([["b", "a"], ["b"]])
+    np.testing.assert_array_equal(table.values, [[1], [0], [1]])
+
+
+def test_arrays():
+    array = np.array([[1.0, NAN], [2.0, 3.0]])
+    schema, table = TableSchema.learn([array, array[:1]])
+    np.testing.assert_array_equal(table.values, np.concatenate([array, array[:1]]))
+    np.testing.assert_array_equal(schema.encode(array, [1, 1]).values, array)
+    _, cube = TableSchema.learn(np.zeros((2, 3, 4)) + 1)
+    assert cube.values.shape == (6, 4)
+    masked = np.ma.masked_equal([[1.0, 2.0]], 2.0)
+    with pytest.warns(InputWarning, match="nothing but missing values in 1 of 2"):
+        _, table = TableSchema.learn([masked])
+    np.testing.assert_array_equal(table.values, [[1.0]])
+
+
+def test_frames():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"w": ["b", None, "a"], "n": [1.0, NAN, 2.0], "f": [True, False, True]})
+    frame["k"] = pandas.Series(["x", "y", None], dtype="category")
+    frame["i"] = pandas.Series([1, None, 3], dtype="Int64")
+    schema, table = TableSchema.learn(frame, [2, 1])
+    expected = [[1, 1, 1, 0, 1], [NAN, NAN, 0, 1, NAN], [0, 2, 1, NAN, 3]]
+    np.testing.assert_array_equal(table.values, expected)
+    parts = schema.encode([frame[:2], frame[2:]])
+    np.testing.assert_array_equal(parts.values, expected)
+    with pytest.raises(InputError, match="does not say where sequences end"):
+        TableSchema.learn(frame)
+    with pytest.raises(InputError, match="sequence 1: its columns are w, n"):
+        TableSchema.learn([frame, frame[["w", "n"]]])
+    with pytest.raises(InputError, match="two columns called 'w'"):
+        TableSchema.learn([frame[["w", "w"]]])
+
+
+def test_text_columns_are_numbers_where_all_cells_are():
+    cells = Columns.from_rows([[("?", "1.5", "x"), ("a", "?", "y")], [("b", "-2e3", "x")]])
+    schema, table = TableSchema.learn(cells)
+    np.testing.assert_array_equal(table.values, [[0, 1.5, 0], [1, NAN, 1], [2, -2000, 0]])
+    with pytest.raises(InputError, match="sequence 0, position 0: feature '1' held numbers in training"):
+        schema.encode(Columns.from_rows([[("a", "many", "x")]]))
+    schema, table = TableSchema.learn(cells, categorical=[1])
+    assert schema.columns[1].categories == ("-2e3", "1.5", "?")
+
+
+def test_numbers_as_categories():
+    schema, table = TableSchema.learn([[{"k": 3}, {"k": 10}, {"k": 3.0}, {"k": None}]], categorical=["k"])
+    np.testing.assert_array_equal(table.values, [[1], [0], [1], [NAN]])
+    np.testing.assert_array_equal(schema.encode([[{"k": 10}, {"k": 4}]]).values, [[0], [NAN]])
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=6),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.integers(0, 10**6),
+)
+def test_windows(lengths, before, after, seed):
+    rng = np.random.default_rng(seed)
+    letters = [[(str(rng.integers(3)), float(rng.normal())) for _ in range(n)] for n in lengths]
+    if not sum(lengths):
+        return
+    _, table = TableSchema.learn(letters, categorical=[0])
+    found = table.windows(np.arange(table.n_positions), before, after)
+    row = 0
+    for start, stop in zip(table.offsets[:-1], table.offsets[1:], strict=True):
+        for t in range(start, stop):
+            expected = [
+                table.values[t + step] if start <= t + step < stop else table.outside
+                for step in range(-before, after + 1)
+            ]
+            np.testing.assert_array_equal(found[row], np.concatenate(expected))
+            row += 1
+
+
+def test_headers():
+    schema, _ = TableSchema.learn(ITEMS)
+    assert TableSchema.from_header(schema.to_header(), "m") == schema
+    for broken in (None, {}, {**schema.to_header(), "columns": [{"name": 1, "categories": None}]}):
+        with pytest.raises(ModelFileError, match="its columns are malformed"):
+            TableSchema.from_header(broken, "m")
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ("abc", "X must be a list of sequences, got str"),
+        (["abc"], r"sequence 0: expected a list of items.*list\(word\)"),
+        ([[{"a": 1}, ["a"]]], "sequence 0, position 1: expected a dict like the first item"),
+        ([["a"], [["a"]]], "sequence 1, position 0: expected a single value"),
+        ([[["a"], ["a", "b"]]], "sequence 0, position 1: expected 1 values like the first item, got 2"),
+        ([[["a"], "b"]], "expected a list of values"),
+        ([[{1: 2}]], "the name of a feature must be a str"),
+        ([[{"a": "x"}], [{"a": 1}]], "sequence 1, position 0: feature 'a' holds text before"),
+        ([[{"a": [1]}]], "a value must be a str, a bool or a number"),
+        ([[{"a": math.inf}]], "expected a finite number"),
+        ([np.zeros((2, 2)), np.zeros((2, 3))], "sequence 1: expected 2 columns like sequence 0, got 3"),
+        ([np.zeros((2, 2)), [1]], "sequence 1: expected a 2-D array"),
+        ([np.zeros((2, 2), complex)], "must be real numbers"),
+        (np.zeros((2, 2)), "does not say where sequences end"),
+    ],
+)
+def test_bad_input(X, message):
+    with pytest.raises(InputError, match=message):
+        TableSchema.learn(X)
+
+
+def test_sparse_attributes_are_no_columns():
+    vocabulary = Vocabulary()
+    with pytest.raises(InputError, match="trees take columns"):
+        TableSchema.learn(Encoded(encode([[["a"]]], vocabulary, grow=True), vocabulary))
+
+
+def test_other_kinds_than_in_training():
+    named, _ = TableSchema.learn(ITEMS)
+    placed, _ = TableSchema.learn([np.ones((2, 2))])
+    with pytest.raises(InputError, match="trained on named values"):
+        named.encode([["a"]])
+    with pytest.raises(InputError, match="trained on rows of 2 values"):
+        placed.encode(ITEMS)
+    with pytest.raises(InputError, match="X has 3 columns, but 2 were expected"):
+        placed.encode([np.ones((2, 3))])
+    with pytest.raises(InputError, match="lengths add up to 3"):
+        placed.encode(np.ones((2, 2)), [3])
+    with pytest.raises(InputError, match="lengths goes with"):
+        placed.encode(ITEMS, [3])

@@ -38,7 +38,7 @@ FORBIDDEN = {
 }
 
 # Optional or slow to import: only inside the function that needs them.
-NOT_AT_THE_TOP = {"lightgbm", "dask", "distributed", "matplotlib", "tqdm", "pandas"}
+NOT_AT_THE_TOP = {"lightgbm", "dask", "distributed", "matplotlib", "tqdm", "pandas", "pynndescent"}
 # ... and these two live in one place alone.
 ONLY_IN = {"lightgbm": "potentials/tree.py", "dask": "distributed/"}
 

@@ -342,6 +342,7 @@ def _plot(
     axes.text(1, 64.8, "published: 64.7 after 28 iterations", fontsize=8, color="grey")
     axes.set_xlabel("iterations")
     axes.set_ylabel("test residues right, %")
+    axes.set_ylim(50, 66.5)  # the first Viterbi paths lie below
     axes.set_title("Qian-Sejnowski proteins, window 11")
     axes.legend(fontsize=8)
     figure.tight_layout()

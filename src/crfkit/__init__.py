@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING
 from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from crfkit import compat, datasets, exceptions, features, inference, io, metrics, selection
+    from crfkit import compat, datasets, exceptions, features, inference, io, kernels, metrics, selection
+    from crfkit.models.constrained_crf import ConstrainedCRF
     from crfkit.models.crf import CRF
+    from crfkit.models.kernel_crf import KernelCRF
+    from crfkit.models.kernel_logistic import KernelLogisticRegression
     from crfkit.models.tree_crf import TreeCRF
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CRF",
+    "ConstrainedCRF",
+    "KernelCRF",
+    "KernelLogisticRegression",
     "TreeCRF",
     "__version__",
     "compat",
@@ -27,6 +33,7 @@ __all__ = [
     "features",
     "inference",
     "io",
+    "kernels",
     "metrics",
     "selection",
 ]
@@ -36,6 +43,9 @@ __getattr__, __dir__ = lazy_names(
     {
         **{name: f"crfkit.{name}" for name in __all__},
         "CRF": "crfkit.models.crf",
+        "ConstrainedCRF": "crfkit.models.constrained_crf",
+        "KernelCRF": "crfkit.models.kernel_crf",
+        "KernelLogisticRegression": "crfkit.models.kernel_logistic",
         "TreeCRF": "crfkit.models.tree_crf",
     },
 )

@@ -18,6 +18,7 @@ from crfkit.inference import (
     constrain,
     log_partition,
     marginals,
+    max_expected_gain,
     max_marginal,
     nbest,
     path_score,
@@ -84,9 +85,18 @@ def _allowed(table: Columns, column: int, labels: list[str]) -> npt.NDArray[np.b
 
 
 def decode(
-    lattice: Lattice, *, posterior: bool, with_marginals: bool, with_probability: bool, jobs: int | None
+    lattice: Lattice,
+    *,
+    posterior: bool,
+    with_marginals: bool,
+    with_probability: bool,
+    jobs: int | None,
+    boundary_gain: float = 0.0,
 ) -> Decoded:
-    """The best path through each sequence, or with ``posterior`` the best label of each position."""
+    """The best path through each sequence, or with ``posterior`` the best label of each position.
+
+    The second may give boundaries a gain (see ``crfkit.inference.max_expected_gain``).
+    """
     node, log_z = None, None
     if with_marginals and not posterior:
         node = marginals(lattice, n_jobs=jobs).node
@@ -94,6 +104,8 @@ def decode(
         log_z = log_partition(lattice, n_jobs=jobs)
     if posterior:
         labels, node = max_marginal(lattice, posterior=True, n_jobs=jobs)
+        if boundary_gain:
+            labels = max_expected_gain(lattice, boundary_gain, n_jobs=jobs)
         score = path_score(lattice, labels, n_jobs=jobs) if with_probability else None
     else:
         labels, score = viterbi(lattice, n_jobs=jobs)

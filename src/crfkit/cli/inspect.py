@@ -40,7 +40,7 @@ examples:
 
 _SUGGESTIONS = 10
 # Who shows models that are not linear: modules with run(arguments, tagger, header).
-INSPECTORS = {"tree CRF": "crfkit.cli.inspect_trees"}
+INSPECTORS = {"kernel CRF": "crfkit.cli.inspect_kernel", "tree CRF": "crfkit.cli.inspect_trees"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -155,6 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
                         with_marginals=arguments.marginals is not None,
                         with_probability=arguments.score,
                         jobs=arguments.jobs,
+                        boundary_gain=0.0 if arguments.posterior else tagger.boundary_gain,
                     )
                     writer.write(batch, decoded)
                     if tally is not None:

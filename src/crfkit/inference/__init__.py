@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         partial_log_likelihood,
         permitted_labels,
     )
+    from crfkit.inference.expected_gain import max_expected_gain
     from crfkit.inference.lattice import Lattice
     from crfkit.inference.paths import NBest, Path, nbest, path_score, sample, viterbi
     from crfkit.inference.permitted_pairs import PermittedPairs
@@ -52,6 +53,7 @@ __all__ = [
     "forced_labels",
     "log_partition",
     "marginals",
+    "max_expected_gain",
     "max_marginal",
     "nbest",
     "partial_log_likelihood",
@@ -82,6 +84,7 @@ __getattr__, __dir__ = lazy_names(
         "forced_labels": "crfkit.inference.constraints",
         "log_partition": "crfkit.inference.posterior",
         "marginals": "crfkit.inference.posterior",
+        "max_expected_gain": "crfkit.inference.expected_gain",
         "max_marginal": "crfkit.inference.posterior",
         "nbest": "crfkit.inference.paths",
         "partial_log_likelihood": "crfkit.inference.constraints",

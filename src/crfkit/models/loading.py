@@ -16,6 +16,7 @@ from crfkit.models.tagger import Tagger
 # What stands as "model" in the header, and where its class is, fetched when it is needed.
 TAGGERS = {
     "linear-chain CRF": ("crfkit.models.linear_tagger", "LinearTagger"),
+    "kernel CRF": ("crfkit.models.kernel_tagger", "KernelTagger"),
     "tree CRF": ("crfkit.models.tree_tagger", "TreeTagger"),
 }
 

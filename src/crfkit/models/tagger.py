@@ -54,6 +54,7 @@ class Tagger(ABC):
         self.n_jobs = n_jobs
 
     decode = "viterbi"  # how ``predict`` decodes; or "marginal"
+    boundary_gain = 0.0  # what a boundary is worth to the second
 
     @property
     @abstractmethod

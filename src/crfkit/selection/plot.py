@@ -15,12 +15,17 @@ _NAMED = 10  # picks whose names are written beside them
 
 def new_axes() -> Axes:
     """An empty drawing."""
+    return new_row(1, (7.5, 4.5))[0]
+
+
+def new_row(n: int, size: tuple[float, float] = (4.2, 3.6)) -> list[Axes]:
+    """Empty drawings side by side, each of this size in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise CRFKitError("drawing needs matplotlib: pip install 'crfkit[plot]'") from error
-    _, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
-    return ax
+    _, axes = plt.subplots(1, n, figsize=(n * size[0], size[1]), layout="constrained", squeeze=False)
+    return list(axes[0])
 
 
 def draw_path(path: Sequence[dict[str, Any]], ax: Axes | None = None) -> Axes:

@@ -1,0 +1,52 @@
+"""Decoding for the fewest errors in expectation, at boundaries too.
+
+Of all labellings, the one with the largest expected number of right labels plus ``boundary_gain`` times the
+expected number of boundaries (neighbours with different labels) that are found with both labels right:
+
+    max_y  Σ_t p(y_t | x) + gain Σ_t [y_{t-1} ≠ y_t] p(y_{t-1}, y_t | x)
+
+With a gain of 0 these are the most probable labels of each position. Those are often too smooth: where the
+place of a change is unsure, no single position is worth it. A gain of about 1 brings boundaries back at
+little cost in right labels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.exceptions import InputError
+from crfkit.inference.lattice import Lattice
+from crfkit.inference.paths import viterbi
+from crfkit.inference.posterior import marginals, max_marginal
+
+
+def max_expected_gain(
+    lattice: Lattice, boundary_gain: float = 1.0, *, n_jobs: int | None = None
+) -> npt.NDArray[np.int32]:
+    """The labels [ΣT] with the largest expected gain. What the lattice forbids stays forbidden."""
+    if not 0 <= boundary_gain < np.inf:
+        raise InputError(f"boundary_gain must be 0 or more, got {boundary_gain!r}")
+    if boundary_gain == 0:
+        return max_marginal(lattice, n_jobs=n_jobs).labels
+    found = marginals(lattice, edge=True, n_jobs=n_jobs)
+    if found.edge is None:
+        raise InputError("the lattice gave no probabilities of label pairs")
+    node = np.where(lattice.node > -np.inf, found.node, -np.inf)  # [ΣT, L]
+    same = np.arange(lattice.n_labels)
+    edge = boundary_gain * found.edge  # [ΣT, L, L]
+    edge[:, same, same] = 0.0
+    edge = np.where(lattice.edge > -np.inf, edge, -np.inf)
+
+    def permitted(scores: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
+        return None if scores is None else np.where(scores > -np.inf, 0.0, -np.inf)
+
+    gains = Lattice(
+        node,
+        edge,
+        lattice.offsets,
+        permitted(lattice.start),
+        permitted(lattice.end),
+        permitted(lattice.edge2),
+    )
+    return viterbi(gains, n_jobs=n_jobs).labels

@@ -1,0 +1,104 @@
+"""An orthonormal basis of the functions that selected positions span.
+
+The functions K(x_a, ·) of the selected positions a are far from orthogonal, and coefficients on them are
+badly conditioned. With the Cholesky factor R of K_aa = R Rᵀ, the functions
+
+    φ = K(·, a) R⁻ᵀ        [n, m], so that  φ φᵀ = K(·, a) K_aa⁻¹ K(a, ·)
+
+are orthonormal in the kernel's space: f = φ β has the norm ‖f‖² = ‖β‖², and is Σ_j α_j K(x_aj, ·) with
+α = R⁻ᵀ β. A new position adds one column, the part of K(x_j, ·) that the others do not span (Gram and
+Schmidt; the rows of R are those of φ at the selected positions).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.kernels.matrix import KernelMatrix
+from crfkit.kernels.positions import FloatArray
+
+_AT_ONCE = 1 << 25  # kernel values: 256 MiB
+_DEPENDENT = 1e-9  # a function of which less than this share is new is taken as spanned
+
+
+class Basis:
+    """Grows by a position at a time."""
+
+    def __init__(self, matrix: KernelMatrix) -> None:
+        self.matrix = matrix
+        self.places: list[int] = []  # [m] the selected positions
+        self._columns = np.empty((matrix.n_positions, 8), order="F")  # [n, capacity]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def columns(self) -> FloatArray:
+        """φ [n, m]."""
+        return self._columns[:, : len(self.places)]
+
+    @property
+    def factor(self) -> FloatArray:
+        """R [m, m], lower triangular."""
+        return np.tril(self.columns[self.places])
+
+    def add(self, place: int) -> FloatArray | None:
+        """The new column φ [n] that a position adds; None, and nothing added, where the others span it."""
+        column: FloatArray = self.matrix.columns(np.array([place]))[:, 0]  # [n]
+        own = column[place]  # K(x, x)
+        m = len(self.places)
+        known = self._columns[:, :m]
+        part = known[place].copy()  # [m]
+        new: FloatArray = column - known @ part
+        rest = own - float(part @ part)
+        if not rest > _DEPENDENT * max(own, 0.0) or own <= 0:
+            return None
+        new /= np.sqrt(rest)
+        if m == self._columns.shape[1]:
+            wider = np.empty((len(new), 2 * m), order="F")
+            wider[:, :m] = self._columns
+            self._columns = wider
+        self._columns[:, m] = new
+        self.places.append(place)
+        return new
+
+    def shorten(self, size: int) -> None:
+        """Forget all positions but the first ``size``."""
+        del self.places[size:]
+
+    def add_all(self, places: npt.NDArray[np.int64]) -> None:
+        """All of these positions, as far as they are new: a pivoted Cholesky factorisation.
+
+        The next is always the one of which most is new; it ends when all are spanned.
+        """
+        matrix = self.matrix
+        m = len(places)
+        columns = np.zeros((matrix.n_positions, m), order="F")
+        rest = matrix.diagonal(places)  # [m] what of each is not spanned yet
+        start = rest.copy()
+        chosen: list[int] = []
+        # All columns at once where they fit: a call for each costs more than the numbers.
+        whole = matrix.columns(places) if matrix.n_positions * m <= _AT_ONCE else None  # [n, m]
+        for k in range(m):
+            j = int(np.argmax(rest))
+            if not rest[j] > _DEPENDENT * max(start[j], 0.0) or start[j] <= 0:
+                break
+            place = int(places[j])
+            column = matrix.columns(np.array([place]))[:, 0] if whole is None else whole[:, j]
+            new = (column - columns[:, :k] @ columns[place, :k]) / np.sqrt(rest[j])
+            columns[:, k] = new
+            chosen.append(place)
+            rest -= new[places] ** 2
+            rest[j] = -np.inf
+        self._columns = np.asfortranarray(columns[:, : max(1, len(chosen))])
+        self.places = chosen
+
+    def coefficients(self, beta: FloatArray) -> FloatArray:
+        """α [m, k] on the kernel functions, from β [m, k] on the basis."""
+        from scipy.linalg import solve_triangular
+
+        if not self.places:
+            return beta
+        alpha: FloatArray = solve_triangular(self.factor, beta, lower=True, trans="T")
+        return alpha

@@ -1,0 +1,55 @@
+"""Is it a kernel? Square, symmetric, positive semi-definite: said with numbers where it is not."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from crfkit.exceptions import InputError, InputWarning
+from crfkit.kernels.matrix import KernelMatrix
+from crfkit.kernels.positions import FloatArray, take_rows
+
+_SAMPLE = 1000  # positions whose kernel matrix is looked at
+_TOLERANCE = 1e-8
+
+
+def check_square(n_positions: int, width: int | None) -> None:
+    """Raise where a precomputed kernel does not have a column for every position of training."""
+    if width != n_positions:
+        raise InputError(
+            "kernel='precomputed' needs the kernel between all positions of training, a square matrix: "
+            f"expected {n_positions} columns for {n_positions} positions, got {width}"
+        )
+
+
+def warn_of_no_kernel(matrix: KernelMatrix, seed: int = 0) -> None:
+    """Warn where a kernel that is given is not symmetric or not positive semi-definite, and by how much.
+
+    At most 1000 of the candidates are looked at, drawn with this seed.
+    """
+    places = matrix.candidates
+    if len(places) > _SAMPLE:
+        places = np.sort(np.random.default_rng(seed).choice(places, _SAMPLE, replace=False))
+    block: FloatArray = matrix.kernel.between(take_rows(matrix.rows, places), matrix.support(places))
+    if block.size == 0:
+        return
+    name, size = matrix.kernel.name, float(np.abs(block).max())
+    apart = float(np.abs(block - block.T).max())
+    if apart > _TOLERANCE * size:
+        i, j = (int(place) for place in np.unravel_index(np.abs(block - block.T).argmax(), block.shape))
+        warnings.warn(
+            f"the kernel {name} is not symmetric: K[{places[i]}, {places[j]}] = {block[i, j]:.6g} but "
+            f"K[{places[j]}, {places[i]}] = {block[j, i]:.6g}; what is learnt may make little sense",
+            InputWarning,
+            stacklevel=4,
+        )
+    smallest, largest = (float(value) for value in np.linalg.eigvalsh((block + block.T) / 2)[[0, -1]])
+    if smallest < -_TOLERANCE * max(abs(largest), size):
+        warnings.warn(
+            f"the kernel {name} is not positive semi-definite: its smallest eigenvalue on {len(places):,} "
+            f"positions is {smallest:.3g}, its largest {largest:.3g}. Positions that would make ‖f‖² "
+            "negative are passed over",
+            InputWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,231 @@
+"""Kernels from a graph over labelled and unlabelled positions: labels vary little along its edges.
+
+Smola and Kondor, "Kernels and regularization on graphs" (COLT 2003); in kernel CRFs, Lafferty, Zhu and Liu
+(ICML 2004). A nearest-neighbour graph with weights W and degrees D, the eigenpairs (λ_k, φ_k) of its
+Laplacian (D - W, or normalised I - D^(-1/2) W D^(-1/2)) with the smallest λ, and K = Σ_k r(λ_k) φ_k φ_kᵀ with
+a falling r: functions that change along edges are dear. The kernel sees no labels, so all positions that will
+be labelled may take part: learning is transductive then. For positions that come later see graph_map.py.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from crfkit import parameters as rule
+from crfkit.exceptions import CRFKitError, InputError, InputWarning
+from crfkit.kernels.graph_map import GraphMap, Spectrum
+from crfkit.kernels.positions import FloatArray, Rows, n_rows
+
+_DENSE = 200  # vertices up to which all eigenpairs are computed and the first taken
+_APPROXIMATE = 30_000  # vertices from which pynndescent is worth it
+
+_TRANSFORMS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
+    "inverse": lambda values, epsilon: 1.0 / (values + epsilon),
+    "diffusion": lambda values, epsilon: np.exp(-values / epsilon),
+    "step": lambda values, epsilon: np.ones_like(values),
+}
+
+
+class GraphKernel(BaseEstimator):  # type: ignore[misc]
+    """A kernel on the positions of a nearest-neighbour graph.
+
+    Parameters
+    ----------
+    n_neighbors
+        Each position is joined to so many nearest ones (and to those that have it among theirs).
+    transform
+        r(λ): "inverse" 1 / (λ + epsilon), "diffusion" exp(-λ / epsilon), "step" 1, or a function of the array
+        of eigenvalues.
+    n_eigenvectors
+        How many of the smoothest eigenvectors are used.
+    normalized
+        Whether the Laplacian is the normalised one, whose eigenvalues lie between 0 and 2.
+    epsilon
+        See ``transform``. The smaller, the more weight the smoothest functions have.
+    mutual
+        Join only positions that are among each other's nearest. This may leave some alone.
+    metric
+        Of distances, as scikit-learn names them.
+    search
+        "exact" (scikit-learn), "approximate" (pynndescent, which must be installed), or "auto": approximate
+        above 30,000 positions where pynndescent is there.
+    affinity
+        A symmetric sparse matrix of weights between all positions in the place of nearest neighbours. Such a
+        kernel cannot be extended to new positions.
+
+    The kernel is scaled to a mean of 1 on its diagonal, so that it can compete with others.
+    """
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        "n_neighbors": rule.whole_number(1),
+        "transform": (
+            "one of 'inverse', 'diffusion', 'step', or a function",
+            lambda v: callable(v) or v in _TRANSFORMS,
+        ),
+        "n_eigenvectors": rule.whole_number(1),
+        "normalized": rule.flag(),
+        "epsilon": rule.number(1e-12),
+        "mutual": rule.flag(),
+        "search": rule.one_of("auto", "exact", "approximate"),
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        transform: str | Callable[[FloatArray], FloatArray] = "inverse",
+        n_eigenvectors: int = 100,
+        normalized: bool = True,
+        epsilon: float = 0.01,
+        mutual: bool = False,
+        metric: str = "euclidean",
+        search: str = "auto",
+        affinity: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.transform = transform
+        self.n_eigenvectors = n_eigenvectors
+        self.normalized = normalized
+        self.epsilon = epsilon
+        self.mutual = mutual
+        self.metric = metric
+        self.search = search
+        self.affinity = affinity
+
+    def build(self, rows: Rows) -> tuple[GraphMap, npt.NDArray[np.int64]]:
+        """The kernel over these positions, and the component of the graph that each of them is in [n]."""
+        from scipy.sparse.csgraph import connected_components
+
+        rule.check_parameters(self, self._rules)
+        if isinstance(rows, list) and self.affinity is None:
+            raise InputError(
+                "a graph of nearest neighbours needs numbers as features; give affinity= for objects"
+            )
+        weights = (
+            self._neighbour_weights(rows) if self.affinity is None else self._given_weights(n_rows(rows))
+        )
+        degrees = np.asarray(weights.sum(axis=1), np.float64).ravel()  # [n]
+        alone = np.flatnonzero(degrees == 0)
+        if len(alone):
+            warnings.warn(
+                f"{len(alone):,} of {len(degrees):,} positions have no neighbour in the graph (the first is "
+                f"position {alone[0]} of all): nothing is learnt about them from it. Take more neighbours, "
+                "or mutual=False",
+                InputWarning,
+                stacklevel=3,
+            )
+        _, component = connected_components(weights, directed=False)
+        values, vectors = _smoothest(weights, degrees, self.n_eigenvectors, self.normalized)
+        multipliers = self._multipliers(values)
+        diagonal = float(((vectors**2) @ multipliers).mean())
+        if diagonal > 0:
+            multipliers = multipliers / diagonal
+        spectrum = Spectrum(values, vectors, degrees, multipliers)
+        kept = None if self.affinity is not None else rows
+        graph = GraphMap(spectrum, kept, int(self.n_neighbors), bool(self.normalized), self.metric)
+        return graph, component.astype(np.int64)
+
+    def _multipliers(self, values: FloatArray) -> FloatArray:
+        transform = self.transform
+        if callable(transform):
+            found = np.asarray(transform(values), np.float64)
+        else:
+            found = _TRANSFORMS[transform](values, float(self.epsilon))
+        if found.shape != values.shape or not np.isfinite(found).all() or (found < 0).any():
+            raise InputError(
+                f"transform must give a finite number of at least 0 for each of {len(values)} eigenvalues; "
+                f"got {found.ravel()[:5]} …"
+            )
+        return found
+
+    def _given_weights(self, n: int) -> Any:
+        from scipy.sparse import csr_matrix
+
+        weights = csr_matrix(self.affinity, dtype=np.float64)
+        if weights.shape != (n, n):
+            raise InputError(f"affinity must be square, [{n}, {n}] for {n} positions; got {weights.shape}")
+        apart = float(abs(weights - weights.T).max()) if weights.nnz else 0.0
+        if apart > 1e-9 * max(1.0, float(abs(weights).max()) if weights.nnz else 0.0):
+            raise InputError(f"affinity must be symmetric; it differs from its transpose by {apart:.3g}")
+        if weights.nnz and float(weights.data.min()) < 0:
+            raise InputError(f"affinity must not be negative, got {weights.data.min():.3g}")
+        return weights
+
+    def _neighbour_weights(self, rows: Rows) -> Any:
+        """W [n, n], 1 where two positions are neighbours."""
+        from scipy.sparse import csr_matrix
+
+        n = n_rows(rows)
+        k = min(int(self.n_neighbors), n - 1)
+        if k < 1:
+            raise InputError(f"a graph needs at least two positions, got {n}")
+        near = self._nearest(rows, k)  # [n, k]
+        directed = csr_matrix(
+            (np.ones(near.size), (np.repeat(np.arange(n), k), near.ravel())), shape=(n, n), dtype=np.float64
+        )
+        return directed.minimum(directed.T) if self.mutual else directed.maximum(directed.T)
+
+    def _nearest(self, rows: Rows, k: int) -> npt.NDArray[np.int64]:
+        n = n_rows(rows)
+        if self.search == "approximate" or (self.search == "auto" and n > _APPROXIMATE):
+            try:
+                from pynndescent import NNDescent
+            except ImportError as error:
+                if self.search == "approximate":
+                    raise CRFKitError(
+                        "search='approximate' needs pynndescent: pip install 'crfkit[graph]'"
+                    ) from error
+            else:
+                found, _ = NNDescent(
+                    rows, n_neighbors=k + 1, metric=self.metric, random_state=0
+                ).neighbor_graph
+                return _without_itself(found.astype(np.int64), k)
+        from sklearn.neighbors import NearestNeighbors
+
+        index = NearestNeighbors(n_neighbors=k, metric=self.metric).fit(rows)
+        near: npt.NDArray[np.int64] = index.kneighbors(return_distance=False).astype(np.int64)
+        return near
+
+
+def _without_itself(near: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
+    """[n, k] of [n, k + 1] neighbours: the position itself is left out, or the last."""
+    own = near == np.arange(len(near))[:, None]
+    own[~own.any(axis=1), -1] = True
+    own &= np.cumsum(own, axis=1) == 1
+    kept: npt.NDArray[np.int64] = near[~own].reshape(len(near), k)
+    return kept
+
+
+def _smoothest(weights: Any, degrees: FloatArray, m: int, normalized: bool) -> tuple[FloatArray, FloatArray]:
+    """The m smallest eigenvalues of the Laplacian, rising, and their eigenvectors [n, m]."""
+    from scipy.sparse import diags, identity
+
+    n = len(degrees)
+    m = min(m, n)
+    if normalized:
+        inverse = diags(1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
+        # The largest eigenvalues of this are the Laplacian's smallest: Lanczos finds those without solving.
+        similar, shift = inverse @ weights @ inverse, 1.0
+    else:
+        shift = 2.0 * float(degrees.max(initial=0.0))  # above all eigenvalues of D - W
+        similar = shift * identity(n) - diags(degrees) + weights
+    if n <= _DENSE or m >= n - 1:
+        found, vectors = np.linalg.eigh(similar.toarray())
+    else:
+        from scipy.sparse.linalg import eigsh
+
+        start = np.random.default_rng(0).standard_normal(n)  # the same each time
+        found, vectors = eigsh(
+            similar, k=m, which="LA", v0=start, tol=1e-8, ncv=min(n - 1, max(2 * m + 1, 40))
+        )
+    order = np.argsort(-found, kind="stable")[:m]
+    values = np.maximum(shift - found[order], 0.0)
+    vectors = vectors[:, order]
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.where(vectors[largest, np.arange(m)] < 0, -1.0, 1.0)  # of either sign, one
+    return values, vectors

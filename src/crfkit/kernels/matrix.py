@@ -1,0 +1,126 @@
+"""The kernel matrix of candidates and training positions, computed in blocks, kept as far as memory allows.
+
+K [c, n] times the differences between marginals and observations [n, k] gives the derivatives of all c
+candidates at once. A small matrix is kept whole. Of a large one, blocks of rows are kept in single precision
+(they only guide the choice: the columns that are chosen are computed again, in double) until the limit is
+reached; the others are computed anew each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.kernels.mercer import MercerKernel
+from crfkit.kernels.positions import FloatArray, Rows, n_rows, take_rows
+
+_BLOCK = 1 << 22  # numbers in a block: 16 MiB in single precision
+
+
+class KernelMatrix:
+    """K between candidate positions and all positions of a table.
+
+    The first ``n_learn`` positions are those of training; behind them may come others, a dev set's, whose
+    values are wanted of the chosen columns alone.
+    """
+
+    def __init__(
+        self,
+        kernel: MercerKernel,
+        rows: Rows,  # represented
+        candidates: npt.NDArray[np.int64],  # [c] places among the rows
+        *,
+        n_learn: int | None = None,
+        limit: float = 1e9,
+        own: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.rows = rows
+        self.candidates = candidates
+        self.n_positions = n_rows(rows)
+        self.n_learn = self.n_positions if n_learn is None else n_learn
+        self.limit = limit  # bytes
+        self._own = own  # [n] numbers that the kernel knows the positions by; None: their places
+        self._kept: dict[int, npt.NDArray[np.float32]] = {}
+        self._square: FloatArray | None = None  # [n, n]
+        self._ready: dict[int, FloatArray] = {}  # place -> column [n]
+
+    @property
+    def n_candidates(self) -> int:
+        """c."""
+        return len(self.candidates)
+
+    @property
+    def kept_bytes(self) -> int:
+        """What the blocks in memory take."""
+        square = 0 if self._square is None else self._square.nbytes
+        return square + sum(block.nbytes for block in self._kept.values())
+
+    def support(self, places: npt.NDArray[np.int64]) -> object:
+        """These positions as the kernel's second argument."""
+        return self.kernel.support(self.rows, places if self._own is None else self._own[places])
+
+    def columns(self, places: npt.NDArray[np.int64]) -> FloatArray:
+        """K(·, places) [n, m], in double precision."""
+        whole = self._whole
+        if whole is not None:
+            return whole[:, places]
+        if all(place in self._ready for place in places.tolist()):
+            return np.column_stack([self._ready[place] for place in places.tolist()])
+        return self.kernel.between(self.rows, self.support(places))
+
+    def prepare(self, places: npt.NDArray[np.int64]) -> None:
+        """Compute columns that will probably be asked for, in one go; those of before are forgotten."""
+        self._ready = {}
+        if self._whole is None:
+            places = places[: max(1, _BLOCK * 4 // self.n_positions)]
+            self._ready = dict(zip(places.tolist(), self.columns(places).T.copy(), strict=True))
+
+    @property
+    def _whole(self) -> FloatArray | None:
+        """K [n, n], where all positions are candidates and all of it fits: then nothing is computed twice."""
+        n = self.n_positions
+        if self._square is None and n == self.n_learn == self.n_candidates and 8 * n * n <= self.limit:
+            self._square = self.kernel.between(self.rows, self.support(np.arange(n)))
+        return self._square
+
+    def diagonal(self, places: npt.NDArray[np.int64]) -> FloatArray:
+        """K(x, x) of these positions [m]."""
+        size = 64
+        pieces = [places[k : k + size] for k in range(0, len(places), size)]
+        blocks = [
+            np.diagonal(self.kernel.between(take_rows(self.rows, piece), self.support(piece)))
+            for piece in pieces
+        ]
+        return np.concatenate([np.zeros(0), *blocks])
+
+    def product(self, values: FloatArray) -> FloatArray:
+        """K(candidates, training) @ values: [c, k] from [n_learn, k]."""
+        whole = self._whole
+        if whole is not None:
+            return np.asarray(whole.T @ values)
+        out = np.empty((self.n_candidates, values.shape[1]))
+        single = values.astype(np.float32)
+        for start, block in self._blocks():
+            out[start : start + len(block)] = block @ single
+        return out
+
+    def _blocks(self) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+        """Rows of K [c, n_learn], from top to bottom."""
+        height = max(1, _BLOCK // max(1, self.n_learn))
+        learn = (
+            take_rows(self.rows, np.arange(self.n_learn)) if self.n_learn < self.n_positions else self.rows
+        )
+        room = self.limit - self.kept_bytes
+        for start in range(0, self.n_candidates, height):
+            block = self._kept.get(start)
+            if block is None:
+                places = self.candidates[start : start + height]
+                # The kernel is symmetric: its columns for the candidates are its rows.
+                block = np.ascontiguousarray(self.kernel.between(learn, self.support(places)).T, np.float32)
+                if block.nbytes <= room:
+                    self._kept[start] = block
+                    room -= block.nbytes
+            yield start, block

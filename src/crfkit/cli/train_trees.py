@@ -48,24 +48,27 @@ def add_options(group: Any) -> None:
         help="what 'crfkit tag' will do: the best label of each token (marginal, the default), or the best "
         "sequence",
     )
+    # What a linear model is trained with unless told otherwise: anything else was given for one.
+    group.set_defaults(linear_defaults={name: group.get_default(name) for name in _LINEAR_OPTIONS})
 
 
 _TREE_OPTIONS = ("window", "leaves", "learning_rate", "min_samples_leaf", "potentials", "folds", "decode")
-_LINEAR_OPTIONS = {  # and what they are unless given
-    "template": None,
-    "continued": None,
-    "start": None,
-    "c1": 0.0,
-    "c2": 1.0,
-    "algorithm": "auto",
-    "tol": 1e-5,
-    "class_weight": None,
-    "features": None,
-    "min_freq": 0,
-    "all_possible_states": False,
-    "all_possible_transitions": False,
-    "associations": None,
-}
+_LINEAR_OPTIONS = (
+    "template",
+    "continued",
+    "start",
+    "c1",
+    "c2",
+    "algorithm",
+    "tol",
+    "class_weight",
+    "features",
+    "min_freq",
+    "all_possible_states",
+    "all_possible_transitions",
+    "constrained",
+    "associations",
+)
 
 
 def refuse(arguments: argparse.Namespace) -> None:
@@ -77,7 +80,7 @@ def refuse(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, report."""
-    for name, default in _LINEAR_OPTIONS.items():
+    for name, default in arguments.linear_defaults.items():
         if getattr(arguments, name) != default:
             shown = "continue" if name == "continued" else name.replace("_", "-")
             raise UsageError(f"--{shown} goes with linear models, not with --model trees")

@@ -215,7 +215,7 @@ def _wrapped(text: str) -> str:
 
 def _several(words: list[str]) -> str:
     """The first, and how many more."""
-    return words[0] + (f" (and {len(words) - 1} more such days)" if len(words) > 1 else "")
+    return words[0] + (f" (and {len(words) - 1} more)" if len(words) > 1 else "")
 
 
 def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:

@@ -86,7 +86,7 @@ def test_as_good_as_the_general_search(stock):
     )
     assert found.feasible
     assert constraint.violations(model.x)[0] <= 2.0
-    assert model.objective(model.x).value <= 1.06 * found.value
+    assert model.objective(model.x).value <= 1.1 * found.value
 
 
 def test_by_the_day_it_is_logistic_regression(by_day):

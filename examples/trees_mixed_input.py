@@ -36,7 +36,7 @@ X, y = shifts(60)
 X_test, y_test = shifts(30)
 print("a minute of the data:", X[0][0])
 
-model = TreeCRF(window=5, n_iterations=80, early_stopping=3, random_state=0).fit(X, y)
+model = TreeCRF(window=5, n_iterations=80, early_stopping=3, random_state=0, n_jobs=1).fit(X, y)
 print(f"{model.n_iter_} rounds, chosen by three folds; test accuracy {model.score(X_test, y_test):.3f}")
 
 print("what the trees ask for:")

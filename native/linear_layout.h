@@ -32,6 +32,7 @@ struct AttributeData {
   const double* values;         // [nnz] or null: all ones
   const int64_t* state_indptr;  // [A + 1] features of an attribute
   const int32_t* state_labels;  // [F] their labels
+  bool as_given = false;        // one parameter a feature, in their order, whatever the data
 };
 
 struct LinearLayout {
@@ -119,7 +120,7 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
   std::vector<int32_t> multiplicity(A, 0);  // k, at that first one
   for (size_t i = 0; i < A; ++i) {
     const auto a = static_cast<size_t>(order[i]);
-    const bool same = i > 0 && prints[a] == prints[static_cast<size_t>(order[i - 1])];
+    const bool same = !x.as_given && i > 0 && prints[a] == prints[static_cast<size_t>(order[i - 1])];
     twin[a] = same ? twin[static_cast<size_t>(order[i - 1])] : order[i];
     ++multiplicity[static_cast<size_t>(twin[a])];
   }
@@ -130,15 +131,17 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
   std::vector<int32_t> dense, sparse;
   for (size_t a = 0; a < A; ++a) {
     const int64_t n = x.state_indptr[a + 1] - x.state_indptr[a];
-    if (twin[a] != static_cast<int32_t>(a) || n == 0 || frequency[a] == 0) continue;
+    if (twin[a] != static_cast<int32_t>(a) || n == 0 || (frequency[a] == 0 && !x.as_given)) continue;
     (n >= dense_from ? dense : sparse).push_back(static_cast<int32_t>(a));
   }
   auto more_frequent = [&](int32_t a, int32_t b) {
     const int64_t fa = frequency[static_cast<size_t>(a)], fb = frequency[static_cast<size_t>(b)];
     return fa != fb ? fa > fb : a < b;
   };
-  std::sort(dense.begin(), dense.end(), more_frequent);
-  std::sort(sparse.begin(), sparse.end(), more_frequent);
+  if (!x.as_given) {
+    std::sort(dense.begin(), dense.end(), more_frequent);
+    std::sort(sparse.begin(), sparse.end(), more_frequent);
+  }
   if (static_cast<int64_t>(dense.size()) * padded > INT32_MAX)
     throw std::length_error("the dense weight table would exceed 2^31 entries: raise min_freq");
 

@@ -29,6 +29,8 @@ struct LinearSettings {
 };
 
 class LinearObjective {
+  friend class ValidationSets;  // constraints over the same data, parameters and buffers
+
  public:
   // pairs: the attributes that score label pairs, with "labels" previous * L + label; or null.
   LinearObjective(const AttributeData& attributes, const AttributeData* pairs, LinearSettings settings)
@@ -42,16 +44,28 @@ class LinearObjective {
     if (pairs) make_pairs(*pairs);
     make_masks();
     for (int64_t i = 0; i < n_sequences(); ++i) longest_ = std::max(longest_, length(i));
+    all_offsets_ = s_.offsets;
     count_observed();
     blocks_.resize(static_cast<size_t>(s_.threads));
   }
 
   int64_t n_sequences() const { return static_cast<int64_t>(s_.offsets.size()) - 1; }
+  int64_t n_positions() const { return all_offsets_.back(); }  // ΣT, shown or not
   int64_t n_parameters() const { return first_pair() + (pair_ ? pair_->n_parameters() : 0); }
   int64_t n_features() const { return state_.n_features(); }
   int64_t n_pair_features() const { return pair_ ? pair_->n_features() : 0; }
   int order() const { return s_.order; }
+  const std::vector<int64_t>& offsets() const { return s_.offsets; }
   const std::vector<double>& edge_table(int k) const { return edges_[k]; }
+
+  // Only the first T positions count from now on, those of the sequence they end in cut off: what lies behind
+  // them is not looked at, and with attributes `as_given` nothing depends on it. What grows is laid out once,
+  // and shown bit by bit.
+  void show(int64_t T) {
+    for (size_t i = 0; i < s_.offsets.size(); ++i) s_.offsets[i] = std::min(all_offsets_[i], T);
+    for (int k = 0; k < s_.order; ++k) std::fill(observed_[k].begin(), observed_[k].end(), 0.0);
+    count_observed();
+  }
 
   // c1 counts |θ| this many times, because so many features share the parameter.
   void penalty_scale(double* out) const {
@@ -420,7 +434,8 @@ class LinearObjective {
   SharedEdges<float> shared_{};
   SharedEdges<double> exact_{};
   LogTables tables_{};
-  float scale_ = 1;  // the weights are this times those of state_ and pair_
+  float scale_ = 1;                   // the weights are this times those of state_ and pair_
+  std::vector<int64_t> all_offsets_;  // [N + 1] before `show`
   int64_t longest_ = 0;
   std::vector<Block> blocks_;
 };

@@ -25,7 +25,7 @@ from crfkit.inference import Lattice, marginals, viterbi
 
 Found = dict[str, list[list[str]]]  # by decoding
 WINDOW = 15
-# Chosen by a 3-fold cross-validation (--tune), in other folds than those of the table.
+# Looked at in three other folds than those of the table (--tune).
 SETTINGS: dict[str, Any] = {
     "window": WINDOW,
     "potentials": "factored",

@@ -87,11 +87,13 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     Array<const uint8_t> free_edges, std::optional<Array<const uint8_t>> free_edges2,
                     std::optional<Array<const int64_t>> pair_indptr,
                     std::optional<Array<const int32_t>> pair_ids, std::optional<Array<const int32_t>> kinds,
-                    std::optional<Array<const uint8_t>> permitted, int n_labels, int n_threads) {
+                    std::optional<Array<const uint8_t>> permitted, int n_labels, int n_threads,
+                    bool as_given) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
   check_features(state_indptr, state_labels, n_labels);
-  const AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels);
+  AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels);
+  x.as_given = as_given;
   check_indptr(offsets, x.n_positions, "offsets does not fit indptr");
   const auto positions = static_cast<size_t>(x.n_positions), L = static_cast<size_t>(n_labels);
   require(labels.shape(0) == positions, "labels does not fit indptr");
@@ -231,8 +233,15 @@ void bind_linear(nb::module_& m) {
            nb::arg("free_edges").noconvert(), nb::arg("free_edges2").noconvert().none(),
            nb::arg("pair_indptr").noconvert().none(), nb::arg("pair_ids").noconvert().none(),
            nb::arg("kinds").noconvert().none(), nb::arg("permitted").noconvert().none(), nb::arg("n_labels"),
-           nb::arg("n_threads"))
+           nb::arg("n_threads"), nb::arg("as_given") = false)
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
+      .def(
+          "show",
+          [](LinearObjective& self, int64_t positions) {
+            require(positions >= 0 && positions <= self.n_positions(), "there are not so many positions");
+            self.show(positions);
+          },
+          nb::arg("positions"))
       .def(
           "penalty_scale",
           [](const LinearObjective& self, Array<double> out) {

@@ -7,6 +7,7 @@ NB_MODULE(_native, m) {
   m.def("isa", [] { return crfkit::kernels().isa; }, "The instruction set the hot loops run on.");
   crfkit::bind_chain(m);
   crfkit::bind_linear(m);
+  crfkit::bind_validation(m);
   crfkit::bind_optim(m);
   crfkit::bind_ingest(m);
   crfkit::bind_columns(m);

@@ -12,6 +12,7 @@ from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
     from crfkit import compat, datasets, exceptions, features, inference, io, kernels, metrics, selection
+    from crfkit.models.constrained_crf import ConstrainedCRF
     from crfkit.models.crf import CRF
     from crfkit.models.kernel_crf import KernelCRF
     from crfkit.models.kernel_logistic import KernelLogisticRegression
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CRF",
+    "ConstrainedCRF",
     "KernelCRF",
     "KernelLogisticRegression",
     "TreeCRF",
@@ -41,6 +43,7 @@ __getattr__, __dir__ = lazy_names(
     {
         **{name: f"crfkit.{name}" for name in __all__},
         "CRF": "crfkit.models.crf",
+        "ConstrainedCRF": "crfkit.models.constrained_crf",
         "KernelCRF": "crfkit.models.kernel_crf",
         "KernelLogisticRegression": "crfkit.models.kernel_logistic",
         "TreeCRF": "crfkit.models.tree_crf",

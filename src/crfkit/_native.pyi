@@ -76,9 +76,11 @@ class LinearObjective:
         permitted: npt.NDArray[np.uint8] | None,
         n_labels: int,
         n_threads: int,
+        as_given: bool = False,
     ) -> None: ...
     @property
     def n_parameters(self) -> int: ...
+    def show(self, positions: int) -> None: ...
     def penalty_scale(self, out: npt.NDArray[np.float64]) -> None: ...
     def evaluate(
         self,
@@ -105,6 +107,31 @@ class LinearObjective:
         edges2: npt.NDArray[np.float64] | None,
         pairs: npt.NDArray[np.float64] | None,
         theta: npt.NDArray[np.float64],
+    ) -> None: ...
+
+class ValidationSets:
+    def __init__(
+        self,
+        objective: LinearObjective,
+        first: npt.NDArray[np.int64],
+        last: npt.NDArray[np.int64],
+        sets: npt.NDArray[np.int32],
+        n_sets: int,
+        margin: float,
+    ) -> None: ...
+    def decode(self, theta: npt.NDArray[np.float64], h: npt.NDArray[np.float64]) -> None: ...
+    def best(self, out: npt.NDArray[np.int32]) -> None: ...
+    def envelope(self, coefficients: npt.NDArray[np.float64], gradient: npt.NDArray[np.float64]) -> None: ...
+    def flip(
+        self, coefficients: npt.NDArray[np.float64], c: float, gradient: npt.NDArray[np.float64]
+    ) -> None: ...
+    def smooth(
+        self,
+        theta: npt.NDArray[np.float64],
+        temperature: float,
+        coefficients: npt.NDArray[np.float64],
+        h: npt.NDArray[np.float64],
+        gradient: npt.NDArray[np.float64],
     ) -> None: ...
 
 def state_features(

@@ -21,6 +21,14 @@ def number(low: float) -> Rule:
     )
 
 
+def positive() -> Rule:
+    """A finite number above 0."""
+    return (
+        "a number above 0",
+        lambda v: isinstance(v, Real) and not isinstance(v, bool) and 0 < float(v) < np.inf,
+    )
+
+
 def whole_number(low: int) -> Rule:
     """An int of at least ``low``."""
     return (

@@ -197,3 +197,9 @@ def test_the_clock_leaves_out_what_is_done_in_between(module, monkeypatch, data,
     assert curve.seconds < 0.5
     assert curve.points[-1].seconds <= curve.seconds
     assert curve.points[-1].passes >= 6
+
+
+def test_constrained_text(data, tmp_path):
+    done = run("papers/constrained.py", "text", "--quick", "--markdown", tmp_path / "t.md", data=data)
+    assert done.returncode == 0, done.stderr
+    assert "| CRF, c2 tuned by cross-validation" in (tmp_path / "t.md").read_text(encoding="utf-8")

@@ -44,3 +44,19 @@ def test_quick(script, data, tmp_path):
     table = (tmp_path / "t.md").read_text(encoding="utf-8")
     assert "| exon |" in table
     assert ("crfkit" if "rivals" in script else "words of 6 bases") in table
+
+
+def test_constrained(data, tmp_path):
+    done = subprocess.run(
+        [
+            *(sys.executable, str(BENCHMARKS / "papers/constrained.py"), "genes", "--quick"),
+            *("--markdown", str(tmp_path / "t.md"), "--results", str(tmp_path / "r.jsonl")),
+        ],
+        env={**os.environ, "CRFKIT_DATA": str(data)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    table = (tmp_path / "t.md").read_text(encoding="utf-8")
+    assert "| ConstrainedCRF, flip " in table
+    assert "c2 the largest feasible" in (tmp_path / "r.jsonl").read_text(encoding="utf-8")

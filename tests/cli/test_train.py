@@ -13,6 +13,7 @@ from crfkit.cli.default_template import default_template
 from crfkit.cli.main import parser
 from crfkit.features.template import Template
 from crfkit.io.columns import read_columns
+from crfkit.models.constrained_crf import ConstrainedCRF
 from crfkit.models.crf import CRF
 from crfkit.models.linear_tagger import LinearTagger
 
@@ -61,7 +62,10 @@ def test_defaults_are_the_estimators():
         if name in ("self", "template", "edge_attributes", "verbose", "warm_start"):
             continue
         given = arguments[renamed.get(name, name)]
-        assert (1 if name == "order" else given) == parameter.default, name
+        if name in ("order", "c2"):  # None: the estimator's own, or the earlier model's
+            assert given is None
+            continue
+        assert given == parameter.default, name
 
 
 def test_options_arrive(run, data, tmp_path):
@@ -388,3 +392,37 @@ def test_a_table_that_is_one_sequence_is_mentioned(run, tmp_path):
     (tmp_path / "t.csv").write_text("w,y\n" + "a,A\nb,B\n" * 300, encoding="utf-8")
     ran = run("train", tmp_path / "t.csv", "-m", tmp_path / "m", "--max-iterations", "2")
     assert "--sequence-column" in ran.err
+
+
+def test_constrained(run, data, tmp_path):
+    ran = run("train", data, "-m", tmp_path / "m", "--constrained", "--tau", 0.5, "--validation", 2)
+    assert ran.code == 0
+    assert re.search(r"constraints +2 hold \(largest .*, tau 0.5\) after \d+ outer step", ran.err)
+    crf = ConstrainedCRF.load(tmp_path / "m")
+    assert crf.feasible_
+    assert (crf.tau, crf.validation, crf.c2) == (0.5, 2, 0.0)
+    ran = run("train", data, "-m", tmp_path / "m", "--constrained", "--c2", "largest", "--last", 1)
+    assert ran.code == 0
+    assert ", c2 " in ran.err
+    options = ("--gradient", "envelope", "--margin", 0.5, "--max-outer", 3, "--validation", "sequences")
+    assert run("train", data, "-m", tmp_path / "m", "--constrained", *options).code == 0
+    crf = ConstrainedCRF.load(tmp_path / "m")
+    assert (crf.gradient, crf.margin, crf.max_outer, crf.validation) == ("envelope", 0.5, 3, "sequences")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--tau", 1), "--tau goes with --constrained"),
+        (("--max-outer", 3), "--max-outer goes with --constrained"),
+        (("--c2", "largest"), "--c2 largest goes with --constrained"),
+        (("--c2", "much"), "'much' is neither a number nor 'largest'"),
+        (("--constrained", "--algorithm", "sgd"), "--constrained needs --algorithm auto or lbfgs"),
+        (("--constrained", "--tau", -1), "tau must be a number of at least 0, got -1.0"),
+        (("--constrained", "--last", 10000), "last=10000, but sequence 0 has only"),
+    ],
+)
+def test_constrained_wrongly(run, data, tmp_path, options, message):
+    ran = run("train", data, "-m", tmp_path / "m", *options)
+    assert ran.code != 0
+    assert message in ran.err

@@ -168,6 +168,20 @@ def test_dev_set_keeps_the_best_round_and_folds_choose_one():
     TreeCRF(**{**QUICK, "n_iterations": 2}).fit(X, y, None, Xd, yd)
 
 
+@pytest.mark.parametrize("potentials", ["joint", "factored"])
+def test_committee(potentials):
+    X, y = sequences(60)
+    settings = {**QUICK, "n_iterations": 10, "potentials": potentials}
+    model = TreeCRF(**settings, committee=3).fit(X, y, groups=[i // 2 for i in range(60)])
+    assert len(model.history_) == 30
+    assert model.tagger_.potential.forest.n_trees == 90
+    assert model.score(X, y) > 0.9
+    with pytest.raises(InputError, match="no committee"):
+        next(model.staged_predict(X))
+    again = TreeCRF(**settings, committee=3).fit(X, y, groups=[i // 2 for i in range(60)])
+    assert again.predict_marginals(X) == model.predict_marginals(X)
+
+
 def test_staged_predictions_importances_conjunctions_callbacks():
     X, y = sequences(60)
     records = []
@@ -218,7 +232,7 @@ def test_files_and_pickles(potentials, tmp_path):
         for a, b in zip(expected, other.predict_marginals(X, as_arrays=True), strict=True):
             np.testing.assert_array_equal(a, b)
     assert tagger.predict(X) == model.predict(X)
-    with pytest.raises(InputError, match="loaded model"):
+    with pytest.raises(InputError, match="no committee"):
         next(loaded.staged_predict(X))
     buffer = io.BytesIO()
     loaded.save(buffer)

@@ -220,3 +220,27 @@ def test_infinite_values_shorten_the_step():
 
     result = minimize_lbfgs(barrier, np.zeros(4), tol=1e-9)
     np.testing.assert_allclose(result.x, (np.sqrt(10) - 1) / 3, atol=1e-3)
+
+
+def test_goes_on_with_what_it_knows_of_the_curvature():
+    """A function that changes a little: with the curvature learned before, fewer steps are needed."""
+    from crfkit._native import CurvatureHistory
+
+    rng = np.random.default_rng(0)
+    scales = np.logspace(0, 3, 6)
+
+    def around(centre):
+        def function(x, *, diagonal=False):
+            d = x - centre
+            return Evaluation(float(scales @ d**2) / 2, scales * d)
+
+        return function
+
+    centre = rng.normal(size=6)
+    history = CurvatureHistory(10, 6, 1)
+    first = minimize_lbfgs(around(centre), np.zeros(6), tol=1e-6, history=history)
+    moved = centre + 1e-3 * rng.normal(size=6)
+    warm = minimize_lbfgs(around(moved), first.x, tol=1e-6, history=history)
+    cold = minimize_lbfgs(around(moved), first.x, tol=1e-6)
+    np.testing.assert_allclose(warm.x, moved, atol=1e-5)
+    assert warm.iterations < cold.iterations

@@ -31,6 +31,7 @@ COMMANDS = {
     "inspect": "look into a model: labels, features, transitions",
     "convert": "turn data, labels and models of one format into another",
     "genes": "find genes in DNA: train, predict, eval, plot",
+    "stocks": "test forecasts of smoothed stock prices: backtest",
     "demo": "train and show a CRF on generated postal addresses",
 }
 

@@ -16,6 +16,13 @@ from crfkit.cli.messages import UsageError, ending, note, warn
 from crfkit.cli.outputs import check_writable
 from crfkit.cli.rule_options import add_training, check_template, check_training, training_miner, use_in_words
 from crfkit.cli.train_data import Data, check_alike, read_data
+from crfkit.cli.validation_options import (
+    add_validation,
+    check_validation,
+    constraints_in_words,
+    estimator,
+    penalty,
+)
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +43,7 @@ examples:
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
   crfkit train new.txt -m better.crfkit --continue chunks.crfkit
   crfkit train train.txt -m chunks.crfkit --associations features
+  crfkit train train.txt -m chunks.crfkit --constrained --c2 largest
   crfkit train table.csv -m trees.crfkit --model trees --window 7"""
 
 # Kinds of models that are not linear: modules with add_options(group), refuse(arguments) and run(arguments).
@@ -77,7 +85,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     learning.add_argument(
         "--c1", type=float, default=0.0, metavar="X", help="L1 penalty; makes models sparse"
     )
-    learning.add_argument("--c2", type=float, default=1.0, metavar="X", help="L2 penalty")
+    learning.add_argument(
+        "--c2",
+        type=penalty,
+        metavar="X",
+        help="L2 penalty (default: 1; with --constrained 0, or 'largest': what the constraints allow)",
+    )
     learning.add_argument(
         "--order", type=int, choices=(1, 2), help="labels that a label depends on (default: 1)"
     )
@@ -116,6 +129,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     features.add_argument(
         "--all-possible-transitions", action="store_true", help="also labels never seen in a row"
     )
+    add_validation(parser.add_argument_group("validation constraints"))
     add_training(parser.add_argument_group("association rules ('crfkit mine' lists them)"))
     for kind, module in TRAINERS.items():
         import_module(module).add_options(parser.add_argument_group(f"--model {kind}"))
@@ -189,6 +203,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.continued is not None and arguments.start is not None:
         raise UsageError("--continue and --start exclude each other")
     check_training(arguments)
+    check_validation(arguments)
     inputs = [*arguments.data, arguments.dev, arguments.template, arguments.continued, arguments.start]
     inputs += [arguments.features, arguments.rules]
     if inputs.count("-") > 1:
@@ -203,26 +218,24 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
     """The estimator with its parameters, the model it goes on from inside it; and the template, if known."""
-    from crfkit.models.crf import CRF
-
     talkative = sys.stderr.isatty() and not arguments.quiet
-    crf = CRF(
-        c1=arguments.c1,
-        c2=arguments.c2,
-        order=arguments.order or 1,
-        algorithm=arguments.algorithm,
-        max_iterations=arguments.max_iterations,
-        tol=arguments.tol,
-        min_freq=arguments.min_freq,
-        all_possible_states=arguments.all_possible_states,
-        all_possible_transitions=arguments.all_possible_transitions,
-        class_weight=arguments.class_weight,
-        patience=arguments.patience,
-        n_jobs=arguments.jobs,
-        random_state=arguments.seed,
-        verbose=2 if arguments.verbose else talkative,
-        warm_start=arguments.start is not None,
-    )
+    settings = {
+        "c1": arguments.c1,
+        "order": arguments.order or 1,
+        "algorithm": arguments.algorithm,
+        "max_iterations": arguments.max_iterations,
+        "tol": arguments.tol,
+        "min_freq": arguments.min_freq,
+        "all_possible_states": arguments.all_possible_states,
+        "all_possible_transitions": arguments.all_possible_transitions,
+        "class_weight": arguments.class_weight,
+        "patience": arguments.patience,
+        "n_jobs": arguments.jobs,
+        "random_state": arguments.seed,
+        "verbose": 2 if arguments.verbose else talkative,
+        "warm_start": arguments.start is not None,
+    }
+    crf = estimator(arguments, settings)
     if arguments.features is not None:
         from crfkit.selection.selected import Selection
 
@@ -307,6 +320,9 @@ def _report(crf: CRF, data: Data, path: str, seconds: tuple[float, float, float]
         ("seconds", "reading {:.2f}, training {:.2f}, saving {:.2f}".format(*seconds)),
         ("written", f"{path}, {size:,.1f} MB"),
     ]
+    constraints = constraints_in_words(crf)
+    if constraints is not None:
+        lines.insert(3, ("constraints", constraints))
     associations = crf.tagger_.associations
     if associations is not None:
         n, given = len(associations.rules), getattr(crf.associations, "rules", None)

@@ -33,7 +33,7 @@ from crfkit.models.foreign import export_crfsuite, load_any
 from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear_tagger import LinearTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
-from crfkit.models.training import ALGORITHMS, train
+from crfkit.models.training import ALGORITHMS, Outcome, TrainingProblem, train
 from crfkit.models.training_record import TrainingRecord
 from crfkit.objectives.held_out import DevSet
 from crfkit.objectives.likelihood import LinearLikelihood
@@ -174,7 +174,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         warm_start: bool = False,
     ) -> None:
         self.c1 = c1
-        self.c2 = c2
+        self.c2: float | str = c2  # a subclass may find it itself
         self.order = order
         self.algorithm = algorithm
         self.max_iterations = max_iterations
@@ -320,7 +320,7 @@ class CRF(SequenceLabeller[LinearTagger]):
             sequences,
             labels,
             index,
-            c2=float(self.c2),
+            c2=self._l2,
             n_threads=threads,
             weights=sequence_weights(sample_weight, sequences.n_sequences),
             class_weights=class_weights(self.class_weight, labels, classes),
@@ -339,18 +339,8 @@ class CRF(SequenceLabeller[LinearTagger]):
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
 
-        outcome = train(
-            objective,
-            first,
-            algorithm=self.algorithm,
-            c1=float(self.c1),
-            max_iterations=self.max_iterations,
-            tol=float(self.tol),
-            dev=dev,
-            patience=self.patience,
-            seed=self.random_state,
-            verbose=self.verbose,
-        )
+        problem = TrainingProblem(sequences, labels, objective, first, dev)
+        outcome = self._minimise(problem)
         if not outcome.converged:
             warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
         tagger = LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs)
@@ -361,6 +351,26 @@ class CRF(SequenceLabeller[LinearTagger]):
         self.n_iter_ = len(outcome.history)
         self.converged_ = outcome.converged
         return self
+
+    def _minimise(self, problem: TrainingProblem) -> Outcome:
+        """What training comes to. A subclass may minimise something else over the same data and weights."""
+        return train(
+            problem.objective,
+            problem.start,
+            algorithm=self.algorithm,
+            c1=float(self.c1),
+            max_iterations=self.max_iterations,
+            tol=float(self.tol),
+            dev=problem.dev,
+            patience=self.patience,
+            seed=self.random_state,
+            verbose=self.verbose,
+        )
+
+    @property
+    def _l2(self) -> float:
+        """c2 of the objective that training starts from."""
+        return float(self.c2)
 
     @property
     def _leaves_out(self) -> bool:
@@ -430,7 +440,14 @@ class CRF(SequenceLabeller[LinearTagger]):
         """
         tagger = self._fitted()
         own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
-        tagger.save(path, {**(record or {}), **own.to_header()})
+        tagger.save(path, {**(record or {}), **own.to_header(), **self._own_record()})
+
+    def _own_record(self) -> dict[str, Any]:
+        """What a subclass keeps in the file's header of its own: JSON values."""
+        return {}
+
+    def _restore(self, record: Mapping[str, Any]) -> None:
+        """Take back from a file's header what ``_own_record`` has put there."""
 
     def save_crfsuite(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the fitted model as a ``.crfsuite`` file, for CRFsuite and python-crfsuite.
@@ -461,4 +478,5 @@ class CRF(SequenceLabeller[LinearTagger]):
         crf.history_ = record.history
         crf.n_iter_ = len(record.history)
         crf.converged_ = record.converged
+        crf._restore(header)
         return crf

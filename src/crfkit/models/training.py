@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.data.labels import Labels
+from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 from crfkit.models.progress import Progress
 from crfkit.objectives.held_out import DevSet
@@ -19,6 +21,17 @@ from crfkit.optim.problem import Callback, Result, Step, dot
 from crfkit.optim.sgd import minimize_sgd, stochastic_start
 
 FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrainingProblem:
+    """What an estimator has made of X and y: the data as the objective sees it, and where to start."""
+
+    sequences: Sequences
+    labels: Labels
+    objective: LinearLikelihood
+    start: FloatArray  # [P]
+    dev: DevSet | None
 
 
 @dataclass(frozen=True)
@@ -109,7 +122,7 @@ class Outcome:
     history: list[dict[str, Any]]
 
 
-class _Watch:
+class Watch:
     """The optimiser's callback: records, shows, and watches the dev set."""
 
     def __init__(
@@ -122,6 +135,7 @@ class _Watch:
         self._waited = 0
 
     def __call__(self, step: Step) -> bool:
+        """One iteration; True where the dev set says that it is enough."""
         record: dict[str, Any] = {
             "iteration": step.iteration,
             "objective": step.value,
@@ -162,7 +176,7 @@ def train(
         raise InputError(f"algorithm={algorithm!r} cannot train with c1 > 0: use 'auto' or 'lbfgs'")
     limit = max_iterations or method.max_iterations
     progress = Progress(verbose, max_iterations)
-    watch = _Watch(objective, dev, patience, progress)
+    watch = Watch(objective, dev, patience, progress)
     result = method.run(Task(objective, start, objective.l1(c1), limit, tol, seed, watch, progress.say))
     x, value, converged, message = result.x, result.value, result.converged, result.message
     if watch.best is not None:

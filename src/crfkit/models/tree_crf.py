@@ -28,7 +28,9 @@ from crfkit.models.training_record import TrainingRecord
 from crfkit.models.tree_tagger import Conjunction, Stage, TreeTagger
 from crfkit.models.tree_training import Boosting, BoostingSettings, decoded
 from crfkit.models.tree_validation import HeldOut, fold_numbers, rounds_by_folds
+from crfkit.objectives.functional_gradient import log_likelihood
 from crfkit.potentials.tree import GrowthSettings
+from crfkit.potentials.tree_potential import TreePotential
 
 FloatArray = npt.NDArray[np.float64]
 Callback = Callable[[dict[str, Any]], Any]
@@ -75,6 +77,9 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     early_stopping
         Choose the number of rounds, at most ``n_iterations``, by cross-validation with so many folds. (With
         a dev set given to ``fit``, by that.)
+    committee
+        Average the potentials of so many models, each trained without one of as many folds: slower, and
+        better where data is scarce.
     patience
         Stop after so many rounds without a better accuracy on held-out data.
     min_samples_leaf, l2
@@ -103,7 +108,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     history_ : list of dict
         One record a round: iteration, objective (that it began with), step, seconds, and dev_accuracy.
     n_iter_ : int
-        Rounds in the model.
+        Rounds in the model (of a committee: in its last member).
     cv_accuracy_ : list of float
         With ``early_stopping``: accuracy on the folds held out, after each round.
     feature_names_, feature_importances_ : list of str, array
@@ -138,6 +143,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         "line_search": rule.flag(),
         "decode": rule.one_of("marginal", "viterbi"),
         "early_stopping": rule.optional(rule.whole_number(2)),
+        "committee": rule.optional(rule.whole_number(2)),
         "patience": rule.whole_number(1),
         "min_samples_leaf": rule.whole_number(1),
         "l2": rule.number(0),
@@ -164,6 +170,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         line_search: bool = False,
         decode: str = "marginal",
         early_stopping: int | None = None,
+        committee: int | None = None,
         patience: int = 10,
         min_samples_leaf: int = 5,
         l2: float = 0.1,
@@ -191,6 +198,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         self.line_search = line_search
         self.decode = decode
         self.early_stopping = early_stopping
+        self.committee = committee
         self.patience = patience
         self.min_samples_leaf = min_samples_leaf
         self.l2 = l2
@@ -224,7 +232,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         or :class:`crfkit.data.Columns`. In y a label may be None (unknown) or a set (one of these).
         ``sample_weight`` is one number a sequence. With ``X_dev``, ``y_dev`` training stops when the dev
         accuracy no longer rises, and the best number of rounds is kept. ``groups`` names, for each
-        sequence, what must not be torn apart by the folds of ``early_stopping``.
+        sequence, what must not be torn apart by the folds of ``early_stopping`` and ``committee``.
         """
         rule.check_parameters(self, self._rules)
         thread_count(self.n_jobs)
@@ -234,8 +242,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             raise InputError(
                 "early_stopping chooses the rounds by folds, X_dev by a dev set: give one of them"
             )
-        if groups is not None and self.early_stopping is None:
-            raise InputError("groups are for the folds of early_stopping, which is None")
+        if groups is not None and self.early_stopping is None and self.committee is None:
+            raise InputError("groups are for the folds of early_stopping and committee, which are None")
         y = label_lists(y)
         classes = label_set(y)
         schema, table = TableSchema.learn(X, cut_as(X, y, lengths), self.categorical)
@@ -273,21 +281,34 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
                     f"folds: round {record['iteration']}, accuracy {record['cv_accuracy']:.4f}"
                 ),
             )
-        boosting = boosting_of()
-        held = None
-        if X_dev is not None:
-            held = self._held_out(boosting, schema, classes, X_dev, y_dev)
-        kept, message, converged = self._boost(boosting, held, limit, progress)
+        members: list[npt.NDArray[np.int64] | None] = [None]
+        if self.committee is not None:
+            fold = fold_numbers(np.diff(table.offsets), groups, self.committee, self.random_state or 0)
+            members = [np.flatnonzero(fold != k) for k in range(self.committee)]
+        self.history_: list[dict[str, Any]] = []
+        found: list[TreePotential] = []
+        for chosen in members:
+            boosting = boosting_of(chosen)
+            held = None
+            if X_dev is not None:
+                held = self._held_out(boosting, schema, classes, X_dev, y_dev)
+            kept, message, converged = self._boost(boosting, held, limit, progress)
+            found.append(boosting.potential(kept))
+            n_trees = np.cumsum([forest.n_trees for forest in boosting.rounds]).tolist()
+            self.stages_: list[Stage] = list(zip(n_trees, boosting.stages, strict=True))[:kept]
+            self.n_iter_, self.converged_ = kept, converged
+            if not converged:
+                break
         progress.close(message)
-        if not converged:
+        if not self.converged_:
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        self.tagger_ = TreeTagger(classes, schema, boosting.potential(kept), self.decode, self.n_jobs)
-        n_trees = np.cumsum([forest.n_trees for forest in boosting.rounds]).tolist()
-        self.stages_: list[Stage] = list(zip(n_trees, boosting.stages, strict=True))[:kept]
+        potential = found[0]
+        if len(found) > 1:
+            potential, self.stages_ = TreePotential.mean(found), []
+        self.tagger_ = TreeTagger(classes, schema, potential, self.decode, self.n_jobs)
         self.classes_ = classes
-        self.objective_ = boosting.objective()
-        self.n_iter_ = kept
-        self.converged_ = converged
+        log_p = log_likelihood(potential.scores(table, n_jobs=self.n_jobs), labels, self.n_jobs)
+        self.objective_ = -float(log_p.sum() if weights is None else log_p @ weights)
         return self
 
     def _settings(self, n_labels: int, schema: TableSchema) -> BoostingSettings:
@@ -340,7 +361,6 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     ) -> tuple[int, str, bool]:
         """Round after round: how many to keep, why it ended, and whether by its own will."""
         began = time.perf_counter()
-        self.history_: list[dict[str, Any]] = []
         best = (-1.0, 0)  # dev accuracy, rounds
         message, converged = f"{limit} rounds", True
         try:
@@ -375,7 +395,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         """What ``predict`` would say after each round of training. Not after loading: files keep the end."""
         tagger = self._fitted()
         if len(getattr(self, "stages_", ())) != self.n_iter_:
-            raise InputError("a loaded model knows its last round only: staged predictions need a fitted one")
+            raise InputError(
+                "staged predictions need a model that was fitted here, and no committee: a loaded one knows "
+                "its last round only"
+            )
         for lattice in tagger.staged(X, self.stages_, lengths):
             yield decode_labels(decoded(lattice, self.decode, self.n_jobs), lattice.offsets, tagger.classes)
 

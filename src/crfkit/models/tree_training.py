@@ -156,11 +156,6 @@ class Boosting:
         forest = Forest.end_to_end(self.rounds[:n])
         return TreePotential(forest, self.settings.window, self.stages[n - 1])
 
-    def objective(self) -> float:
-        """Minus the log-likelihood of the training data as it is now."""
-        value = log_likelihood(self._data.lattice(self.tables), self._labels, self._n_jobs)
-        return -float(value.sum() if self._weights is None else value @ self._weights)
-
     def _errors(self, number: int) -> Errors:
         lattice = self._data.lattice(self.tables)
         settings = self.settings

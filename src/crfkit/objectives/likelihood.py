@@ -11,6 +11,8 @@ share a parameter are native: native/linear_objective.h.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import numpy.typing as npt
 
@@ -46,6 +48,7 @@ class LinearLikelihood:
         class_weights: FloatArray | None = None,  # [L]
         centre: LinearWeights | None = None,  # w₀
         permitted: PermittedPairs | None = None,  # the paths that Z sums over
+        as_given: bool = False,  # one parameter a feature, in their order, whether it occurs or not
     ) -> None:
         _check_values(sequences)
         if permitted is not None:
@@ -79,6 +82,7 @@ class LinearLikelihood:
             None if permitted is None else permitted.tables.ravel().view(np.uint8),
             index.n_labels,
             self.n_threads,
+            as_given,
         )
         self._centre = None if centre is None else self.parameters(centre)
         self._kept = centre
@@ -87,6 +91,14 @@ class LinearLikelihood:
     def n_parameters(self) -> int:
         """P."""
         return self._native.n_parameters
+
+    def show(self, positions: int) -> None:
+        """Only the first positions count from now on; the sequence they end in is cut off.
+
+        What grows is laid out once and shown bit by bit. With ``as_given`` nothing depends on what is not
+        shown.
+        """
+        self._native.show(positions)
 
     def l1(self, c1: float) -> FloatArray | None:
         """The weight of each parameter in c1 · ‖w‖₁ [P]; None where c1 is 0."""
@@ -100,12 +112,26 @@ class LinearLikelihood:
         """At parameters w₀ + x."""
         gradient = np.empty_like(x)
         hessian = np.empty_like(x) if diagonal else None
-        at = x if self._centre is None else x + self._centre
-        loss = self._native.evaluate(at, gradient, None, hessian)
+        loss = self._native.evaluate(self.whole(x), gradient, None, hessian)
         gradient += 2 * self._c2 * x
         if hessian is not None:
             hessian += 2 * self._c2
         return Evaluation(loss + self._c2 * dot(x, x), gradient, hessian)
+
+    def with_penalty(self, c2: float) -> LinearLikelihood:
+        """The same with another c2; both share the data in the core."""
+        other = copy.copy(self)
+        other._c2 = c2
+        return other
+
+    @property
+    def native(self) -> _native.LinearObjective:
+        """The objective in the core, for constraints over the same data and parameters."""
+        return self._native
+
+    def whole(self, x: FloatArray) -> FloatArray:
+        """The parameters themselves, w₀ + x."""
+        return x if self._centre is None else x + self._centre
 
     @property
     def continues(self) -> bool:

@@ -36,11 +36,14 @@ def minimize_lbfgs(
     memory: int = 10,
     n_threads: int = 1,
     callback: Callback | None = None,
+    history: CurvatureHistory | None = None,
 ) -> Result:
     """Minimise ``function(x) + Σ l1·|x|`` from ``x``.
 
     Stops when the objective fell by less than ``tol`` (relative) over the last ten iterations, when the
     (pseudo-)gradient is below ``tol`` times the norm of x, or when no step improves it beyond rounding.
+    ``history`` is what an earlier run on nearly the same function has learned of its curvature; it goes on
+    learning.
     """
     began = time.perf_counter()
     x = x.copy()
@@ -48,7 +51,8 @@ def minimize_lbfgs(
     passes = 1.0
     value = here.value + _penalty(x, l1)
     slope = _pseudo_gradient(x, here.gradient, l1)
-    history = CurvatureHistory(memory, len(x), n_threads)
+    if history is None:
+        history = CurvatureHistory(memory, len(x), n_threads)
     values = [value]
     message, converged = f"it reached max_iterations={max_iterations}", False
     try:

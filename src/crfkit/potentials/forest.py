@@ -129,10 +129,6 @@ class Forest:
         """The same trees, all of what they add times a factor."""
         return replace(self, leaf=self.leaf * factor)
 
-    def head(self, n_trees: int) -> Forest:
-        """The first trees alone; nodes that no tree needs any more stay in the arrays."""
-        return replace(self, root=self.root[:n_trees].copy(), label=self.label[:n_trees].copy())
-
     def add_scores(
         self,
         table: Table,

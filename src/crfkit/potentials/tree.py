@@ -21,6 +21,7 @@ from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, Forest
 FloatArray = npt.NDArray[np.float64]
 
 _BATCH = 1 << 14  # rows made at a time
+_MANY_CELLS = 1 << 20
 _MISSING_NAN = 2  # LightGBM's missing type of a split that has seen missing values
 
 
@@ -130,6 +131,8 @@ class TreeGrower:
         library = lightgbm()
         self._rows = rows
         self._parameters = settings.to_lightgbm(rows.n_labels)
+        if len(rows) * rows.n_features < _MANY_CELLS:  # threads would wait for each other
+            self._parameters["num_threads"] = 1
         n_columns = rows.table.values.shape[1]
         width = sum(rows.window) + 1
         categorical = [place * n_columns + k for place in range(width) for k in categories]

@@ -11,7 +11,7 @@ labels (in order 2: of three labels in a row, too).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +90,19 @@ class TreePotential:
     forest: Forest
     window: tuple[int, int]  # positions before and behind
     tables: TransitionTables | None  # None: the joint form
+
+    @classmethod
+    def mean(cls, potentials: Sequence[TreePotential]) -> TreePotential:
+        """The potential whose scores are the mean of those of others of the same form."""
+        share = 1 / len(potentials)
+        forest = Forest.end_to_end([potential.forest.scaled(share) for potential in potentials])
+        first = potentials[0]
+        if first.tables is None:
+            return cls(forest, first.window, None)
+        order = 1 if first.tables.edge2 is None else 2
+        vectors = [potential.tables.to_vector() for potential in potentials if potential.tables is not None]
+        tables = TransitionTables.from_vector(np.mean(vectors, axis=0), forest.n_labels, order)
+        return cls(forest, first.window, tables)
 
     @property
     def scores_per_position(self) -> int:

@@ -1,0 +1,284 @@
+"""The back-test: screen, choose settings on the past, walk forward, compare.
+
+Everything up to a day is used for the forecast of the next, nothing after it: smoothing is causal, the ranges
+of change ratios, the penalty and the bound come from the days before the first prediction, and models are
+trained on the days before the one they predict. Cut off the future, and the forecasts stay the same, bit by
+bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.apps.stocks import baselines, choosing
+from crfkit.apps.stocks.choosing import Trial
+from crfkit.apps.stocks.features import Settings, Stock, make_stock
+from crfkit.apps.stocks.forecast import Forecast, walk_forward
+from crfkit.apps.stocks.intervals import Interval, Resampling
+from crfkit.apps.stocks.prices import Prices
+from crfkit.apps.stocks.screening import Screening, first_prediction
+from crfkit.apps.stocks.splits import adjust_splits
+from crfkit.apps.stocks.translation import RawForecast, translate
+from crfkit.exceptions import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+PLAIN, CONSTRAINED = "CRF", "constrained CRF"
+PERSISTENCE, UNCHANGED = "persistence", "unchanged price"
+LOGISTIC, BOOSTING = "logistic regression", "gradient boosting"
+# The paper's Figure 6 sorts stocks by the accuracy of the plain CRF.
+CATEGORIES = (0.0, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90, 1.01)
+
+Say = Callable[[str, int, int], None]  # what is being done; how much of it is done, of how much
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do."""
+
+    features: Settings = field(default_factory=Settings)
+    start: float | np.datetime64 = 0.6  # the first prediction: a share of the history, or a date
+    c2: float | None = None  # None: chosen before the first prediction
+    tau: float | None = None  # of the constrained model; None: chosen before the first prediction
+    last: int = 100  # V
+    plain: bool = True
+    constrained: bool = True
+    learners: bool = True  # logistic regression and gradient boosting
+    adjust: bool = True  # prices for splits
+    screening: Screening = field(default_factory=Screening)
+    n_jobs: int = 1
+
+    def __post_init__(self) -> None:
+        if self.c2 is not None and not 0 <= self.c2 < np.inf:
+            raise InputError(f"c2 must be a number of at least 0, got {self.c2}")
+        if self.tau is not None and not 0 <= self.tau < np.inf:
+            raise InputError(f"tau must be a number of at least 0, got {self.tau}")
+        if not self.plain and not self.constrained:
+            raise InputError("there is nothing to do: neither the plain nor the constrained model is wanted")
+
+
+@dataclass(frozen=True)
+class StockResult:
+    """All forecasts of a stock."""
+
+    stock: Stock
+    start: int
+    forecasts: dict[str, Forecast]  # by method
+
+    def accuracy(self, method: str) -> float:
+        """Share of the days with the right direction of the smoothed price."""
+        return float(self.forecasts[method].correct(self.stock).mean())
+
+    def raw(self, method: str) -> RawForecast:
+        """The forecast in terms of raw prices."""
+        return translate(self.stock, self.forecasts[method])
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """All results."""
+
+    plan: Plan
+    results: list[StockResult]
+    left_out: dict[str, str]  # ticker: why
+    c2: float
+    tau: float | None
+    trials: list[Trial] = field(default_factory=list)  # what c2 and tau were chosen from
+    splits: list[str] = field(default_factory=list)  # that prices were adjusted for
+    jumps: list[str] = field(default_factory=list)  # other large changes, left as they are
+
+    @property
+    def methods(self) -> list[str]:
+        """The names of the methods, the models first."""
+        return list(self.results[0].forecasts)
+
+    @property
+    def n_forecasts(self) -> int:
+        """Of all stocks, by one method."""
+        return sum(len(r.forecasts[self.methods[0]].probability) for r in self.results)
+
+    def mean_accuracy(self, method: str) -> float:
+        """Over all forecasts of all stocks."""
+        right = sum(int(r.forecasts[method].correct(r.stock).sum()) for r in self.results)
+        return right / self.n_forecasts
+
+    def seconds(self, method: str) -> float:
+        """Of training and forecasting, a stock on the average."""
+        return float(np.mean([r.forecasts[method].seconds for r in self.results]))
+
+    def better_baseline(self) -> str:
+        """The baseline with the most right forecasts."""
+        rivals = [method for method in self.methods if method not in (PLAIN, CONSTRAINED)]
+        return max(rivals, key=self.mean_accuracy)
+
+    def intervals(self) -> tuple[dict[str, Interval], dict[str, Interval]]:
+        """The accuracy of each method, and how far each is above persistence; both with intervals."""
+        present, right = self._grids()
+        resampling = Resampling(present)
+        own = {method: resampling.mean(right[method]) for method in self.methods}
+        above = {
+            method: resampling.mean(right[method] - right[PERSISTENCE])
+            for method in self.methods
+            if method != PERSISTENCE
+        }
+        return own, above
+
+    def difference(self, method: str, other: str) -> Interval:
+        """How far one method is above another."""
+        present, right = self._grids()
+        return Resampling(present).mean(right[method] - right[other])
+
+    def raw_difference(self, method: str) -> Interval:
+        """How far a forecast, copied to the raw price, is above saying the commoner direction every day."""
+        raws = [r.raw(method) for r in self.results]
+        up = float(np.concatenate([raw.rises for raw in raws]).mean()) >= 0.5
+        gains = [raw.copied_correct.astype(float) - (raw.rises == up) for raw in raws]
+        present, grid = self._grid(gains)
+        return Resampling(present).mean(grid)
+
+    def categories(self, by: str) -> list[tuple[str, int, dict[str, float]]]:
+        """Stocks by the accuracy of a method: range, number of stocks, mean accuracy of each method."""
+        found = []
+        own = np.array([r.accuracy(by) for r in self.results])
+        for low, high in pairwise(CATEGORIES):
+            members = [r for r, a in zip(self.results, own, strict=True) if low <= a < high]
+            if members:
+                name = f"below {high:.0%}" if low == 0 else f"{low:.0%} to {min(high, 1):.0%}"
+                means = {m: float(np.mean([r.accuracy(m) for r in members])) for m in self.methods}
+                found.append((name, len(members), means))
+        return found
+
+    def _grid(self, values: Sequence[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+        """[S, D] where a forecast was made, and a value of each (S of [n]); D all days of any stock."""
+        calendar = np.unique(np.concatenate([r.stock.prices.dates[r.start :] for r in self.results]))
+        present = np.zeros((len(self.results), len(calendar)), np.bool_)
+        grid = np.zeros(present.shape)
+        for s, (r, own) in enumerate(zip(self.results, values, strict=True)):
+            days = np.searchsorted(calendar, r.stock.prices.dates[r.start :])
+            present[s, days] = True
+            grid[s, days] = own
+        return present, grid
+
+    def _grids(self) -> tuple[npt.NDArray[np.bool_], dict[str, FloatArray]]:
+        """[S, D] where a forecast was made, and where each method's was right."""
+        grids = {m: self._grid([r.forecasts[m].correct(r.stock) for r in self.results]) for m in self.methods}
+        return grids[self.methods[0]][0], {method: right for method, (_, right) in grids.items()}
+
+
+def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | None = None) -> Backtest:
+    """Forecast every day of every stock from the first prediction on, and compare with the baselines.
+
+    Stocks that the screening leaves out are listed with their reasons; where none remains it is an error.
+    """
+    plan = plan or Plan()
+    say = say or (lambda what, done, total: None)
+    starts: dict[str, int] = {}
+    left_out: dict[str, str] = {}
+    adjusted = [adjust_splits(p) for p in prices] if plan.adjust else [(p, [], []) for p in prices]
+    prices = [p for p, _, _ in adjusted]
+    for p in prices:
+        if p.ticker in starts or p.ticker in left_out:
+            raise InputError(f"{p.source}: there are two stocks called {p.ticker}; give each once")
+        start = first_prediction(p, plan.start)
+        complaint = plan.screening.complaint(p, start)
+        if complaint is None and plan.constrained:
+            complaint = _too_short(p, start, plan)
+        if complaint is None:
+            starts[p.ticker] = start
+        else:
+            left_out[p.ticker] = complaint
+    kept = [p for p in prices if p.ticker in starts]
+    if not kept:
+        ticker, why = next(iter(left_out.items()))
+        raise InputError(f"no stock is left to forecast; {ticker}: {why}")
+    firsts = [starts[p.ticker] for p in kept]
+
+    plan, trials = _chosen(kept, firsts, plan, say)
+    tasks = [(p, start, plan) for p, start in zip(kept, firsts, strict=True)]
+    results = list(_each(_walk, tasks, plan.n_jobs, "walking forward", say))
+    if plan.learners:
+        say("gradient boosting", 0, 1)
+        boosted = baselines.gradient_boosting([r.stock for r in results], firsts)
+        for result, forecast in zip(results, boosted, strict=True):
+            result.forecasts[BOOSTING] = forecast
+        say("gradient boosting", 1, 1)
+    return Backtest(
+        plan,
+        results,
+        left_out,
+        plan.c2 or 0.0,
+        plan.tau if plan.constrained else None,
+        trials,
+        [words for _, splits, _ in adjusted for words in splits],
+        [words for _, _, jumps in adjusted for words in jumps],
+    )
+
+
+def _too_short(prices: Prices, start: int, plan: Plan) -> str | None:
+    inner = int(choosing.INNER_START * start) if plan.c2 is None or plan.tau is None else start
+    if inner < plan.last + 3 * plan.features.span + max(plan.features.orders):
+        return f"{inner} days are too few to constrain the last {plan.last} of them"
+    return None
+
+
+def _chosen(
+    prices: Sequence[Prices], starts: Sequence[int], plan: Plan, say: Say
+) -> tuple[Plan, list[Trial]]:
+    """The plan with c2 and τ filled in, and what was tried."""
+
+    def trial(c2: float, tau: float | None) -> Trial:
+        tasks = [(p, s, plan.features, c2, tau, plan.last) for p, s in zip(prices, starts, strict=True)]
+        words = f"before the first prediction: c2 {c2:g}" + ("" if tau is None else f", tau {tau:g}")
+        return choosing.together(list(_each(_try, tasks, plan.n_jobs, words, say)))
+
+    trials: list[Trial] = []
+    if plan.c2 is None:
+        trials = [trial(c2, None) for c2 in choosing.PENALTIES]
+        plan = replace(plan, c2=choosing.most_cautious(trials).c2)
+    if plan.constrained and plan.tau is None:
+        bounds = [trial(plan.c2 or 0.0, tau) for tau in choosing.BOUNDS]
+        plan = replace(plan, tau=choosing.most_cautious(bounds).tau)
+        trials += bounds
+    return plan, trials
+
+
+def _try(task: tuple[Any, ...]) -> Trial:
+    return choosing.try_setting(*task)
+
+
+def _walk(task: tuple[Prices, int, Plan]) -> StockResult:
+    """All forecasts of one stock that need no other."""
+    prices, start, plan = task
+    stock = make_stock(prices, plan.features, start)
+    forecasts: dict[str, Forecast] = {}
+    c2 = plan.c2 or 0.0
+    if plan.plain:
+        forecasts[PLAIN] = walk_forward(stock, start, c2=c2)
+    if plan.constrained:
+        forecasts[CONSTRAINED] = walk_forward(stock, start, c2=c2, tau=plan.tau, last=plan.last)
+    forecasts[PERSISTENCE] = baselines.persistence(stock, start)
+    if plan.features.smoothing in ("double", "mean"):  # with ema it is the same as persistence
+        forecasts[UNCHANGED] = baselines.unchanged_price(stock, start)
+    if plan.learners:
+        forecasts[LOGISTIC] = baselines.logistic_regression(stock, start)
+    return StockResult(stock, start, forecasts)
+
+
+def _each(do: Callable[[Any], Any], tasks: Sequence[Any], n_jobs: int, words: str, say: Say) -> Iterator[Any]:
+    """The results of the tasks in their order, by so many processes."""
+    say(words, 0, len(tasks))
+    if n_jobs == 1 or len(tasks) == 1:
+        found: Iterator[Any] = map(do, tasks)
+    else:
+        from joblib import Parallel, delayed
+
+        found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(do)(task) for task in tasks)
+    for done, result in enumerate(found, 1):
+        say(words, done, len(tasks))
+        yield result

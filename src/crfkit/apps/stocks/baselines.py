@@ -1,0 +1,103 @@
+"""What a forecast must be compared with, from the same information and re-trained on the way.
+
+- persistence: tomorrow as today. No learning; hard to beat (see ``smoothing.py``).
+- the unchanged price: the smoothed price as it would go if tomorrow's price were today's. For ema the same.
+- logistic regression on the last change ratios as numbers, one model a stock.
+- gradient boosting on the same, one model for all stocks, which sees what they have in common.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.apps.stocks.features import RAISE, Stock
+from crfkit.apps.stocks.forecast import Forecast
+
+FloatArray = npt.NDArray[np.float64]
+
+_LAGS = 3  # as many days as the paper's features
+
+
+def persistence(stock: Stock, start: int) -> Forecast:
+    """Tomorrow as today."""
+    today = stock.labels[start - 1 : -1]
+    return Forecast(start, (today == RAISE).astype(np.float64))
+
+
+def unchanged_price(stock: Stock, start: int) -> Forecast:
+    """As if tomorrow's price were today's: Raise if today's price is above the threshold."""
+    above = stock.prices.close[start - 1 : -1] > stock.smoothed.threshold[start - 1 : -1]
+    return Forecast(start, above.astype(np.float64))
+
+
+def logistic_regression(stock: Stock, start: int, *, every: int = 5) -> Forecast:
+    """Logistic regression on the last three change ratios, fitted again every ``every`` days."""
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
+
+    began = time.perf_counter()
+    X, y = _ratios(stock, start), stock.labels
+    probability = np.empty(stock.n_days - start)
+    with threadpool_limits(1):  # for so little data, more threads only wait for each other
+        for day in range(start, stock.n_days, every):
+            known = slice(stock.first, day)
+            block = slice(day, min(day + every, stock.n_days))
+            into = slice(block.start - start, block.stop - start)
+            if len(np.unique(y[known])) < 2:
+                probability[into] = float(y[stock.first])
+                continue
+            model = LogisticRegression().fit(X[known], y[known])
+            probability[into] = model.predict_proba(X[block])[:, RAISE]
+    return Forecast(start, probability, time.perf_counter() - began)
+
+
+def gradient_boosting(stocks: Sequence[Stock], starts: Sequence[int], *, every: int = 20) -> list[Forecast]:
+    """Boosted trees on the last three change ratios of all stocks, fitted again every ``every`` days."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
+
+    began = time.perf_counter()
+    X = np.concatenate(
+        [_ratios(stock, start)[stock.first :] for stock, start in zip(stocks, starts, strict=True)]
+    )
+    y = np.concatenate([stock.labels[stock.first :] for stock in stocks])
+    dates = np.concatenate([stock.prices.dates[stock.first :] for stock in stocks])
+    ends = np.cumsum([stock.n_days - stock.first for stock in stocks])
+    wanted = np.zeros(len(y), np.bool_)
+    for stock, start, end in zip(stocks, starts, ends.tolist(), strict=True):
+        wanted[end - (stock.n_days - start) : end] = True
+    probability = np.full(len(y), np.nan)
+    calendar = np.unique(dates[wanted])
+    with threadpool_limits(1):
+        for i in range(0, len(calendar), every):
+            known = dates < calendar[i]
+            block = wanted & (dates >= calendar[i])
+            if i + every < len(calendar):
+                block &= dates < calendar[i + every]
+            if len(np.unique(y[known])) < 2:
+                probability[block] = 0.5
+                continue
+            model = HistGradientBoostingClassifier(
+                max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=50, early_stopping=False
+            )
+            model.fit(X[known], y[known])
+            probability[block] = model.predict_proba(X[block])[:, RAISE]
+    seconds = (time.perf_counter() - began) / len(stocks)
+    return [
+        Forecast(start, probability[end - (stock.n_days - start) : end], seconds)
+        for stock, start, end in zip(stocks, starts, ends.tolist(), strict=True)
+    ]
+
+
+def _ratios(stock: Stock, start: int) -> FloatArray:
+    """[D, 3] the change ratios of the days before, in units of their spread before the first prediction."""
+    change = stock.smoothed.change
+    spread = float(change[stock.first : start].std()) or 1.0
+    X = np.zeros((stock.n_days, _LAGS))
+    for ago in range(1, _LAGS + 1):
+        X[ago:, ago - 1] = change[:-ago] / spread
+    return X

@@ -1,0 +1,174 @@
+"""A stock as a sequence to label: Raise or Fall of the smoothed price, from the changes of the days before.
+
+The features of Chen, Chen and Wah (KDD 2008): the ratio by which the smoothed price changed is divided into
+ranges, an atom says that it lies in one of them, and a feature of order 3 is the conjunction of the atoms of
+the last three days. With 10 ranges that makes 1,000 conjunctions, 2,000 features with two labels. To these
+are added conjunctions of the last two days and of the last one, to fall back on where three days were hardly
+seen.
+
+What a day is predicted from is known the evening before: position t has the change ratios of t-1, t-2, t-3.
+The ranges are fitted to the days before the first prediction. Zero is always a limit between two of them.
+
+Training is that of the paper, the likelihood of all labels of the past together ("chain"), or that of each
+label given the one before it ("day"). The latter is what a forecast is asked for, because today's label is
+known; in a chain the changes of tomorrow help to explain the label of today, which no forecast can use. By
+the day, every day is a sequence of its own, and today's label one of its attributes.
+
+In place of the change ratio one may observe the distance of the price to its threshold (``smoothing.py``), as
+a share of the price. For ema the two are the same but for a factor; for other smoothers the distance is what
+decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.apps.stocks.prices import Prices
+from crfkit.apps.stocks.smoothing import Smoothed, smooth
+from crfkit.data.sequences import Sequences
+from crfkit.exceptions import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+_LONGER = 0.3  # what a conjunction's value is multiplied with for each further day
+
+FALL, RAISE = 0, 1
+LABELS = ("Fall", "Raise")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How prices become a sequence."""
+
+    smoothing: str = "ema"
+    span: int = 10  # days
+    ranges: int = 10  # of change ratios; even
+    orders: tuple[int, ...] = (1, 2, 3)  # days in a conjunction; the paper's model has (3,)
+    observe: str = "change"  # of the smoothed price; or "distance" of the price to its threshold
+    training: str = "chain"  # all labels together, as in the paper; or "day": each given the one before
+
+    def __post_init__(self) -> None:
+        if self.ranges < 2 or self.ranges % 2:
+            raise InputError(
+                f"ranges must be an even number of at least 2 (half of them for falls), got {self.ranges}"
+            )
+        if self.observe not in ("change", "distance"):
+            raise InputError(f"observe must be 'change' or 'distance', got {self.observe!r}")
+        if self.training not in ("chain", "day"):
+            raise InputError(f"training must be 'chain' or 'day', got {self.training!r}")
+        if not self.orders or min(self.orders) < 1 or len(set(self.orders)) < len(self.orders):
+            raise InputError(f"orders must be different numbers of days from 1 on, got {self.orders}")
+        if self.n_attributes > 1_000_000:
+            raise InputError(
+                f"{self.ranges} ranges over {max(self.orders)} days make {self.n_attributes:,} conjunctions; "
+                "take fewer"
+            )
+
+    @property
+    def n_attributes(self) -> int:
+        """A: all conjunctions, seen or not; and today's label, where each day is trained for itself."""
+        conjunctions: int = sum(self.ranges**order for order in self.orders)
+        return conjunctions + (2 if self.training == "day" else 0)
+
+    @property
+    def values(self) -> FloatArray:
+        """[K] of the attributes of a day: a longer conjunction counts less, and so is held back more."""
+        shortest = min(self.orders)
+        values = [_LONGER ** (order - shortest) for order in self.orders]
+        return np.array([*values, 1.0] if self.training == "day" else values)
+
+
+@dataclass(frozen=True)
+class Stock:
+    """A stock as a sequence: position i is day ``first + i``."""
+
+    prices: Prices
+    smoothed: Smoothed
+    first: int  # the first day with a label and all its attributes
+    labels: npt.NDArray[np.int32]  # [D] of each day's smoothed price: RAISE, or FALL where it does not rise
+    attributes: npt.NDArray[np.int32]  # [D, K] one an order, known the evening before the day
+    limits: FloatArray  # [ranges - 1]
+    settings: Settings
+
+    @property
+    def ticker(self) -> str:
+        """The stock's name."""
+        return self.prices.ticker
+
+    @property
+    def n_days(self) -> int:
+        """D."""
+        return len(self.labels)
+
+    def position(self, day: int) -> int:
+        """Where a day is in the sequence."""
+        return day - self.first
+
+    def sequences(self) -> Sequences:
+        """All days from ``first`` on: one sequence, or where each day is trained for itself, one a day."""
+        shown = self.attributes[self.first :]
+        n, k = shown.shape
+        chain = self.settings.training == "chain"
+        return Sequences(
+            offsets=np.array([0, n], np.int64) if chain else np.arange(n + 1, dtype=np.int64),
+            indptr=np.arange(0, n * k + 1, k, dtype=np.int64),
+            indices=np.ascontiguousarray(shown).ravel(),
+            values=np.tile(self.settings.values, n),
+            n_attributes=self.settings.n_attributes,
+        )
+
+
+def range_limits(ratios: FloatArray, ranges: int) -> FloatArray:
+    """Limits that cut the falls and the rises each into ranges/2 ranges of equally many days; 0 is one.
+
+    [ranges - 1], rising; a ratio belongs to range i if i limits lie below it.
+    """
+    shares = np.arange(1, ranges // 2) / (ranges // 2)
+    falls, rises = ratios[ratios <= 0], ratios[ratios > 0]
+    return np.concatenate(
+        [
+            np.quantile(falls, shares) if len(falls) else np.zeros(len(shares)),
+            [0.0],
+            np.quantile(rises, shares) if len(rises) else np.zeros(len(shares)),
+        ]
+    )
+
+
+def make_stock(prices: Prices, settings: Settings, fitted_until: int) -> Stock:
+    """The sequence of a stock; the ranges are those of its first ``fitted_until`` days."""
+    smoothed = smooth(prices.close, settings.smoothing, settings.span)
+    change, distance = smoothed.change, 1 - smoothed.threshold / prices.close
+    observed = change if settings.observe == "change" else distance
+    longest = max(settings.orders)
+    first = smoothed.warm_up + longest
+    if not first < fitted_until <= len(prices):
+        raise InputError(
+            f"{prices.source}: {prices.ticker} has {len(prices)} days, {fitted_until} of them to learn from; "
+            f"a span of {settings.span} and features over {longest} days need more than {first}"
+        )
+    limits = range_limits(observed[smoothed.warm_up : fitted_until], settings.ranges)
+    ranges = np.searchsorted(limits, observed, side="left")  # [D] how many limits lie below
+    labels = np.zeros(len(prices), np.int32)
+    labels[1:] = smoothed.values[1:] > smoothed.values[:-1]
+    attributes = _conjunctions(ranges, settings)
+    if settings.training == "day":
+        today = np.concatenate([[0], labels[:-1]]) + settings.n_attributes - 2
+        attributes = np.column_stack([attributes, today]).astype(np.int32)
+    return Stock(prices, smoothed, first, labels, attributes, limits, settings)
+
+
+def _conjunctions(ranges: npt.NDArray[np.int64], settings: Settings) -> npt.NDArray[np.int32]:
+    """[D, K] for each order the number of its conjunction among all, from the days before."""
+    found = np.zeros((len(ranges), len(settings.orders)), np.int32)
+    base = 0
+    for k, order in enumerate(settings.orders):
+        number = np.zeros(len(ranges), np.int64)
+        for ago in range(1, order + 1):
+            earlier = np.concatenate([np.zeros(ago, np.int64), ranges])[: len(ranges)]
+            number = number * settings.ranges + earlier
+        found[:, k] = base + number
+        base += settings.ranges**order
+    return found

@@ -1,0 +1,76 @@
+"""Forecasts of tomorrow's direction, day by day, each from what was known the evening before."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.apps.stocks.constrained_model import ConstrainedDailyCRF
+from crfkit.apps.stocks.daily_model import DailyCRF
+from crfkit.apps.stocks.features import RAISE, Stock
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What one method said of one stock."""
+
+    start: int  # the first day predicted
+    probability: FloatArray  # [n] that the smoothed price rises, of the days start .. start + n - 1
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of the processor: on a busy machine less
+    feasible: float = 1.0  # share of the days on which the constraint held; 1 where there is none
+
+    @property
+    def labels(self) -> npt.NDArray[np.int32]:
+        """[n] the likelier direction."""
+        return (self.probability > 0.5).astype(np.int32)
+
+    def correct(self, stock: Stock) -> npt.NDArray[np.bool_]:
+        """[n] where it was right."""
+        found: npt.NDArray[np.bool_] = self.labels == stock.labels[self.start : self.start + len(self.labels)]
+        return found
+
+    def losses(self, stock: Stock) -> FloatArray:
+        """[n] -log of the probability of what came; nats."""
+        truth = stock.labels[self.start : self.start + len(self.labels)]
+        of_truth: FloatArray = np.where(truth == RAISE, self.probability, 1 - self.probability)
+        return -np.log(np.maximum(of_truth, 1e-12))
+
+
+def walk_forward(
+    stock: Stock,
+    start: int,
+    *,
+    c2: float,
+    tau: float | None = None,
+    last: int = 100,
+    every: int = 1,
+    stop: int | None = None,
+) -> Forecast:
+    """Predict every day from ``start`` on by a CRF trained on all days before it.
+
+    It is trained again every ``every`` days, from the weights it has. With ``tau`` it is constrained by the
+    last ``last`` days.
+    """
+    began, began_cpu = time.perf_counter(), time.process_time()
+    model: DailyCRF = (
+        DailyCRF(stock, c2=c2) if tau is None else ConstrainedDailyCRF(stock, c2=c2, tau=tau, last=last)
+    )
+    stop = stock.n_days if stop is None else stop
+    probability = np.empty(stop - start)
+    for day in range(start, stop):
+        if (day - start) % every == 0:
+            model.learn(day - 1)
+        probability[day - start] = model.raise_probability(day)
+    return Forecast(
+        start,
+        probability,
+        time.perf_counter() - began,
+        time.process_time() - began_cpu,
+        model.feasible_share,
+    )

@@ -1,0 +1,59 @@
+"""How sure is an accuracy over stocks and days? By resampling blocks of days, and stocks.
+
+Stocks move together, and days hang together: single forecasts are far from independent. So whole blocks of
+trading days are drawn with all their stocks (the moving-block bootstrap, Künsch 1989), and the stocks, too. A
+difference of two methods is taken on the same draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value and where it lies with 95 % confidence."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Resampling:
+    """Weights of stocks and of days in R resampled data sets, the same for all methods."""
+
+    def __init__(
+        self, present: npt.NDArray[np.bool_], *, draws: int = 2000, block: int = 20, seed: int = 0
+    ) -> None:
+        stocks, days = present.shape
+        rng = np.random.default_rng(seed)
+        block = min(block, days)
+        n_blocks = -(-days // block)
+        self._present = present.astype(np.float64)  # [S, D] a forecast was made
+        self._days = np.zeros((draws, days))  # [R, D] how often a day was drawn
+        for r in range(draws):
+            firsts = rng.integers(0, days - block + 1, n_blocks)
+            drawn = (firsts[:, None] + np.arange(block)).ravel()[:days]
+            self._days[r] = np.bincount(drawn, minlength=days)
+        if stocks > 1:
+            drawn_stocks = rng.integers(0, stocks, (draws, stocks))
+            self._stocks = np.stack([np.bincount(d, minlength=stocks) for d in drawn_stocks]).astype(float)
+        else:
+            self._stocks = np.ones((draws, stocks))
+        self._totals = self._sums(self._present)  # [R]
+
+    def mean(self, values: FloatArray) -> Interval:
+        """The mean of values [S, D] over the forecasts made, e.g. 1 where one was right."""
+        shown = np.where(self._present > 0, values, 0.0)
+        drawn = self._sums(shown) / np.maximum(self._totals, 1e-12)
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        return Interval(float(shown.sum() / self._present.sum()), float(low), float(high))
+
+    def _sums(self, values: FloatArray) -> FloatArray:
+        found: FloatArray = np.einsum("rs,sd,rd->r", self._stocks, values, self._days, optimize=True)
+        return found

@@ -1,0 +1,53 @@
+"""Which stocks to forecast: by what their prices were before the first prediction, never after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crfkit.apps.stocks.prices import Prices
+from crfkit.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What a stock must be like in the days before the first prediction."""
+
+    least_days: int = 250  # to learn from
+    least_price: float = 1.0  # at its lowest: below it, one tick is a large change
+    most_unchanged: float = 0.2  # share of days on which the price stays: it is hardly traded
+    longest_gap: int = 15  # calendar days without a price: trading was suspended, or the file has holes
+
+    def complaint(self, prices: Prices, start: int) -> str | None:
+        """Why a stock is left out, in words; None: it is fine. ``start`` is the day predicted first."""
+        if start < self.least_days:
+            return (
+                f"{start} of its {len(prices)} days lie before the first prediction; "
+                f"{self.least_days} are needed to learn from"
+            )
+        if start >= len(prices):
+            return f"none of its {len(prices)} days is left to predict"
+        past, dates = prices.close[:start], prices.dates[:start]
+        lowest = int(past.argmin())
+        if past[lowest] < self.least_price:
+            return f"its price was {past[lowest]:g} on {dates[lowest]}, below {self.least_price:g}"
+        unchanged = float((np.diff(past) == 0).mean())
+        if unchanged > self.most_unchanged:
+            return f"its price stays on {unchanged:.0%} of the days, more than {self.most_unchanged:.0%}"
+        gaps = np.diff(dates).astype(int)
+        widest = int(gaps.argmax())
+        if gaps[widest] > self.longest_gap:
+            return (
+                f"it has no price for {gaps[widest]} days after {dates[widest]}, more than {self.longest_gap}"
+            )
+        return None
+
+
+def first_prediction(prices: Prices, start: float | np.datetime64) -> int:
+    """The day to predict first: at a share of the history, or the first on or after a date."""
+    if isinstance(start, np.datetime64):
+        return int(np.searchsorted(prices.dates, start))
+    if not 0 < start < 1:
+        raise InputError(f"the first prediction must be a date or a share between 0 and 1, got {start}")
+    return int(start * len(prices))

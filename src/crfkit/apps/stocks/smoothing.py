@@ -1,0 +1,98 @@
+"""Causal smoothing: the smoothed price of a day depends on the prices up to that day alone.
+
+All smoothers here are linear, so that tomorrow's smoothed price is
+
+    s(t+1) = a · p(t+1) + what is known today,
+
+and rises exactly if tomorrow's price lies above a threshold q(t) that is known today:
+
+    name    s(t)                                        q(t)
+    none    p(t)                                        p(t)
+    ema     s(t-1) + a (p(t) - s(t-1))                  s(t)
+    double  the same of ema e(t)                        e(t) + (s(t) - e(t)) / a
+    mean    mean of the last n prices                   p(t+1-n)
+
+with a = 2 / (n + 1), n the span in days. The threshold is what makes the direction of a smoothed price easy
+to foretell (today's price mostly lies far from it), and it is what carries a forecast back to raw prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.exceptions import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """A smoothed price series."""
+
+    values: FloatArray  # [D] s
+    threshold: FloatArray  # [D] q: tomorrow's smoothed price is above today's iff tomorrow's price is above q
+    warm_up: int  # days at the beginning that still depend on how the smoother was started
+
+    @property
+    def change(self) -> FloatArray:
+        """s(t) / s(t-1) - 1, [D]; 0 on the first day."""
+        ratio = np.zeros_like(self.values)
+        ratio[1:] = self.values[1:] / self.values[:-1] - 1
+        return ratio
+
+
+def _ema(p: FloatArray, a: float) -> FloatArray:
+    s = np.empty_like(p)
+    last = s[0] = p[0]
+    for t in range(1, len(p)):
+        last += a * (p[t] - last)
+        s[t] = last
+    return s
+
+
+def _none(p: FloatArray, span: int) -> Smoothed:
+    return Smoothed(p, p, 1)
+
+
+def _single(p: FloatArray, span: int) -> Smoothed:
+    s = _ema(p, 2 / (span + 1))
+    return Smoothed(s, s, span)
+
+
+def _double(p: FloatArray, span: int) -> Smoothed:
+    a = 2 / (span + 1)
+    e = _ema(p, a)
+    s = _ema(e, a)
+    return Smoothed(s, e + (s - e) / a, 2 * span)
+
+
+def _mean(p: FloatArray, span: int) -> Smoothed:
+    s, q = np.empty_like(p), np.empty_like(p)
+    for t in range(len(p)):  # a running sum would carry its rounding errors along
+        window = p[max(0, t + 1 - span) : t + 1]
+        s[t] = window.mean()
+        q[t] = window[0] if len(window) == span else s[t]  # the price that leaves tomorrow
+    return Smoothed(s, q, span)
+
+
+SMOOTHERS: dict[str, Callable[[FloatArray, int], Smoothed]] = {
+    "ema": _single,
+    "double": _double,
+    "mean": _mean,
+    "none": _none,
+}
+
+
+def smooth(prices: FloatArray, method: str = "ema", span: int = 10) -> Smoothed:
+    """Prices [D], smoothed over about ``span`` days by one of ``SMOOTHERS``."""
+    if method not in SMOOTHERS:
+        raise InputError(f"the smoothing must be one of {', '.join(SMOOTHERS)}, got {method!r}")
+    if span < 1:
+        raise InputError(f"the span must be at least 1 day, got {span}")
+    if not len(prices):
+        raise InputError("there are no prices to smooth")
+    return SMOOTHERS[method](np.asarray(prices, np.float64), span)

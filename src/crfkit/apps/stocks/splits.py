@@ -1,0 +1,46 @@
+"""Splits: prices that fall to a half overnight because there are twice as many shares.
+
+Files of prices often are not adjusted for them. A change close to a usual ratio (2 for 1, 3 for 2, …) is
+taken for a split, unless it only brings the price back to where it was the day before (a wrong price in the
+file). Prices *after* a split are multiplied, not those before it: what was read before stays as it was, and
+nothing of the future gets into the past.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crfkit.apps.stocks.prices import Prices
+
+_RATIOS = np.array(
+    [10, 5, 4, 3, 5 / 2, 2, 3 / 2, 2 / 3, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 10]
+)  # shares for one
+_NEAR = 0.035  # of logarithms: what the market may add on the day
+_BACK = 0.1  # of logarithms: the price is where it was
+_ODD = 0.35  # of logarithms: other changes of this size are worth a word
+
+
+def adjust_splits(prices: Prices) -> tuple[Prices, list[str], list[str]]:
+    """The prices in shares of the first day; the splits that were found and other large jumps, in words."""
+    log = np.log(prices.close)
+    change = np.diff(log)  # [D-1]
+    factor = np.ones(len(prices))
+    splits, jumps = [], []
+    last = (-1, 1.0)  # the day of the last split, and its ratio
+    for day in np.flatnonzero(np.abs(change) > _ODD) + 1:
+        before, after = prices.close[day - 1], prices.close[day]
+        words = f"{prices.ticker} goes from {before:g} to {after:g} on {prices.dates[day]}"
+        nearest = int(np.abs(change[day - 1] + np.log(_RATIOS)).argmin())
+        near = abs(change[day - 1] + np.log(_RATIOS[nearest])) < _NEAR
+        back = day > 1 and abs(log[day] - log[day - 2]) < _BACK
+        if near and not back:
+            factor[day:] *= _RATIOS[nearest]
+            splits.append(words)
+            last = (int(day), float(_RATIOS[nearest]))
+            continue
+        if back and last[0] == day - 1:  # it was none: from here on the factor is what it was before
+            factor[day:] /= last[1]
+        jumps.append(words)
+    if not splits:
+        return prices, [], jumps
+    return Prices(prices.ticker, prices.dates, prices.close * factor, prices.source), splits, jumps

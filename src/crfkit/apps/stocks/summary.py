@@ -1,0 +1,207 @@
+"""A back-test in numbers and in words: what the command prints and the page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from crfkit.apps.stocks.backtest import CONSTRAINED, PERSISTENCE, PLAIN, Backtest
+from crfkit.apps.stocks.intervals import Interval
+
+NOT_ADVICE = (
+    "This is a test of a method on past prices. It is not financial advice, and nothing here says that money "
+    "can be made: there are no costs, no positions and no returns in it."
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method over all stocks."""
+
+    method: str
+    accuracy: Interval  # of the smoothed direction
+    above: Interval | None  # persistence; None for persistence itself
+    log_loss: float | None  # nats a forecast; None where the method gives no probabilities
+    raw: float  # accuracy on the raw direction, when it is copied
+    implied: float  # share of the forecasts that imply a raw direction
+    implied_right: float | None  # how many of these were right
+    seconds: float  # a stock
+    feasible: float | None  # share of the days on which the constraint held; None where there is none
+
+
+def lines(backtest: Backtest) -> list[Line]:
+    """One line a method."""
+    own, above = backtest.intervals()
+    found = []
+    for method in backtest.methods:
+        raws = [result.raw(method) for result in backtest.results]
+        losses = np.concatenate([r.forecasts[method].losses(r.stock) for r in backtest.results])
+        certain = all(
+            np.isin(result.forecasts[method].probability, (0.0, 1.0)).all() for result in backtest.results
+        )
+        implied = np.concatenate([raw.implied_correct for raw in raws])
+        found.append(
+            Line(
+                method,
+                own[method],
+                above.get(method),
+                None if certain else float(losses.mean()),
+                float(np.concatenate([raw.copied_correct for raw in raws]).mean()),
+                len(implied) / backtest.n_forecasts,
+                float(implied.mean()) if len(implied) else None,
+                backtest.seconds(method),
+                float(np.mean([r.forecasts[method].feasible for r in backtest.results]))
+                if method == CONSTRAINED
+                else None,
+            )
+        )
+    return found
+
+
+def share_of_rises(backtest: Backtest) -> float:
+    """Of the days forecast, how many raw prices rose: what saying "rise" every day would score."""
+    method = backtest.methods[0]
+    return float(np.concatenate([result.raw(method).rises for result in backtest.results]).mean())
+
+
+def verdict(backtest: Backtest, found: Iterable[Line]) -> list[str]:
+    """What is and what is not predictable, in plain sentences with the numbers of this run."""
+    by = {line.method: line for line in found}
+    persistence = by[PERSISTENCE].accuracy.value
+    said = []
+    if backtest.plan.features.smoothing != "none":
+        said.append(
+            f"The direction of the smoothed price can be foretold: {percent(persistence)} of the days by "
+            "saying that tomorrow goes on as today. This is arithmetic, not insight into the market: the "
+            "smoothed price moves with the distance between price and average, which a day seldom reverses."
+        )
+    for method in (PLAIN, CONSTRAINED):
+        if method in by:
+            said.append(_compared(method, by[method]))
+    said.append(_raw(backtest, by[backtest.methods[0]]))
+    return said
+
+
+def _raw(backtest: Backtest, line: Line) -> str:
+    rises = share_of_rises(backtest)
+    above = backtest.raw_difference(line.method)
+    judged = (
+        "The direction of the raw price could be foretold by it on these days"
+        if above.low > 0
+        else "The direction of the raw price cannot be foretold by it"
+    )
+    return (
+        f"{judged}: {percent(line.raw)} right when the forecast is copied to the raw price, where saying "
+        f"{'rise' if rises >= 0.5 else 'fall'} every day has {percent(max(rises, 1 - rises))} (difference "
+        f"{points(above.value)} points, 95 %: {points(above.low)} to {points(above.high)})."
+    )
+
+
+def _compared(method: str, line: Line) -> str:
+    above = line.above
+    if above is None:
+        return ""
+    if above.low == above.high == above.value == 0:
+        return f"The {method} has {percent(line.accuracy.value)}: it says what persistence says, day by day."
+    interval = f"{points(above.value)} points (95 %: {points(above.low)} to {points(above.high)})"
+    if above.low > 0:
+        judged = "better than persistence"
+    elif above.high < 0:
+        judged = "worse than persistence"
+    else:
+        judged = "no better and no worse than persistence, as far as these days can tell"
+    return f"The {method} has {percent(line.accuracy.value)}, {interval} from persistence: {judged}."
+
+
+def percent(value: float | None) -> str:
+    """0.8137 as 81.4 %."""
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def points(value: float) -> str:
+    """A difference of shares in percentage points, with its sign; none where it rounds to 0."""
+    text = f"{100 * value:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")
+
+
+def summary_table(backtest: Backtest, found: Iterable[Line]) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: the methods over all stocks."""
+    heads = ["method", "accuracy", "95 %", "− persistence", "95 %", "log loss", "raw", "s a stock"]
+    return heads, [
+        [
+            line.method,
+            percent(line.accuracy.value),
+            f"{100 * line.accuracy.low:.1f} to {100 * line.accuracy.high:.1f}",
+            "" if line.above is None else points(line.above.value),
+            "" if line.above is None else f"{points(line.above.low)} to {points(line.above.high)}",
+            "" if line.log_loss is None else f"{line.log_loss:.4f}",
+            percent(line.raw),
+            f"{line.seconds:.2f}" if line.seconds else "",
+        ]
+        for line in found
+    ]
+
+
+def category_table(backtest: Backtest, by: str) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: stocks by the accuracy of a method."""
+    heads = [f"{by} has", "stocks", *backtest.methods]
+    return heads, [
+        [name, str(n), *(percent(means[method]) for method in backtest.methods)]
+        for name, n, means in backtest.categories(by)
+    ]
+
+
+def stock_table(backtest: Backtest) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: stock by stock."""
+    model = backtest.methods[0]
+    heads = ["stock", "days", *backtest.methods, f"raw, {model}"]
+    return heads, [
+        [
+            result.stock.ticker,
+            str(len(result.forecasts[model].probability)),
+            *(percent(result.accuracy(method)) for method in backtest.methods),
+            percent(float(result.raw(model).copied_correct.mean())),
+        ]
+        for result in backtest.results
+    ]
+
+
+def raw_table(found: Iterable[Line]) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: the forecasts in terms of raw prices."""
+    heads = ["method", "copied: right", "implied: share of days", "implied: right"]
+    return heads, [
+        [line.method, percent(line.raw), percent(line.implied), percent(line.implied_right)] for line in found
+    ]
+
+
+def trial_table(backtest: Backtest) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: the settings tried before the first prediction."""
+    heads = ["c2", "tau", "log loss", "accuracy"]
+    return heads, [
+        [
+            f"{trial.c2:g}",
+            "–" if trial.tau is None else f"{trial.tau:g}",
+            f"{trial.log_loss:.4f}",
+            percent(trial.accuracy),
+        ]
+        for trial in backtest.trials
+    ]
+
+
+def described(backtest: Backtest) -> str:
+    """What was done, in a sentence."""
+    f, results = backtest.plan.features, backtest.results
+    first = min(r.stock.prices.dates[r.start] for r in results)
+    last = max(r.stock.prices.dates[-1] for r in results)
+    smoothing = (
+        "raw prices" if f.smoothing == "none" else f"prices smoothed by {f.smoothing} over {f.span} days"
+    )
+    text = (
+        f"{len(results)} stocks, {backtest.n_forecasts:,} forecasts from {first} to {last}; {smoothing}, "
+        f"{2 * f.n_attributes:,} features; c2 = {backtest.c2:g}"
+    )
+    if backtest.tau is not None:
+        text += f", tau = {backtest.tau:g} over the last {backtest.plan.last} days"
+    return text

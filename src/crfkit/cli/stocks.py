@@ -1,0 +1,302 @@
+"""``crfkit stocks``: test forecasts of the direction of smoothed stock prices on past prices."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.outputs import check_writable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from crfkit.apps.stocks.backtest import Backtest, Plan
+
+USAGE = "backtest FILE … [options]"
+
+DESCRIPTION = """\
+Tests how well the direction of smoothed stock prices can be foretold: walks
+through the days, trains a CRF anew every day on the days before, plain and
+constrained by the last of them, and compares it with persistence, logistic
+regression and gradient boosting. CSV in, tables and a page out.
+Not financial advice."""
+
+EXAMPLES = """\
+examples:
+  crfkit stocks backtest prices/*.csv --report out.html
+  crfkit stocks backtest all.csv --span 5 --start 2006-05-16
+  crfkit stocks backtest prices/*.csv --orders 3 --c2 0.001 --tau 0.01   # the paper's model"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what it does, with its options."""
+    doing = parser.add_subparsers(title="what to do", dest="action", metavar="ACTION")
+    test = doing.add_parser(
+        "backtest",
+        usage="crfkit stocks backtest FILE … [options]",
+        help="walk through the days, forecast each from those before it",
+        formatter_class=options.HelpFormatter,
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+    )
+    test.add_argument(
+        "prices",
+        nargs="+",
+        metavar="FILE",
+        help="CSV with dates and prices: a file a stock, or a ticker column",
+    )
+    test.add_argument("--report", metavar="FILE", help="write a page to read in a browser: .html")
+    test.add_argument("--forecasts", metavar="FILE", help="write every forecast: .csv")
+    test.add_argument("--figure", metavar="FILE", help="draw accuracy by category: .png, .svg or .pdf")
+
+    data = test.add_argument_group("the files")
+    data.add_argument("--date-column", metavar="NAME", help="(default: date)")
+    data.add_argument("--price-column", metavar="NAME", help="(default: adj close, close or price)")
+    data.add_argument("--ticker-column", metavar="NAME", help="(default: ticker or symbol, if there is one)")
+    data.add_argument(
+        "--date-format", metavar="FORM", help="such as %%m/%%d/%%Y (default: 2007-12-31 and the like)"
+    )
+
+    data.add_argument("--keep-splits", action="store_true", help="do not adjust prices for splits")
+
+    model = test.add_argument_group("smoothing and features")
+    model.add_argument(
+        "--smoothing", choices=("ema", "double", "mean", "none"), default="ema", help="all look back only"
+    )
+    model.add_argument("--span", type=options.whole(1), default=10, metavar="DAYS", help="of the smoothing")
+    model.add_argument(
+        "--ranges", type=options.whole(2), default=10, metavar="N", help="that change ratios are sorted into"
+    )
+    model.add_argument(
+        "--orders", type=_orders, default=(1, 2, 3), metavar="N,…", help="days in a feature (default: 1,2,3)"
+    )
+    model.add_argument(
+        "--observe",
+        choices=("change", "distance"),
+        default="change",
+        help="of the smoothed price; or of the price to where the smoothed one would turn",
+    )
+
+    training = test.add_argument_group("training")
+    training.add_argument(
+        "--training",
+        choices=("chain", "day"),
+        default="chain",
+        help="all labels of the past together, as in the paper; or each given the one before it",
+    )
+    training.add_argument(
+        "--models", choices=("both", "plain", "constrained"), default="both", help="which CRF"
+    )
+    training.add_argument(
+        "--start",
+        type=_start,
+        default=0.6,
+        metavar="WHEN",
+        help="first prediction: a date, or a share of the days",
+    )
+    training.add_argument(
+        "--c2", type=_at_least_zero, metavar="X", help="penalty (default: chosen on the days before)"
+    )
+    training.add_argument(
+        "--tau", type=_at_least_zero, metavar="X", help="bound of the constraint (default: chosen likewise)"
+    )
+    training.add_argument(
+        "--last", type=options.whole(1), default=100, metavar="DAYS", help="that the constraint is on"
+    )
+    training.add_argument(
+        "--no-learners", action="store_true", help="leave out logistic regression and gradient boosting"
+    )
+    training.add_argument(
+        "--least-days", type=options.whole(50), default=250, metavar="N", help="of history before --start"
+    )
+    training.add_argument(
+        "-j", "--jobs", type=options.whole(1), metavar="N", help="processes (default: one a core)"
+    )
+    options.add_quiet(test)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked for."""
+    if arguments.action is None:
+        raise UsageError("needs backtest")
+    for path in (arguments.report, arguments.forecasts, arguments.figure):
+        if path is not None:
+            check_writable(path)
+    if arguments.figure is not None:
+        _require_matplotlib()
+    from crfkit.apps.stocks.backtest import run_backtest
+    from crfkit.apps.stocks.prices import read_prices
+
+    began = time.perf_counter()
+    prices = read_prices(
+        arguments.prices,
+        date_column=arguments.date_column,
+        price_column=arguments.price_column,
+        ticker_column=arguments.ticker_column,
+        date_format=arguments.date_format,
+    )
+    progress = _Progress(quiet=arguments.quiet)
+    backtest = run_backtest(prices, _plan(arguments), progress.say)
+    progress.close()
+    if backtest.splits:
+        warn(f"{_several(backtest.splits)}: a split; the prices after it are adjusted (--keep-splits: not)")
+    if backtest.jumps:
+        warn(f"{_several(backtest.jumps)}: is this right?")
+    for ticker, why in backtest.left_out.items():
+        warn(f"{ticker} is left out: {why}")
+    _print(backtest)
+    _write(backtest, arguments)
+    if not arguments.quiet:
+        note(f"{len(backtest.results)} stocks in {time.perf_counter() - began:.0f} s")
+    return 0
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    from crfkit.apps.stocks.backtest import Plan
+    from crfkit.apps.stocks.features import Settings
+    from crfkit.apps.stocks.screening import Screening
+
+    return Plan(
+        features=Settings(
+            arguments.smoothing,
+            arguments.span,
+            arguments.ranges,
+            arguments.orders,
+            arguments.observe,
+            arguments.training,
+        ),
+        start=arguments.start,
+        c2=arguments.c2,
+        tau=arguments.tau,
+        last=arguments.last,
+        plain=arguments.models != "constrained",
+        constrained=arguments.models != "plain",
+        learners=not arguments.no_learners,
+        adjust=not arguments.keep_splits,
+        screening=Screening(least_days=arguments.least_days),
+        n_jobs=arguments.jobs or os.cpu_count() or 1,
+    )
+
+
+def _print(backtest: Backtest) -> None:
+    from crfkit.apps.stocks import summary
+    from crfkit.cli.tables import matrix
+
+    found = summary.lines(backtest)
+    print(summary.described(backtest))
+    by = backtest.methods[0]
+    for heads, cells in (
+        summary.summary_table(backtest, found),
+        summary.category_table(backtest, by),
+        summary.raw_table(found),
+    ):
+        print()
+        for line in matrix(
+            heads[0], [row[0] for row in cells], heads[1:], [row[1:] for row in cells], gap="  "
+        ):
+            print(line)
+    print()
+    for sentence in (*summary.verdict(backtest, found), summary.NOT_ADVICE):
+        print(_wrapped(sentence))
+
+
+def _wrapped(text: str) -> str:
+    import textwrap
+
+    from crfkit.cli.tables import terminal_columns
+
+    return textwrap.fill(text, min(terminal_columns(), 100), initial_indent="- ", subsequent_indent="  ")
+
+
+def _several(words: list[str]) -> str:
+    """The first, and how many more."""
+    return words[0] + (f" (and {len(words) - 1} more such days)" if len(words) > 1 else "")
+
+
+def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:
+    if arguments.report is not None:
+        from crfkit.apps.stocks.report import write_report
+
+        write_report(backtest, arguments.report)
+    if arguments.forecasts is not None:
+        from crfkit.apps.stocks.forecast_table import write_forecasts
+
+        write_forecasts(backtest, arguments.forecasts)
+    if arguments.figure is not None:
+        from crfkit.apps.stocks.plot import plot_categories
+
+        plot_categories(backtest).savefig(arguments.figure, dpi=130)
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UsageError("--figure needs matplotlib: pip install 'crfkit[plot]'") from None
+
+
+class _Progress:
+    """What is being done: on a terminal one line that changes, elsewhere a line a task."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._shown = not quiet
+        self._terminal = sys.stderr.isatty()
+        self._task = ""
+
+    def say(self, task: str, done: int, total: int) -> None:
+        """So much of a task is done."""
+        if not self._shown:
+            return
+        if self._terminal:
+            sys.stderr.write(f"\r\x1b[Kcrfkit: {task}: {done} of {total}")
+            sys.stderr.flush()
+        elif task != self._task:
+            note(task)
+        self._task = task
+
+    def close(self) -> None:
+        """The line is done with."""
+        if self._shown and self._terminal:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _orders(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected numbers of days such as 1,2,3, got {text!r}") from None
+
+
+def _start(text: str) -> float | np.datetime64:
+    import datetime
+
+    import numpy as np
+
+    try:
+        share = float(text)
+    except ValueError:
+        try:
+            return np.datetime64(datetime.date.fromisoformat(text))
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"expected a date such as 2006-05-16, or a share such as 0.6, got {text!r}"
+            ) from None
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"expected a share between 0 and 1, got {text}")
+    return share
+
+
+def _at_least_zero(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of at least 0, got {text!r}")
+    return number

@@ -1,0 +1,104 @@
+"""Options of ``crfkit train`` for training under validation constraints."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError
+from crfkit.cli.options import Group
+
+if TYPE_CHECKING:
+    from crfkit.models.crf import CRF
+
+_SETTINGS = ("tau", "validation", "last", "gradient", "margin", "max_outer")
+_LARGEST = "largest"
+
+
+def penalty(text: str) -> float | str:
+    """c2: a number, or "largest"."""
+    if text == _LARGEST:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor {_LARGEST!r}") from None
+
+
+def _sets(text: str) -> int | str:
+    return text if text == "sequences" else options.whole(1)(text)
+
+
+def add_validation(group: Group) -> None:
+    """``--constrained`` and what goes with it; defaults are the estimator's own."""
+    group.add_argument(
+        "--constrained",
+        action="store_true",
+        help="decode validation parts of the data (nearly) without mistakes, as constraints on training",
+    )
+    group.add_argument(
+        "--tau",
+        type=float,
+        metavar="X",
+        help="the score that the best labelling of a part may have above the true one (default: 0.01)",
+    )
+    group.add_argument(
+        "--validation",
+        type=_sets,
+        metavar="N",
+        help="equal parts of the data, or 'sequences': each by itself (default: 3)",
+    )
+    group.add_argument(
+        "--last", type=options.whole(1), metavar="N", help="one part: the last N rows of each sequence"
+    )
+    group.add_argument(
+        "--gradient",
+        choices=("smooth", "envelope", "flip"),
+        help="of the constraints: smoothed (default), exact, or the paper's",
+    )
+    group.add_argument(
+        "--margin", type=float, metavar="X", help="true labels win by so much a mistake (default: 0)"
+    )
+    group.add_argument(
+        "--max-outer", type=options.whole(1), metavar="N", help="outer steps at most (default: 20)"
+    )
+
+
+def check_validation(arguments: argparse.Namespace) -> None:
+    """Raise where an option needs --constrained, or cannot go with it."""
+    if arguments.constrained:
+        if arguments.algorithm == "sgd":
+            raise UsageError("--constrained needs --algorithm auto or lbfgs")
+        return
+    for name in _SETTINGS:
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} goes with --constrained")
+    if arguments.c2 == _LARGEST:
+        raise UsageError(f"--c2 {_LARGEST} goes with --constrained")
+
+
+def estimator(arguments: argparse.Namespace, settings: dict[str, Any]) -> CRF:
+    """A CRF with these settings, or one under constraints."""
+    if arguments.c2 is not None:
+        settings = {**settings, "c2": arguments.c2}
+    if arguments.constrained:
+        from crfkit.models.constrained_crf import ConstrainedCRF
+
+        own = {name: getattr(arguments, name) for name in _SETTINGS}
+        return ConstrainedCRF(**settings, **{name: value for name, value in own.items() if value is not None})
+    from crfkit.models.crf import CRF
+
+    return CRF(**settings)
+
+
+def constraints_in_words(crf: CRF) -> str | None:
+    """What became of the constraints; None where there were none."""
+    from crfkit.models.constrained_crf import ConstrainedCRF
+
+    if not isinstance(crf, ConstrainedCRF):
+        return None
+    state = "hold" if crf.feasible_ else "do NOT all hold"
+    words = f"{len(crf.violations_)} {state} (largest {crf.violations_.max():.4g}, tau {crf.tau:g})"
+    words += f" after {len(crf.outer_history_)} outer step" + "s" * (len(crf.outer_history_) > 1)
+    return words + (f", c2 {crf.c2_:.4g}" if crf.c2 == _LARGEST else "")

@@ -1,0 +1,75 @@
+"""Pictures of training under constraints: the outer steps, and accuracy over passes. Needs matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crfkit.exceptions import CRFKitError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SHOWN = 10  # sets with a line and a name of their own
+
+
+def _axes(n: int) -> tuple[Figure, list[Axes]]:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise CRFKitError("drawing needs matplotlib: pip install 'crfkit[plot]'") from error
+    figure, axes = plt.subplots(1, n, figsize=(4.2 * n, 3.6), layout="constrained", squeeze=False)
+    return figure, list(axes[0])
+
+
+def draw_search(history: Sequence[Mapping[str, Any]], tau: float) -> Figure:
+    """Objective, violations and penalties over the outer steps of ``outer_history_``."""
+    if not history:
+        raise CRFKitError("there are no outer steps to draw: the model was not trained under constraints")
+    figure, (objective, violations, penalties) = _axes(3)
+    steps = [record["step"] for record in history]
+    objective.plot(steps, [record["objective"] for record in history], marker=".", color="C0")
+    objective.set_ylabel("objective")
+    for ax, name in ((violations, "violations"), (penalties, "penalties")):
+        values = np.array([record[name] for record in history])  # [steps, V]
+        for j, column in enumerate(values.T):
+            named = values.shape[1] <= _SHOWN
+            ax.plot(
+                steps,
+                column,
+                marker="." if named else "",
+                linewidth=1.5 if named else 0.5,
+                color=f"C{j % 10}" if named else "0.5",
+                label=f"set {j}" if named else None,
+            )
+        ax.set_ylabel(name)
+    violations.axhline(tau, color="C3", linewidth=1, linestyle="--", label=f"τ = {tau:g}")
+    violations.set_yscale("symlog", linthresh=max(tau, 1e-12))
+    violations.set_ylim(bottom=0)
+    violations.legend(fontsize=8)
+    for ax in (objective, violations, penalties):
+        ax.set_xlabel("outer step")
+        ax.set_xticks(steps[:: 1 + len(steps) // 12])
+    return figure
+
+
+def draw_accuracies(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Figure:
+    """Accuracy in % over passes: for each data set the (passes, accuracy) of each model."""
+    figure, axes = _axes(len(curves))
+    from matplotlib.ticker import NullFormatter, ScalarFormatter
+
+    for ax, (data, models) in zip(axes, curves.items(), strict=True):
+        for i, (name, points) in enumerate(models.items()):
+            passes, accuracy = zip(*points, strict=True)
+            ax.plot(passes, 100 * np.array(accuracy), color=f"C{i}", linewidth=1.3, label=name)
+        ax.set_title(data)
+        ax.set_xlabel("passes over the data")
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(ScalarFormatter())
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    axes[0].set_ylabel("accuracy, %")
+    axes[-1].legend(fontsize=8)
+    return figure

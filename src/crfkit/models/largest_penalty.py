@@ -1,0 +1,133 @@
+"""The largest L2 penalty under which a model still decodes its validation sets.
+
+Where there are more features than the training data can contradict, plain training satisfies the validation
+constraints by itself, and they decide nothing. What then tells one feasible model from another is the size of
+its weights: of the minima
+
+    w(c2) = argmin_w O(w) + c2·‖w‖²
+
+the one of the largest c2 up to which h_j(w(c2)) <= τ for all j is looked for, by steps of a factor and then
+by bisection on a logarithmic scale, each training going on from the one before. The constraints take the
+place of cross-validation: one search instead of a training a fold and a penalty.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.validation import ValidationConstraints
+from crfkit.optim.lbfgs import minimize_lbfgs
+from crfkit.optim.problem import Callback, Step, Vector
+from crfkit.optim.saddle import OuterStep
+
+_FIRST = 1.0
+_FACTOR = 4.0
+_SMALLEST, _LARGEST = 1e-4, 1e3
+_BISECTIONS = 2
+_ROUGH = 1e-3  # tolerance of the trainings on the way
+_A_LITTLE_LESS = 1.25  # where the last training, with full tolerance, turns out not to be feasible
+
+
+@dataclass(frozen=True)
+class Training:
+    """The minimum at one penalty."""
+
+    c2: float
+    x: Vector  # [P]
+    step: OuterStep
+
+
+class PenaltySearch:
+    """Trainings at one penalty after the other (``tried``), and which of them to keep (``kept``)."""
+
+    def __init__(
+        self,
+        objective: LinearLikelihood,
+        constraints: ValidationConstraints,
+        *,
+        l1: Vector | None,
+        max_iterations: int,
+        max_steps: int,
+        callback: Callback,
+        said: Callable[[Training], None],
+    ) -> None:
+        self._objective, self._constraints, self._l1 = objective, constraints, l1
+        self._max_iterations, self._max_steps = max_iterations, max_steps
+        self._callback, self._said = callback, said
+        self.tried: list[Training] = []
+        self.kept: Training | None = None  # the feasible one of the largest c2, if there is one
+        self._stopped = False
+        self._passes = 0.0
+        self._began = time.perf_counter()
+
+    def run(self, start: Vector, tol: float) -> Training | None:
+        """The training to keep; None where no penalty from 0.0001 to 1000 is feasible."""
+        rough = max(tol, _ROUGH)
+        here = self._train(_FIRST, start, rough)
+        up = here.step.feasible
+        factor = _FACTOR if up else 1 / _FACTOR
+        while self._goes_on and _SMALLEST <= here.c2 * factor <= _LARGEST and here.step.feasible == up:
+            here = self._train(here.c2 * factor, start, rough)
+        for _ in range(_BISECTIONS):
+            above = [t.c2 for t in self.tried if self.kept is not None and t.c2 > self.kept.c2]
+            if self._goes_on and self.kept is not None and above:
+                self._train(float(np.sqrt(self.kept.c2 * min(above))), start, rough)
+        # Once more with the full tolerance.
+        best, c2 = self.kept, 0.0 if self.kept is None else self.kept.c2
+        while self._goes_on and best is not None and tol < rough:
+            self.kept = self._train(c2, start, tol)
+            if self.kept.step.feasible:
+                return self.kept
+            c2 /= _A_LITTLE_LESS
+        return best
+
+    @property
+    def _goes_on(self) -> bool:
+        return not self._stopped and len(self.tried) < self._max_steps
+
+    def _train(self, c2: float, start: Vector, tol: float) -> Training:
+        near = min(self.tried, key=lambda t: abs(np.log(t.c2 / c2)), default=None)
+        before = self._passes
+
+        def watch(step: Step) -> bool:
+            self._passes = before + step.passes
+            seconds = time.perf_counter() - self._began
+            self._stopped = self._callback(replace(step, passes=self._passes, seconds=seconds))
+            return self._stopped
+
+        result = minimize_lbfgs(
+            self._objective.with_penalty(c2),
+            start if near is None else near.x,
+            l1=self._l1,
+            max_iterations=self._max_iterations,
+            tol=tol,
+            n_threads=self._objective.n_threads,
+            callback=watch,
+        )
+        self._stopped |= result.message == "it was interrupted"
+        h = self._constraints.violations(result.x)
+        record = OuterStep(
+            step=len(self.tried) + 1,
+            value=result.value,
+            equalities=np.zeros(0),
+            inequalities=h - self._constraints.tau,
+            penalties=np.zeros(len(h)),
+            iterations=result.iterations,
+            passes=self._passes,
+            seconds=time.perf_counter() - self._began,
+            temperature=0.0,
+            gap=0.0,
+            stalled=False,
+            feasible=bool((h <= self._constraints.tau).all()),
+        )
+        training = Training(c2, result.x, record)
+        self.tried.append(training)
+        if record.feasible and (self.kept is None or c2 >= self.kept.c2):
+            self.kept = training
+        self._said(training)
+        return training

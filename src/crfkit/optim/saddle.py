@@ -1,0 +1,318 @@
+"""Extended-saddle-point search: minimise f(x) subject to h(x) = 0 and g(x) <= 0 where h and g have kinks.
+
+Wah and Chen's theory of extended saddle points, as Chen, Chen and Wah use it ("Training conditional random
+fields under validation constraints", KDD 2008): one penalty a constraint,
+
+    L(x, α, β) = f(x) + Σ_i α_i |h_i(x)| + Σ_j β_j max(0, g_j(x)).
+
+The inner loop minimises L over x from where the last one ended; the outer loop raises the penalties of the
+constraints that are violated, in proportion to their violation, and leaves the others alone. Penalties above
+a finite threshold will do, whatever they are, so that the search ends when a minimum of L is feasible: it is
+a constrained minimum then.
+
+The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall: every outer step says whether
+its inner loop did. Constraints that can be smoothed (``Smoothable``) are free of that: an outer step then
+minimises
+
+    f(x) + Σ_j β_j · r(g_j,T(x)),    g_j <= g_j,T,   r a rounded max(0, ·) that vanishes below -width_j
+
+at a temperature T that falls from step to step, which is smooth. The search goes on until what smoothing
+costs is next to nothing (``accuracy``). Whether a point is feasible is always decided by the constraints
+themselves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .lbfgs import minimize_lbfgs
+from .problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot
+
+_STALLED = 1e-2  # of the gradient's norm at the start of an inner loop: above it, no minimum was reached
+
+
+class Constrained(Protocol):
+    """Constraints at a point."""
+
+    @property
+    def values(self) -> Vector:
+        """[m] h or g."""
+
+    def pull(self, coefficients: Vector) -> Vector:
+        """Σ_j coefficients_j · (sub)gradient of constraint j, [P]."""
+
+
+class Constraints(Protocol):
+    """m constraints on P variables; continuous, with or without kinks."""
+
+    def __call__(self, x: Vector) -> Constrained:
+        """The constraints at x."""
+
+
+@runtime_checkable
+class Smoothable(Protocol):
+    """Constraints that have smooth upper bounds."""
+
+    def __call__(self, x: Vector) -> Constrained:
+        """The constraints at x."""
+
+    def smoothed(self, x: Vector, temperature: float) -> Constrained:
+        """Smooth functions at x, none below its constraint, that tend to them as the temperature falls."""
+
+
+@dataclass(frozen=True)
+class OuterStep:
+    """What an outer step came to."""
+
+    step: int
+    value: float  # f
+    equalities: Vector  # h
+    inequalities: Vector  # g
+    penalties: Vector  # [α, β] of the inner loop
+    iterations: int  # of the inner loop
+    passes: float  # evaluations of f
+    seconds: float  # since the search began
+    temperature: float  # 0: the constraints themselves
+    gap: float  # Σ_j multiplier_j · how far smoothing raises constraint j; 0 without smoothing
+    stalled: bool  # the inner loop ended where the gradient is far from 0
+    feasible: bool
+
+    @property
+    def violations(self) -> Vector:
+        """[m] |h| and max(0, g)."""
+        return np.concatenate([np.abs(self.equalities), np.maximum(self.inequalities, 0.0)])
+
+
+@dataclass(frozen=True)
+class SaddleResult:
+    """Where the search ended, and why in words."""
+
+    x: Vector
+    value: float  # f
+    equalities: Vector
+    inequalities: Vector
+    penalties: Vector
+    feasible: bool
+    message: str
+    history: list[OuterStep] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SaddleSettings:
+    """How the search goes about it."""
+
+    max_outer: int = 20
+    tolerance: float = 1e-6  # of |h| and g
+    first_penalty: float = 0.0  # 0: the first inner loop minimises f alone
+    rate: float = 1.0  # the most violated constraint's penalty rises by this at first
+    growth: float = 2.0  # what the rate is multiplied with after every step
+    temperature: float | None = None  # of the first step; None: no smoothing
+    cooling: float = 0.25  # what the temperature is multiplied with after every step
+    accuracy: float = 1e-3  # the gap at the end, over |f|
+    width: float | Vector = 0.0  # [r] or one: of the rounding of max(0, g), where there is smoothing
+    inner_iterations: int = 100
+    tol: float = 1e-5  # of the inner loop
+    memory: int = 10
+
+
+def minimize_constrained(
+    function: Smooth,
+    x: Vector,
+    *,
+    equalities: Constraints | None = None,
+    inequalities: Constraints | None = None,
+    l1: Vector | None = None,
+    settings: SaddleSettings | None = None,
+    n_threads: int = 1,
+    callback: Callback | None = None,
+    outer_callback: Callable[[OuterStep, Vector], bool] | None = None,
+) -> SaddleResult:
+    """Minimise f(x) + Σ l1·|x| subject to h = 0 and g <= 0 from ``x``.
+
+    Where no inner loop ends feasible within ``max_outer`` steps, the point with the least total violation is
+    returned, and ``feasible`` is False. ``callback`` sees every inner iteration, ``outer_callback`` every
+    outer step; either may stop the search.
+    """
+    settings = settings or SaddleSettings()
+    search = _Search(function, equalities, inequalities, l1, settings, callback)
+    return search.run(x, n_threads, outer_callback)
+
+
+class _Search:
+    """The state of a search: penalties, temperature, counts."""
+
+    def __init__(
+        self,
+        function: Smooth,
+        equalities: Constraints | None,
+        inequalities: Constraints | None,
+        l1: Vector | None,
+        settings: SaddleSettings,
+        callback: Callback | None,
+    ) -> None:
+        self.function, self.equalities, self.inequalities = function, equalities, inequalities
+        self.l1, self.settings, self.callback = l1, settings, callback
+        self.temperature = 0.0 if settings.temperature is None else settings.temperature
+        self.alpha: Vector = np.zeros(0)
+        self.beta: Vector = np.zeros(0)
+        self.passes = 0.0
+        self.penalised = self.stopped = False
+        self.steepness: list[float] = []  # of the inner loop's iterations
+        self.began = time.perf_counter()
+
+    def run(
+        self, x: Vector, n_threads: int, outer_callback: Callable[[OuterStep, Vector], bool] | None
+    ) -> SaddleResult:
+        s = self.settings
+        h, g = self._at(x)
+        self.alpha = np.full(len(h), s.first_penalty)
+        self.beta = np.full(len(g), s.first_penalty)
+        rate = s.rate
+        history: list[OuterStep] = []
+        best: tuple[tuple[float, float], Vector, OuterStep] | None = None
+        message = f"no feasible point was found in max_outer={s.max_outer} outer steps"
+        for number in range(1, s.max_outer + 1):
+            self.penalised = bool(self.alpha.any() or self.beta.any())
+            self.steepness = []
+            inner = minimize_lbfgs(
+                self._lagrangian,
+                x,
+                l1=self.l1,
+                max_iterations=s.inner_iterations,
+                tol=s.tol,
+                memory=s.memory,
+                n_threads=n_threads,
+                callback=self._watch,
+            )
+            x = inner.x
+            try:
+                record = self._judge(number, x, inner)
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                message = "it was interrupted"
+                break
+            history.append(record)
+            violation = record.violations
+            rank = (0.0, record.value) if record.feasible else (float(violation.sum()), 0.0)
+            if best is None or rank <= best[0]:
+                best = (rank, x, record)
+            if outer_callback is not None and outer_callback(record, x):
+                self.stopped = True
+            if best[2].feasible:
+                message = f"all constraints hold after {number} outer step" + "s" * (number > 1)
+            if record.feasible and record.gap <= s.accuracy * abs(record.value):
+                break
+            if self.stopped or inner.message == "it was interrupted":
+                message = "it was stopped" + ("" if best[2].feasible else " before all constraints held")
+                break
+            if not record.feasible:
+                rise = rate * violation / violation.max()
+                self.alpha = self.alpha + rise[: len(self.alpha)]
+                self.beta = self.beta + rise[len(self.alpha) :]
+                rate *= s.growth
+            if self.penalised:
+                self.temperature *= s.cooling
+        if best is None:
+            raise ValueError(f"max_outer must be at least 1, got {s.max_outer}")
+        _, x, record = best
+        return SaddleResult(
+            x,
+            record.value,
+            record.equalities,
+            record.inequalities,
+            record.penalties,
+            record.feasible,
+            message,
+            history,
+        )
+
+    def _judge(self, number: int, x: Vector, inner: Result) -> OuterStep:
+        """What the inner loop has come to, by the constraints themselves."""
+        s = self.settings
+        h, g = self._at(x)
+        value = self.function(x).value + (0.0 if self.l1 is None else dot(self.l1, np.abs(x)))
+        feasible = bool((np.abs(h) <= s.tolerance).all() and (g <= s.tolerance).all())
+        steep = len(self.steepness) > 1 and self.steepness[-1] > max(s.tol, _STALLED * self.steepness[0])
+        return OuterStep(
+            number,
+            value,
+            h,
+            g,
+            np.concatenate([self.alpha, self.beta]),
+            inner.iterations,
+            self.passes,
+            time.perf_counter() - self.began,
+            self.temperature if self.penalised else 0.0,
+            self._gap(x, g),
+            self.penalised and steep and inner.message.startswith("no step improves"),
+            feasible,
+        )
+
+    def _gap(self, x: Vector, g: Vector) -> float:
+        """What smoothing costs, to first order: f rises by the multiplier where a bound falls by one.
+
+        At a minimum of the smoothed L the multiplier of constraint j is β_j · r'(g_j,T).
+        """
+        if not (self.penalised and self.temperature > 0 and isinstance(self.inequalities, Smoothable)):
+            return 0.0
+        smoothed = self.inequalities.smoothed(x, self.temperature).values
+        _, slope = rounded_hinge(smoothed, self.settings.width)
+        return float((self.beta * slope) @ (smoothed - g))
+
+    def _watch(self, step: Step) -> bool:
+        """The inner loop's callback."""
+        self.steepness.append(step.gradient_norm)
+        if self.callback is not None:
+            seconds = time.perf_counter() - self.began
+            self.stopped = self.callback(replace(step, passes=self.passes, seconds=seconds))
+        return self.stopped
+
+    def _at(self, x: Vector) -> tuple[Vector, Vector]:
+        """h and g."""
+        h = np.zeros(0) if self.equalities is None else self.equalities(x).values
+        g = np.zeros(0) if self.inequalities is None else self.inequalities(x).values
+        return h, g
+
+    def _lagrangian(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
+        """L, or f alone where no constraint has a penalty yet."""
+        self.passes += 1
+        here = self.function(x, diagonal=diagonal)
+        if not self.penalised:
+            return here
+        value, gradient = here.value, here.gradient
+        if self.equalities is not None:
+            found = self.equalities(x)
+            value += float(self.alpha @ np.abs(found.values))
+            gradient = gradient + found.pull(self.alpha * np.sign(found.values))
+        if self.inequalities is not None:
+            width: float | Vector = 0.0
+            if self.temperature > 0 and isinstance(self.inequalities, Smoothable):
+                found, width = self.inequalities.smoothed(x, self.temperature), self.settings.width
+            else:
+                found = self.inequalities(x)
+            cost, slope = rounded_hinge(found.values, width)
+            value += float(self.beta @ cost)
+            slopes = self.beta * slope
+            if slopes.any():
+                gradient = gradient + found.pull(slopes)
+        return Evaluation(value, gradient, here.diagonal)
+
+
+def rounded_hinge(g: Vector, width: float | Vector) -> tuple[Vector, Vector]:
+    """max(0, g) with a parabola from -width to 0 in place of the kink, and its slope.
+
+    It vanishes below -width and has slope 1 from 0 on: where a penalty is above its threshold, the minimum
+    has g < 0.
+    """
+    wide: NDArray[np.float64] = np.broadcast_to(np.asarray(width, np.float64), g.shape)
+    safe = np.where(wide > 0, wide, 1.0)
+    slope = np.where(wide > 0, np.clip((g + wide) / safe, 0.0, 1.0), (g > 0).astype(np.float64))
+    inside = slope * (g + wide) / 2
+    return np.where(g > 0, g + wide / 2, np.where(wide > 0, inside, 0.0)), slope

@@ -1,0 +1,214 @@
+import csv
+
+import numpy as np
+import pytest
+from random_prices import random_prices
+
+from crfkit.apps.stocks import summary
+from crfkit.apps.stocks.backtest import (
+    BOOSTING,
+    CONSTRAINED,
+    LOGISTIC,
+    PERSISTENCE,
+    PLAIN,
+    Plan,
+    run_backtest,
+)
+from crfkit.apps.stocks.baselines import gradient_boosting, logistic_regression, persistence, unchanged_price
+from crfkit.apps.stocks.choosing import Trial, most_cautious
+from crfkit.apps.stocks.features import RAISE, Settings, make_stock
+from crfkit.apps.stocks.forecast import Forecast
+from crfkit.apps.stocks.forecast_table import write_forecasts
+from crfkit.apps.stocks.intervals import Resampling
+from crfkit.apps.stocks.prices import Prices
+from crfkit.apps.stocks.report import report_html, write_report
+from crfkit.apps.stocks.screening import Screening, first_prediction
+from crfkit.apps.stocks.translation import translate
+from crfkit.exceptions import InputError
+
+QUICK = Plan(Settings(ranges=6), c2=3.0, tau=5.0, last=40)
+
+
+@pytest.fixture(scope="module")
+def stocks():
+    return [random_prices(430, seed, f"S{seed}") for seed in range(3)]
+
+
+@pytest.fixture(scope="module")
+def backtest(stocks):
+    return run_backtest([*stocks, random_prices(60, 9, "NEW")], QUICK)
+
+
+def test_methods_and_tables(backtest):
+    assert backtest.methods == [PLAIN, CONSTRAINED, PERSISTENCE, LOGISTIC, BOOSTING]
+    assert backtest.left_out == {
+        "NEW": "36 of its 60 days lie before the first prediction; 250 are needed to learn from"
+    }
+    assert backtest.n_forecasts == 3 * (430 - 258)
+    found = summary.lines(backtest)
+    for heads, rows in (
+        summary.summary_table(backtest, found),
+        summary.category_table(backtest, PLAIN),
+        summary.stock_table(backtest),
+        summary.raw_table(found),
+    ):
+        assert {len(row) for row in rows} == {len(heads)}
+    assert sum(n for _, n, _ in backtest.categories(PLAIN)) == 3
+    persistent = next(line for line in found if line.method == PERSISTENCE)
+    assert persistent.above is None
+    assert persistent.log_loss is None
+    for line in found:
+        assert line.accuracy.low <= line.accuracy.value <= line.accuracy.high
+        assert line.accuracy.value == pytest.approx(backtest.mean_accuracy(line.method))
+
+
+def test_a_random_walk_is_not_predictable_beyond_persistence(backtest):
+    """On prices without any memory the smoothed direction is foretold all the same, the raw one is not."""
+    assert backtest.mean_accuracy(PLAIN) > 0.7
+    assert abs(backtest.mean_accuracy(PLAIN) - backtest.mean_accuracy(PERSISTENCE)) < 0.03
+    rises = np.concatenate([r.raw(PLAIN).copied_correct for r in backtest.results]).mean()
+    assert 0.4 < rises < 0.6
+    said = " ".join(summary.verdict(backtest, summary.lines(backtest)))
+    assert "cannot be foretold" in said
+
+
+def test_nothing_of_the_future(stocks):
+    """The whole back-test with all that is chosen and all baselines: cut off the future, nothing changes."""
+    cut = 330
+    start = np.datetime64("2003-09-20")
+    plan = Plan(Settings(ranges=4, orders=(1, 2)), start=start, last=40, screening=Screening(least_days=200))
+    whole = run_backtest(stocks[:2], plan)
+    part = run_backtest([p.until(cut) for p in stocks[:2]], plan)
+    assert (whole.c2, whole.tau) == (part.c2, part.tau)
+    assert len(whole.trials) == len(part.trials) == 11
+    for a, b in zip(whole.results, part.results, strict=True):
+        for method in whole.methods:
+            early = b.forecasts[method].probability
+            assert (a.forecasts[method].probability[: len(early)] == early).all(), method
+
+
+def test_processes_do_not_change_the_result(stocks, backtest):
+    again = run_backtest(stocks, Plan(**{**vars(QUICK), "n_jobs": 2}))
+    for a, b in zip(backtest.results, again.results, strict=True):
+        for method in backtest.methods:
+            assert (a.forecasts[method].probability == b.forecasts[method].probability).all()
+
+
+def test_progress(stocks):
+    seen = []
+    plan = Plan(QUICK.features, c2=1.0, constrained=False, learners=False)
+    run_backtest(stocks[:2], plan, lambda *what: seen.append(what))
+    assert seen == [("walking forward", n, 2) for n in range(3)]
+
+
+def test_page_and_forecasts(backtest, tmp_path):
+    pytest.importorskip("matplotlib")
+    write_report(backtest, tmp_path / "out.html", title="A & B")
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "A &amp; B" in page
+    assert "not financial advice" in page
+    assert page.count("<img ") == 2
+    assert page.count("<table>") == page.count("</table>") == 5
+    assert "NEW" in page
+    assert "http" not in page.replace("http-equiv", "")
+    write_forecasts(backtest, tmp_path / "f.csv")
+    rows = list(csv.DictReader((tmp_path / "f.csv").read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == backtest.n_forecasts
+    for row in rows[:50]:
+        came = float(row["price"]) > float(row["raise_above"])
+        assert (row["came"] == "Raise") == came
+
+
+def test_page_without_matplotlib(backtest, monkeypatch):
+    import builtins
+
+    real = builtins.__import__
+
+    def missing(name, *rest, **more):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    page = report_html(backtest)
+    assert "<img " not in page
+    assert "crfkit[plot]" in page
+
+
+@pytest.mark.parametrize("smoothing", ["ema", "double", "mean", "none"])
+def test_translation(smoothing):
+    stock = make_stock(random_prices(400), Settings(smoothing=smoothing), 300)
+    sure = Forecast(300, (stock.labels[300:] == RAISE).astype(float))
+    raw = translate(stock, sure)
+    assert raw.implied_correct.all()  # a true forecast never implies a wrong raw direction
+    assert (raw.rises == (np.diff(stock.prices.close)[299:] > 0)).all()
+    if smoothing == "ema":  # tomorrow as today leaves the raw direction open
+        assert translate(stock, persistence(stock, 300)).coverage == 0
+
+
+def test_baselines_by_hand():
+    stock = make_stock(random_prices(400), Settings(), 300)
+    assert (persistence(stock, 300).labels == stock.labels[299:-1]).all()
+    assert (unchanged_price(stock, 300).labels == stock.labels[299:-1]).all()  # the same for ema
+    assert logistic_regression(stock, 300).correct(stock).mean() > 0.65
+    (boosted,) = gradient_boosting([stock], [300])
+    assert boosted.correct(stock).mean() > 0.65
+
+
+def test_intervals():
+    rng = np.random.default_rng(0)
+    present = np.ones((8, 300), bool)
+    present[0, :100] = False
+    right = (rng.random((8, 300)) < 0.8).astype(float)
+    found = Resampling(present).mean(right)
+    assert found.value == pytest.approx(right[present].mean())
+    assert found.low < 0.8 < found.high
+    assert 0.01 < found.high - found.low < 0.08
+    together = np.tile(right[1], (8, 1))  # all stocks alike: less is known
+    wide = Resampling(present).mean(together)
+    assert wide.high - wide.low > 1.5 * (found.high - found.low)
+
+
+def test_the_most_cautious_within_an_error():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.01, 50)
+    cautious = Trial(30.0, None, 0.8, 0.45 + noise)
+    best = Trial(1.0, None, 0.8, 0.45 + noise + rng.normal(-0.001, 0.02, 50))
+    worse = Trial(3.0, None, 0.8, 0.6 + noise)
+    assert most_cautious([cautious, best]) is cautious
+    assert most_cautious([worse, best]) is best
+
+
+def test_screening():
+    p = random_prices(400)
+    screening = Screening()
+    assert screening.complaint(p, 300) is None
+    still = Prices("X", p.dates, np.where(np.arange(400) % 3 == 0, np.roll(p.close, 1), p.close))
+    assert "stays on" in screening.complaint(still, 300)
+    cheap = Prices("X", p.dates, p.close / 100)
+    assert "below 1" in screening.complaint(cheap, 300)
+    days = p.dates.copy()
+    days[200:] += np.timedelta64(40, "D")
+    assert "no price for 41 days after" in screening.complaint(Prices("X", days, p.close), 300)
+    late = days.copy()
+    late[:200] = p.dates[:200]
+    late[200:] = p.dates[200:]
+    late[350:] += np.timedelta64(40, "D")
+    assert screening.complaint(Prices("X", late, p.close), 300) is None  # what comes later does not count
+    assert "none of its 400 days is left" in screening.complaint(p, 400)
+    assert first_prediction(p, 0.6) == 240
+    assert first_prediction(p, np.datetime64("2003-01-05")) == 3
+
+
+def test_bad_input(stocks):
+    with pytest.raises(InputError, match=r"no stock is left to forecast; NEW: .* 250 are needed"):
+        run_backtest([random_prices(60, 9, "NEW")])
+    with pytest.raises(InputError, match="two stocks called S0"):
+        run_backtest([stocks[0], stocks[0]], QUICK)
+    with pytest.raises(InputError, match="too few to constrain the last 300"):
+        run_backtest(stocks, Plan(last=300))
+    for wrong in ({"c2": -1.0}, {"tau": -0.1}, {"plain": False, "constrained": False}):
+        with pytest.raises(InputError):
+            Plan(**wrong)
+    with pytest.raises(InputError, match=r"a share between 0 and 1, got 1\.5"):
+        run_backtest(stocks, Plan(start=1.5))

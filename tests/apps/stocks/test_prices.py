@@ -1,0 +1,101 @@
+import gzip
+
+import numpy as np
+import pytest
+
+from crfkit.apps.stocks.prices import Prices, read_prices
+from crfkit.exceptions import InputError, InputWarning
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_one_file_a_ticker(tmp_path):
+    a = write(tmp_path / "AAA.csv", "date,open,close\n2003-01-02,1,2\n2003-01-03,2,3.5\n")
+    b = write(tmp_path / "B.B.csv", "Date;Close\n2003/01/02;7\n20030106;8\n")
+    found = read_prices([a, b])
+    assert [p.ticker for p in found] == ["AAA", "B.B"]
+    assert found[0].close.tolist() == [2, 3.5]
+    assert found[1].dates.astype(str).tolist() == ["2003-01-02", "2003-01-06"]
+
+
+def test_long_format_and_gzip(tmp_path):
+    path = tmp_path / "all.csv.gz"
+    text = "Symbol,Date,Close,Adj Close\nX,2003-01-02,9,1\nY,2003-01-02,9,5\nX,2003-01-03 00:00:00,9,2\n"
+    path.write_bytes(gzip.compress(text.encode()))
+    x, y = read_prices(path)
+    assert (x.ticker, y.ticker) == ("X", "Y")
+    assert x.close.tolist() == [1, 2]  # adjusted prices before plain ones
+    assert read_prices(path, price_column="Close")[0].close.tolist() == [9, 9]
+
+
+def test_other_columns_and_dates(tmp_path):
+    path = write(tmp_path / "a.csv", "when,px\n01/02/2003,1\n01/03/2003,2\n")
+    (found,) = read_prices(path, date_column="when", price_column="px", date_format="%m/%d/%Y")
+    assert found.dates.astype(str).tolist() == ["2003-01-02", "2003-01-03"]
+
+
+def test_unsorted_days_are_sorted(tmp_path):
+    path = write(tmp_path / "a.csv", "date,close\n2003-01-03,2\n2003-01-02,1\n")
+    with pytest.warns(InputWarning, match=r"a.csv:3: a has 2003-01-02 after 2003-01-03; the days are sorted"):
+        (found,) = read_prices(path)
+    assert found.close.tolist() == [1, 2]
+
+
+def test_missing_prices_are_left_out(tmp_path):
+    path = write(tmp_path / "a.csv", "date,close\n2003-01-02,1\n2003-01-03,\n2003-01-06,null\n2003-01-07,2\n")
+    with pytest.warns(InputWarning, match=r"a.csv:3: a has no price here and on 1 other days"):
+        (found,) = read_prices(path)
+    assert found.close.tolist() == [1, 2]
+
+
+def test_the_same_day_twice(tmp_path):
+    path = write(tmp_path / "a.csv", "date,close\n2003-01-02,1\n2003-01-02,1\n2003-01-03,2\n")
+    with pytest.warns(InputWarning, match="2003-01-02 twice with the same price"):
+        assert len(read_prices(path)[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "date,close\n2003-01-02,1\n2003-01-02,2\n",
+            r"a.csv:3: a has 2003-01-02 twice, with 1 \(line 2\) and 2",
+        ),
+        ("date,close\n2003-01-02,1\n2003-13-02,2\n", r"a.csv:3: expected a date such as .* got '2003-13-02'"),
+        ("date,close\n2003-01-02,1\n2003-01-03,x\n", r"a.csv:3: expected a price such as 12.5, got 'x'"),
+        ("date,close\n2003-01-02,0\n", r"a.csv:2: expected a positive price, got '0'"),
+        ("date,close\n2003-01-02,-1\n", r"a.csv:2: expected a positive price"),
+        ("date,open\n2003-01-02,1\n", r"which column has the prices\? .* got date, open.*--price-column"),
+        ("close\n1\n", r"which column has the dates\?"),
+        ("date,close\n", r"there are no rows"),
+        ("date,close,ticker\n2003-01-02,1,\n", r"a.csv:2: no ticker"),
+    ],
+)
+def test_bad_files(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_prices(write(tmp_path / "a.csv", text))
+
+
+def test_bad_calls(tmp_path):
+    path = write(tmp_path / "a.csv", "date,close\n2003-01-02,1\n")
+    with pytest.raises(InputError, match="no column 'px' for the prices: the columns are date, close"):
+        read_prices(path, price_column="px")
+    with pytest.raises(InputError, match=r"a is in .*a.csv, too"):
+        read_prices([path, path])
+    with pytest.raises(InputError, match="no files of prices"):
+        read_prices([])
+    with pytest.raises(FileNotFoundError):
+        read_prices(tmp_path / "none.csv")
+
+
+def test_prices_are_checked():
+    days = np.array(["2003-01-02", "2003-01-03"], "datetime64[D]")
+    with pytest.raises(InputError, match="the price -1 on 2003-01-03"):
+        Prices("A", days, np.array([1.0, -1.0]))
+    with pytest.raises(InputError, match="2003-01-02 after 2003-01-03; dates must rise"):
+        Prices("A", days[::-1], np.array([1.0, 1.0]))
+    with pytest.raises(InputError, match="2 dates and 1 prices"):
+        Prices("A", days, np.array([1.0]))

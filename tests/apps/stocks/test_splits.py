@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+from random_prices import random_prices
+
+from crfkit.apps.stocks.prices import Prices
+from crfkit.apps.stocks.splits import adjust_splits
+
+
+@pytest.mark.parametrize("shares", [2, 1.5, 3, 0.5, 0.1])
+def test_a_split_is_undone(shares):
+    p = random_prices(100)
+    close = p.close.copy()
+    close[60:] /= shares
+    found, splits, jumps = adjust_splits(Prices("A", p.dates, close))
+    np.testing.assert_allclose(found.close, p.close, rtol=1e-12)
+    assert len(splits) == 1
+    assert splits[0].startswith("A goes from ")
+    assert str(p.dates[60]) in splits[0]
+    assert jumps == []
+
+
+def test_the_past_stays_as_it_was():
+    p = random_prices(100)
+    close = p.close.copy()
+    close[60:] /= 1.5
+    found, _, _ = adjust_splits(Prices("A", p.dates, close))
+    for n in (40, 60, 61, 80):
+        part, _, _ = adjust_splits(Prices("A", p.dates[:n], close[:n]))
+        assert (part.close == found.close[:n]).all()
+
+
+def test_what_is_no_split():
+    p = random_prices(100)
+    assert adjust_splits(p) == (p, [], [])
+    close = p.close.copy()
+    close[50] *= 0.5  # a wrong price: the next day brings it back
+    found, splits, jumps = adjust_splits(Prices("A", p.dates, close))
+    assert len(splits) == 1  # on the day itself it cannot be told from a split
+    assert len(jumps) == 1
+    np.testing.assert_allclose(found.close, p.close, rtol=1e-12)
+    close = p.close.copy()
+    close[50] *= 0.62
+    found, splits, jumps = adjust_splits(Prices("A", p.dates, close))
+    assert (found.close == close).all()
+    assert splits == []
+    assert len(jumps) == 2

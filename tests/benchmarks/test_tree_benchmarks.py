@@ -1,0 +1,98 @@
+"""The benchmarks of TreeCRF run on tiny generated data of the real files' form."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightgbm")
+pytest.importorskip("pycrfsuite", reason="a rival")
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    root = tmp_path_factory.mktemp("data")
+    rng = random.Random(0)
+    proteins = root / "protein_qs88"
+    proteins.mkdir()
+    for part, n in (("train", 8), ("test", 3)):
+        lines = []
+        for _ in range(n):
+            lines.append("<>")
+            for _ in range(40):
+                residue = rng.choice(AMINO_ACIDS)
+                lines.append(f"{residue} {'h' if residue < 'H' else 'e' if residue < 'P' else '_'}")
+            lines.append("end")
+        (proteins / f"protein-secondary-structure.{part}").write_text("\n".join(lines), encoding="ascii")
+    (root / "nettalk").mkdir()
+    words = {"".join(rng.choice("abcd") for _ in range(rng.randint(3, 7))) for _ in range(80)}
+    lines = [f"{w}\t{w.upper()}\t{''.join(rng.choice('01') for _ in w)}\t0" for w in sorted(words)]
+    (root / "nettalk" / "nettalk.data").write_text("\n".join(lines), encoding="utf-8")
+    (root / "faq").mkdir()
+    for k in range(4):
+        lines = ["head\tNAME", "head\t    perlfaq"]
+        for _ in range(30):
+            lines += [f"question\tHow does {rng.choice('xyz')} work?", "answer\t    It does.", "answer\t"]
+        lines += ["tail\tAUTHOR"]
+        (root / "faq" / f"perlfaq{k}.tsv").write_text("\n".join(lines), encoding="utf-8")
+    (root / "rs126").mkdir()
+    for k in range(24):
+        residues = "".join(rng.choice(AMINO_ACIDS) for _ in range(30))
+        states = "".join("H" if c < "H" else "E" if c < "P" else "-" for c in residues)
+        rows = {"OrigSeq": residues, "dssp": states, "seq_0": residues}
+        rows |= dict.fromkeys(("phd", "dsc", "nnssp", "mul", "zpred", "pred", "cons"), states)
+        text = "\n".join(f"{name}:{row}" for name, row in rows.items())
+        (root / "rs126" / f"{k}.concise").write_text(text, encoding="ascii")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("proteins", ["TreeCRF, window 13", "its features", "iterations"]),
+        ("nettalk", ["phoneme and stress", "TreeCRF"]),
+        ("nettalk --tune", ["as chosen"]),
+        ("faq", ["macro-F1", "TreeCRF, ±1 line"]),
+        ("rs126", ["as stored", "both"]),
+        ("missing", ["missing as missing"]),
+        ("cost", ["peak memory"]),
+    ],
+)
+def test_parts(part, words, data, tmp_path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(BENCHMARKS / "papers" / "treecrf.py"),
+            *part.split(),
+            "--quick",
+            "--plots",
+            str(tmp_path),
+        ],
+        env={**os.environ, "CRFKIT_DATA": str(data), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    for word in words:
+        assert word in done.stdout
+
+
+def test_related_chains_and_alignments(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.syspath_prepend(str(BENCHMARKS / "papers"))
+    module = importlib.import_module("treecrf_proteins")
+    assert module.alignment_score("ACDEFG", "ACDEFG") == 12
+    assert module.alignment_score("ACDEFG", "ACEFG") == 8  # a gap costs as much as a match is worth
+    assert module.alignment_score("AAAA", "CCCC") == 0
+    a, b = list("ACDEFGHIKLMN"), list("QRSTVWYQRSTV")
+    groups = module.related([a, b, a[:11], b[1:]])
+    assert groups[0] == groups[2] != groups[1] == groups[3]

@@ -1,0 +1,103 @@
+"""crfkit stocks on generated prices, from files to files."""
+
+import pytest
+from random_prices import random_prices
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two stocks in files of their own, and both in one."""
+    root = tmp_path_factory.mktemp("stocks")
+    long = ["ticker,date,close"]
+    for seed in (0, 1):
+        p = random_prices(430, seed, f"S{seed}")
+        rows = [f"{date},{price}" for date, price in zip(p.dates, p.close, strict=True)]
+        (root / f"S{seed}.csv").write_text("date,close\n" + "\n".join(rows) + "\n", encoding="utf-8")
+        long += [f"S{seed},{row}" for row in rows]
+    (root / "all.csv").write_text("\n".join(long) + "\n", encoding="utf-8")
+    return root
+
+
+FAST = ("--c2", "3", "--tau", "5", "--last", "40", "--ranges", "6", "-j", "1")
+
+
+def test_backtest(folder, tmp_path, run):
+    pytest.importorskip("matplotlib")
+    files = [str(folder / "S0.csv"), str(folder / "S1.csv")]
+    report, forecasts, figure = (str(tmp_path / name) for name in ("o.html", "f.csv", "f.png"))
+    ran = run(
+        "stocks", "backtest", *files, *FAST, "--report", report, "--forecasts", forecasts, "--figure", figure
+    )
+    assert ran.code == 0, ran.err
+    assert "2 stocks, 344 forecasts from 2003-09-17 to 2004-03-06" in ran.out
+    for word in ("constrained CRF", "persistence", "logistic regression", "gradient boosting", "implied"):
+        assert word in ran.out
+    assert "not financial advice" in " ".join(ran.out.split())
+    assert "walking forward" in ran.err
+    assert (tmp_path / "o.html").stat().st_size > 10_000
+    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+    # One file with a column of tickers says the same.
+    again = run("stocks", "backtest", str(folder / "all.csv"), *FAST, "--no-learners", "-q")
+    assert again.code == 0
+    assert again.err == ""
+    first, second = (_persistence(result.out) for result in (ran, again))
+    assert first == second
+
+
+def _persistence(text):
+    """What the table says of persistence: accuracy and interval."""
+    return next(line for line in text.splitlines() if line.startswith("persistence")).split()[:6]
+
+
+def test_one_model_and_a_date(folder, run):
+    more = [
+        "--models",
+        "plain",
+        "--start",
+        "2003-12-01",
+        "--c2",
+        "1",
+        "--no-learners",
+        "--training",
+        "day",
+        "-q",
+    ]
+    ran = run("stocks", "backtest", str(folder / "S0.csv"), *more)
+    assert ran.code == 0, ran.err
+    assert "from 2003-12-01" in ran.out
+    assert "constrained" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--start", "2"), "a share between 0 and 1"),
+        (("--start", "soon"), "a date such as 2006-05-16"),
+        (("--orders", "x"), "numbers of days such as 1,2,3"),
+        (("--c2", "-1"), "at least 0"),
+        (("--span", "0"), "less than 1"),
+    ],
+)
+def test_bad_options(folder, run, options, message):
+    ran = run("stocks", "backtest", str(folder / "S0.csv"), *options)
+    assert ran.code == 2
+    assert message in " ".join(ran.err.split())
+
+
+def test_bad_files(folder, tmp_path, run):
+    (tmp_path / "x.csv").write_text("date,close\n2003-01-02,1\n2003-01-02,2\n", encoding="utf-8")
+    ran = run("stocks", "backtest", str(tmp_path / "x.csv"))
+    assert ran.code == 1
+    assert "x.csv:3: x has 2003-01-02 twice" in ran.err
+    (tmp_path / "y.csv").write_text("date,close\n2003-01-02,1\n2003-01-03,2\n", encoding="utf-8")
+    ran = run("stocks", "backtest", str(tmp_path / "y.csv"))
+    assert ran.code == 1
+    assert "no stock is left to forecast; y: 1 of its 2 days" in ran.err
+    ran = run("stocks", "backtest", str(folder / "S0.csv"), str(tmp_path / "y.csv"), *FAST, "--no-learners")
+    assert "warning: y is left out: 1 of its 2 days" in ran.err
+    assert ran.code == 0
+    assert run("stocks", "backtest", str(tmp_path / "none.csv")).code == 1
+    assert run("stocks").code == 2
+    ran = run("stocks", "backtest", str(folder / "S0.csv"), "--report", str(tmp_path / "no" / "o.html"))
+    assert ran.code == 1
+    assert "no directory" in ran.err

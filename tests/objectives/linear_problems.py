@@ -1,0 +1,191 @@
+"""Random linear CRF problems, kept dense for the oracles."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from enumeration import enumerate_paths
+
+from crfkit.data.labels import Labels
+from crfkit.data.sequences import Sequences
+from crfkit.features.index import FeatureIndex
+from crfkit.inference import Lattice, expected_counts, log_partition, marginals
+from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.potentials.linear import LinearPotential, LinearWeights
+
+
+@dataclass
+class Problem:
+    """Random data, features and weights, kept dense for the oracle."""
+
+    attributes: np.ndarray  # [ΣT, A]
+    features: np.ndarray  # bool [A, L]
+    state: np.ndarray  # [A, L], 0 where there is no feature
+    edge: np.ndarray  # [L, L]
+    edge2: np.ndarray | None  # [L, L, L]
+    edges: np.ndarray
+    edges2: np.ndarray | None
+    labels: Labels
+    offsets: np.ndarray
+    weights: np.ndarray | None = None
+    class_weights: np.ndarray | None = None
+    pair_features: np.ndarray | None = None  # bool [A, L, L]
+    pair: np.ndarray | None = None  # [A, L, L], 0 where there is no feature
+
+    @property
+    def n_labels(self) -> int:
+        return self.edge.shape[0]
+
+    def sequences(self) -> Sequences:
+        rows, columns = np.nonzero(self.attributes)
+        values = self.attributes[rows, columns]
+        return Sequences(
+            self.offsets,
+            np.searchsorted(rows, np.arange(len(self.attributes) + 1)).astype(np.int64),
+            columns.astype(np.int32),
+            None if (values == 1).all() else values,
+            self.attributes.shape[1],
+        )
+
+    def index(self) -> FeatureIndex:
+        rows, labels = np.nonzero(self.features)
+        indptr = np.searchsorted(rows, np.arange(len(self.features) + 1)).astype(np.int64)
+        pairs = ()
+        if self.pair_features is not None:
+            attributes, ids = np.nonzero(self.pair_features.reshape(len(self.features), -1))
+            pair_indptr = np.searchsorted(attributes, np.arange(len(self.features) + 1)).astype(np.int64)
+            pairs = (pair_indptr, ids.astype(np.int32))
+        return FeatureIndex(self.n_labels, indptr, labels.astype(np.int32), self.edges, self.edges2, *pairs)
+
+    def linear_weights(self) -> LinearWeights:
+        pair = None if self.pair is None else self.pair[self.pair_features]
+        return LinearWeights(self.state[self.features], self.edge, self.edge2, pair)
+
+    def objective(self, *, c2: float = 0.0, n_threads: int = 1, **more) -> LinearLikelihood:
+        return LinearLikelihood(
+            self.sequences(),
+            self.labels,
+            self.index(),
+            c2=c2,
+            n_threads=n_threads,
+            weights=self.weights,
+            class_weights=self.class_weights,
+            **more,
+        )
+
+    def lattices(self) -> tuple[Lattice, Lattice]:
+        """All paths, and the permitted ones; a path wrong at a position pays the class weight there."""
+        node = self.attributes @ self.state
+        ids = self.labels.ids
+        if self.class_weights is not None:
+            for t in np.flatnonzero(ids >= 0):
+                node[t] += np.log(self.class_weights[ids[t]]) * (np.arange(self.n_labels) != ids[t])
+        permitted = np.arange(self.n_labels) == ids[:, None]
+        if self.labels.allowed is not None:
+            permitted = self.labels.allowed
+        edge = self.edge
+        if self.pair is not None:
+            edge = edge + np.einsum("ta,ajl->tjl", self.attributes, self.pair)
+        return (
+            Lattice(node, edge, self.offsets, edge2=self.edge2),
+            Lattice(np.where(permitted, node, -np.inf), edge, self.offsets, edge2=self.edge2),
+        )
+
+    @property
+    def sequence_weights(self) -> np.ndarray:
+        return np.ones(len(self.offsets) - 1) if self.weights is None else self.weights
+
+    def loss(self) -> float:
+        free, bound = self.lattices()
+        return float(self.sequence_weights @ (log_partition(free) - log_partition(bound)))
+
+    def enumerated_loss(self) -> float:
+        free, bound = self.lattices()
+        return sum(
+            w * (enumerate_paths(free, i).log_z - enumerate_paths(bound, i).log_z)
+            for i, w in enumerate(self.sequence_weights)
+        )
+
+    def gradient(self) -> LinearWeights:
+        """The generic route: marginals, minus those of the permitted paths, back through the potential."""
+        potential = LinearPotential(self.index(), self.linear_weights())
+        per_position = np.repeat(self.sequence_weights, np.diff(self.offsets))[:, None]
+        free, bound = self.lattices()
+        d_node = per_position * (marginals(free).node - marginals(bound).node)
+        all_, kept = (expected_counts(lattice, weights=self.sequence_weights) for lattice in (free, bound))
+        d_edges = [all_.edge - kept.edge]
+        if self.pair is not None:
+            both = (marginals(lattice, edge=True).edge for lattice in (free, bound))
+            d_edges = [per_position[:, :, None] * np.subtract(*both)]
+        if self.edge2 is not None:
+            d_edges.append(all_.edge2 - kept.edge2)
+        return potential.backward(self.sequences(), d_node, *d_edges)
+
+
+def make_problem(
+    seed: int,
+    n_labels: int,
+    lengths: list[int],
+    *,
+    order: int = 1,
+    scale: float = 1.0,
+    real: bool = True,
+    partial: str = "full",
+    weighted: bool = False,
+    costs: bool = False,
+    copies: int = 0,
+    n_attributes: int = 9,
+    density: float = 0.5,
+    pairs: bool = False,
+) -> Problem:
+    rng = np.random.default_rng(seed)
+    total, L = sum(lengths), n_labels
+    present = rng.random((total, n_attributes)) < 0.4
+    values = rng.normal(size=present.shape) * rng.choice([0.1, 1, 3], size=present.shape)
+    attributes = np.where(present, values if real else 1.0, 0.0)
+    features = rng.random((n_attributes, L)) < density
+    features[0] = True  # at least one dense row, one list and one attribute without features
+    features[1] = np.arange(L) == rng.integers(L)
+    features[2] = False
+    attributes[:, 3] = 0  # an attribute of the vocabulary that does not occur
+    for _ in range(copies):
+        twin = rng.integers(attributes.shape[1])
+        attributes = np.hstack([attributes, attributes[:, [twin]]])
+        features = np.vstack([features, features[[twin]]])
+    state = np.where(features, scale * rng.normal(size=features.shape), 0.0)
+    edges = rng.random((L, L)) < 0.7
+    edges2 = rng.random((L, L, L)) < 0.6 if order == 2 else None
+    ids = rng.integers(L, size=total).astype(np.int32)
+    allowed = None
+    if partial != "full" and total:
+        allowed = np.arange(L) == ids[:, None]
+        loose = rng.random(total) < (0.9 if partial != "mixed" else 0.4)
+        loose[rng.integers(total)] = True
+        some = allowed | (rng.random((total, L)) < 0.5)
+        if partial == "none":
+            some[:] = True
+        allowed = np.where(loose[:, None], some, allowed)
+        ids = np.where(loose & (allowed.sum(axis=1) != 1), -1, ids).astype(np.int32)
+        if (ids >= 0).all():
+            allowed = None
+    pair_features = None
+    if pairs:
+        pair_features = rng.random((len(features), L, L)) < density
+        pair_features[0] = True
+        pair_features[4] = False
+        if copies:  # twins in labels, maybe not in pairs
+            pair_features[-1] = pair_features[rng.integers(len(features))]
+    return Problem(
+        attributes,
+        features,
+        state,
+        np.where(edges, scale * rng.normal(size=edges.shape), 0.0),
+        None if edges2 is None else np.where(edges2, scale * rng.normal(size=edges2.shape), 0.0),
+        edges,
+        edges2,
+        Labels(ids, allowed),
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        rng.choice([0.0, 0.3, 1.0, 2.5], size=len(lengths)) if weighted else None,
+        rng.uniform(0.2, 5, size=L) if costs else None,
+        pair_features,
+        np.where(pair_features, scale * rng.normal(size=pair_features.shape), 0.0) if pairs else None,
+    )

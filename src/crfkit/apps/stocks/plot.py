@@ -50,17 +50,17 @@ def plot_categories(backtest: Backtest, by: str | None = None, title: str | None
 
 
 def plot_stock(result: StockResult, method: str, days: int = 120) -> Any:
-    """The last days of a stock: price, smoothed price, and where the forecast was wrong."""
+    """The last days of a stock: price, smoothed price, and where the forecast was wrong.
+
+    Prices are in shares of the last day: those of the file, and no jump at a split.
+    """
     from matplotlib.figure import Figure
 
     stock, forecast = result.stock, result.forecasts[method]
     n = min(days, len(forecast.probability))
     shown = slice(stock.n_days - n, stock.n_days)
-    dates, close, smoothed = (
-        stock.prices.dates[shown],
-        stock.prices.close[shown],
-        stock.smoothed.values[shown],
-    )
+    dates, factor = stock.prices.dates[shown], stock.prices.factor[-1]
+    close, smoothed = stock.prices.close[shown] / factor, stock.smoothed.values[shown] / factor
     wrong = ~forecast.correct(stock)[-n:]
     figure = Figure(figsize=(7.5, 4.2), layout="constrained")
     top, bottom = figure.subplots(2, sharex=True, height_ratios=(3, 1))

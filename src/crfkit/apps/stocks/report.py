@@ -127,7 +127,7 @@ def _cell(text: str, number: bool) -> str:
 
 def _number(text: str) -> float | None:
     """What a cell begins with, to sort by: 81.4 of ``81.4 %``."""
-    found = re.match(r"[+−-]?[\d.]+", text.replace(",", ""))
+    found = re.match(r"[+−-]?(\d+\.?\d*|\.\d+)", text.replace(",", ""))
     return float(found.group().replace("−", "-")) if found else None
 
 

@@ -305,6 +305,37 @@ def test_a_stock_is_drawn_in_prices_of_the_last_day(stocks):
     assert np.abs(np.diff(np.log(line))).max() < 0.2  # no jump where the split is
 
 
+def test_pictures_are_written_whole(backtest, tmp_path):
+    pytest.importorskip("matplotlib")
+    from crfkit.apps.stocks.plot import plot_categories, save_picture
+
+    figure = plot_categories(backtest)
+    for name, begins in (("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")):
+        save_picture(figure, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    with pytest.raises(InputError, match=r"ends in \.png, \.svg, \.pdf, got one in \.foo"):
+        save_picture(figure, tmp_path / "a.foo")
+    (tmp_path / "a.png").write_bytes(b"old")
+    figure.savefig = lambda *_, **__: (_ for _ in ()).throw(OSError("disk full"))
+    with pytest.raises(OSError, match="disk full"):
+        save_picture(figure, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes() == b"old"
+
+
+def test_the_constraint_is_told_of(backtest):
+    (line,) = (line for line in summary.lines(backtest) if line.feasible is not None)
+    assert line.method == CONSTRAINED
+    told = f"The constraint held after {summary.percent(line.feasible)} of its trainings."
+    assert told in " ".join(summary.verdict(backtest, [*summary.lines(backtest)]))
+    page = report_html(backtest)
+    assert told in page
+    assert "logistic regression every 5 days, gradient boosting every 20" in page
+    plain = replace(backtest.plan, constrained=False, learners=False)
+    without = report_html(run_backtest([backtest.results[0].stock.prices], plain))
+    assert "constraint held" not in without
+    assert "logistic" not in without
+
+
 def test_tickers_that_look_like_numbers():
     plan = Plan(QUICK.features, c2=3.0, constrained=False, learners=False)
     for ticker in (".DJI", "..", "-", "3M", "1.2.3"):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from crfkit.apps.stocks import summary
+from crfkit.apps.stocks import baselines, summary
 from crfkit.apps.stocks.backtest import Backtest
 from crfkit.io.opening import open_output
 
@@ -43,7 +43,8 @@ def report_html(backtest: Backtest, *, title: str = "Stock directions: a back-te
         "<p class='how'><b>Accuracy</b>: share of the days whose direction of the smoothed price was right. "
         "<b>95 %</b>: intervals from resampled blocks of 20 days and resampled stocks. <b>− persistence</b>: "
         "percentage points above “tomorrow as today”. <b>Log loss</b>: of the probabilities, in nats. "
-        "<b>Raw</b>: right on the direction of the raw price, when the forecast is copied to it.</p>",
+        "<b>Raw</b>: right on the direction of the raw price, when the forecast is copied to it. The CRF is "
+        f"trained every day{_learners(backtest)}.</p>",
         f"<h2>By the accuracy of the {escape(by)}</h2>",
         _pictures(backtest, "categories"),
         _table(*summary.category_table(backtest, by)),
@@ -72,6 +73,15 @@ def report_html(backtest: Backtest, *, title: str = "Stock directions: a back-te
         rows = [[ticker, why] for ticker, why in backtest.left_out.items()]
         parts += ["<h2>Stocks left out</h2>", _table(["stock", "why"], rows)]
     return _PAGE.format(title=escape(title), style=_STYLE, script=_SCRIPT, body="\n".join(parts))
+
+
+def _learners(backtest: Backtest) -> str:
+    if not backtest.plan.learners:
+        return ""
+    return (
+        f", logistic regression every {baselines.LOGISTIC_EVERY} days, gradient boosting every "
+        f"{baselines.BOOSTING_EVERY}"
+    )
 
 
 def _pictures(backtest: Backtest, what: str) -> str:

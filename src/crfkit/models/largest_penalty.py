@@ -109,7 +109,7 @@ class PenaltySearch:
             n_threads=self._objective.n_threads,
             callback=watch,
         )
-        self._stopped |= result.interrupted
+        self._stopped |= result.message == "it was interrupted"
         h = self._constraints.violations(result.x)
         record = OuterStep(
             step=len(self.tried) + 1,

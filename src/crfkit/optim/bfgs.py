@@ -78,7 +78,7 @@ def minimize_bfgs(
             iterations += 1
     except KeyboardInterrupt:
         message, interrupted = "it was interrupted", True
-    return Curved(Result(x, here.value, iterations, converged, message, interrupted), inverse)
+    return Curved(Result(x, here.value, iterations, converged, message, interrupted=interrupted), inverse)
 
 
 def _updated(inverse: npt.NDArray[np.float64], s: Vector, y: Vector, slope: float) -> npt.NDArray[np.float64]:

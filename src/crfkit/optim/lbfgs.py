@@ -103,7 +103,7 @@ def minimize_lbfgs(
                 break
     except KeyboardInterrupt:
         message, interrupted = "it was interrupted", True
-    return Result(x, value, len(values) - 1, converged, message, interrupted)
+    return Result(x, value, len(values) - 1, converged, message, interrupted=interrupted)
 
 
 class _Found:

@@ -209,7 +209,7 @@ class _Search:
                 message = f"all constraints hold after {number} outer step" + "s" * (number > 1)
             if record.feasible and record.gap <= s.accuracy * abs(record.value):
                 break
-            if self.stopped or inner.interrupted:
+            if self.stopped or inner.message == "it was interrupted":
                 message = "it was stopped" + ("" if best[2].feasible else " before all constraints held")
                 break
             if not record.feasible:

@@ -108,7 +108,7 @@ def minimize_sgd(
         message, interrupted = "it was interrupted", True
     if best_value == np.inf:
         best_value = function(best).value
-    return Result(best, best_value, len(values), converged, message, interrupted)
+    return Result(best, best_value, len(values), converged, message, interrupted=interrupted)
 
 
 def _calibrate(function: Stochastic, x: Vector, sample: npt.NDArray[np.int32]) -> float:

@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         if path is not None:
             check_writable(path)
     if arguments.figure is not None:
-        _require_matplotlib()
+        _check_figure(arguments.figure)
     from crfkit.apps.stocks.backtest import run_backtest
     from crfkit.apps.stocks.prices import read_prices
 
@@ -228,12 +228,16 @@ def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:
 
         write_forecasts(backtest, arguments.forecasts)
     if arguments.figure is not None:
-        from crfkit.apps.stocks.plot import plot_categories
+        from crfkit.apps.stocks.plot import plot_categories, save_picture
 
-        plot_categories(backtest).savefig(arguments.figure, dpi=130)
+        save_picture(plot_categories(backtest), arguments.figure)
 
 
-def _require_matplotlib() -> None:
+def _check_figure(path: str) -> None:
+    """Before the work, not after it: can this picture be drawn?"""
+    from crfkit.apps.stocks.plot import picture_format
+
+    picture_format(path)
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 USAGE = "backtest FILE … [options]"
 
 DESCRIPTION = """\
-Tests how well the direction of smoothed stock prices can be foretold: walks
-through the days, trains a CRF anew every day on the days before, plain and
-constrained by the last of them, and compares it with persistence, logistic
-regression and gradient boosting. CSV in, tables and a page out.
-Not financial advice."""
+Tests day by day how well a CRF foretells the direction of smoothed prices,
+beside persistence and other models. CSV in, tables out. No financial advice."""
 
 EXAMPLES = """\
 examples:
   crfkit stocks backtest prices/*.csv --report out.html
   crfkit stocks backtest all.csv --span 5 --start 2006-05-16
-  crfkit stocks backtest prices/*.csv --orders 3 --c2 0.001 --tau 0.01   # the paper's model"""
+  crfkit stocks backtest p/*.csv --orders 3 --c2 0.001 --tau 0.01   the paper's"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

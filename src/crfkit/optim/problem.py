@@ -53,6 +53,8 @@ class Result:
     iterations: int
     converged: bool
     message: str
+    first_gradient_norm: float = float("nan")  # at the start
+    gradient_norm: float = float("nan")  # at the end
 
 
 def dot(a: Vector, b: Vector) -> float:

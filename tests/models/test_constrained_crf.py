@@ -1,5 +1,6 @@
 """ConstrainedCRF: feasibility that is true, whatever is asked; and a CRF in every other respect."""
 
+import argparse
 import io
 import pickle
 import warnings
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
 from crfkit import CRF, ConstrainedCRF
+from crfkit.cli.validation_options import add_validation
 from crfkit.exceptions import ConvergenceWarning, CRFKitError, InputError
 from crfkit.inference import Lattice, PermittedPairs, log_partition, marginals, path_score, viterbi
 from crfkit.models.constrained_watch import ConstrainedWatch
@@ -456,6 +458,13 @@ def test_bad_input(noisy, parameters, message):
     X, y = noisy
     with pytest.raises(InputError, match=message):
         ConstrainedCRF(**parameters).fit(X, y)
+
+
+def test_the_command_line_knows_the_same_gradients():
+    parser = argparse.ArgumentParser()
+    add_validation(parser.add_argument_group())
+    choices = next(action.choices for action in parser._actions if action.dest == "gradient")
+    assert tuple(choices) == GRADIENTS
 
 
 def test_progress_says_what_goes_on(noisy, capfd):

@@ -85,7 +85,7 @@ class OuterStep:
     gap: float  # Σ_j multiplier_j · how far smoothing raises constraint j; 0 without smoothing
     stalled: bool  # the inner loop ended where the gradient is far from 0
     feasible: bool
-    converged: bool  # the inner loop came to its own end, and did not stall
+    converged: bool  # the inner loop came to its own end, and did not stall at a kink
     ended: str  # why the inner loop ended
 
     @property
@@ -293,6 +293,7 @@ class _Search:
         value = self.function(x).value + self._l1(x)
         given_up = inner.message.startswith("no step improves") or inner.message.endswith("proximal steps")
         stalled = self.penalised and given_up and self._steep(inner)
+        at_kink = stalled and self._has_kinks  # otherwise rounding: f + penalties is as low as it gets
         return OuterStep(
             self.number,
             value,
@@ -306,8 +307,8 @@ class _Search:
             self._gap(x, g),
             stalled,
             self._holds(h, g),
-            inner.converged and not stalled,
-            "it stalled at a kink" if stalled else inner.message,
+            inner.converged and not at_kink,
+            "it stalled at a kink" if at_kink else inner.message,
         )
 
     def _meet(self, x: Vector, f: float, h: Vector, g: Vector) -> None:

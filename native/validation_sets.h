@@ -1,15 +1,16 @@
 // Constraints of validation sets: h_j(w) = Σ over the spans of set j of max_ŷ S(ŷ) - S(y), and gradients.
 //
 // A span is a run of positions of the training data, decoded as a sequence of its own; a set is any number of
-// spans. With a margin m, every wrong label gains m: h_j = max_ŷ (S(ŷ) + m · wrong(ŷ)) - S(y).
+// spans. With a margin m, every wrong label gains m: h_j = max_ŷ (S(ŷ) + m · wrong(ŷ)) - S(y);
+// positions with a set of labels, or none, are left out of wrong(ŷ).
 //
 //   envelope   ∂h_j = C(ŷ) - C(y), a subgradient: h_j is a maximum of linear functions less a linear one
 //   flip       the envelope and what flip_gradient.h estimates
 //   smoothed   h_j ≤ T · (log Z(w/T) - S(y)/T), whose gradient is E[C] - C(y) at temperature T
+//              (≤ where all labels are known: with partial ones S(y) is smoothed as well)
 #pragma once
 
 #include <algorithm>
-#include <optional>
 
 #include "flip_gradient.h"
 #include "linear_objective.h"

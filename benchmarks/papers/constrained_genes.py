@@ -22,9 +22,9 @@ from crfkit import CRF, ConstrainedCRF
 from crfkit.apps.genes.seven_states import SevenStateGenes
 from crfkit.metrics.genes import LEVELS
 
-PENALTIES = (0.3, 1.0, 3.0)
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+_ENDS = (PENALTIES[0], PENALTIES[-1])
 TOL, MOST = 1e-3, 150  # tolerance, and iterations at most (of an inner loop), of every training
-ROUGH = 40  # iterations at most of the trainings of the cross-validation
 PLAIN, WEAK, TUNED = "plain CRF", "CRF, σ² = 100", "CRF, c2 tuned by cross-validation"
 SMOOTH = "ConstrainedCRF, smooth"
 MODELS: dict[str, dict[str, Any]] = {
@@ -40,10 +40,10 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def train(windows: list[Window], settings: dict[str, Any], most: int = MOST) -> SevenStateGenes:
+def train(windows: list[Window], settings: dict[str, Any]) -> SevenStateGenes:
     """A gene model with the estimator that the settings are for."""
     model = SevenStateGenes(c2=0.0)
-    common = {"all_possible_states": True, "tol": TOL, "max_iterations": most, "n_jobs": 1}
+    common = {"all_possible_states": True, "tol": TOL, "max_iterations": MOST, "n_jobs": 1}
     constrained = "gradient" in settings or settings.get("c2") == "largest"
     model.crf = ConstrainedCRF(**common, **settings) if constrained else CRF(**common, **settings)
     return model.fit([w.sequence for w in windows], [w.exons for w in windows])
@@ -60,7 +60,7 @@ def tuned(windows: list[Window], penalties: tuple[float, ...]) -> float:
     if len(penalties) == 1:
         return penalties[0]
     held = {
-        c2: np.mean([np.mean(levels(train(a, {"c2": c2}, ROUGH), b)[1]) for a, b in folds(windows, 3)])
+        c2: np.mean([np.mean(levels(train(a, {"c2": c2}), b)[1]) for a, b in folds(windows, 3)])
         for c2 in penalties
     }
     return max(held, key=lambda c2: held[c2])
@@ -78,7 +78,8 @@ def measure(learn: list[Window], test: list[Window], name: str, quick: bool) -> 
     result = {
         "seconds": time.perf_counter() - began - tuning,
         "tuning": tuning,
-        "passes": crf.history_[-1]["passes"],
+        "passes": crf.history_[-1]["passes"],  # of all trainings of a search
+        "converged": crf.converged_,
         "c2": getattr(crf, "c2_", settings.get("c2", 0.0)),
         "objective": crf.objective_,
         "test": levels(model, test),
@@ -102,7 +103,9 @@ def report(quick: bool, known: Results, plots: Path | None) -> str:
             smooth = of(SMOOTH, k)
             if smooth is not None and smooth["outer"] == 1:
                 return smooth
-        return known.get(f"genes, {name}, split {k}", lambda: measure(*splits[k], name, quick))
+        settings = f"{PENALTIES}" if name == TUNED else f"{MODELS[name]}"
+        key = f"genes, {name}, {settings}, tol {TOL}, at most {MOST}, split {k}{', quick' * quick}"
+        return known.get(key, lambda: measure(*splits[k], name, quick))
 
     for k in range(len(splits)):  # a split after the other: half of them is half of the answer
         for name in MODELS:
@@ -130,6 +133,9 @@ def report(quick: bool, known: Results, plots: Path | None) -> str:
             each.append([str(k), name, *(f"{sn:.1f} / {sp:.1f}" for sn, sp in f["test"])])
     spent = [f["tuning"] for k in range(len(splits)) if (f := of(TUNED, k)) is not None]
     tuning = f" Tuning took another {seconds(float(np.mean(spent)))} a split." if spent else ""
+    ends = [k for k in range(len(splits)) if (f := of(TUNED, k)) is not None and f["c2"] in _ENDS]
+    if ends and not quick:
+        tuning += f" In splits {', '.join(map(str, ends))} c2 is at an end of the grid {PENALTIES}."
     each.sort(key=lambda row: row[0])
     header = ["model", *LEVELS, "training genes", "training", "passes", "outer steps", "feasible", "c2"]
     return "\n\n".join(

@@ -67,7 +67,8 @@ def report(quick: bool, known: Results, plots: Path | None) -> str:
     for problem in PROBLEMS:
         for gradient in GRADIENTS:
             found = known.get(
-                f"gradients, {problem}, {gradient}", lambda p=problem, g=gradient: measure(p, g, quick)
+                f"gradients, {problem}, {gradient}{', quick' * quick}",
+                lambda p=problem, g=gradient: measure(p, g, quick),
             )
             if found is None:
                 continue
@@ -102,9 +103,6 @@ def report(quick: bool, known: Results, plots: Path | None) -> str:
 
 
 def _draw(history: list[dict[str, Any]], tau: float, path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
     from crfkit.models.constrained_plot import draw_search
 
     draw_search(history, tau).savefig(path, dpi=120)

@@ -83,7 +83,10 @@ def report(quick: bool, known: Results, plots: Path | None) -> str:
     rows, facts = [], []
     for name in MODELS:
         found = [
-            known.get(f"text, {name}, {n} sentences", lambda n=n, name=name: measure(task, n, name))
+            known.get(
+                f"text, {name}, {n} sentences{', quick' * quick}",
+                lambda n=n, name=name: measure(task, n, name),
+            )
             for n in sizes
         ]
         if None in found:

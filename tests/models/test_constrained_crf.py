@@ -1,8 +1,10 @@
 """ConstrainedCRF: feasibility that is true, whatever is asked; and a CRF in every other respect."""
 
+import argparse
 import io
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +12,13 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
 from crfkit import CRF, ConstrainedCRF
+from crfkit.cli.validation_options import add_validation
 from crfkit.exceptions import ConvergenceWarning, CRFKitError, InputError
 from crfkit.inference import Lattice, PermittedPairs, log_partition, marginals, path_score, viterbi
+from crfkit.models.constrained_watch import ConstrainedWatch
+from crfkit.models.progress import Progress
 from crfkit.objectives.validation import GRADIENTS
+from crfkit.optim.problem import Step
 
 
 @pytest.fixture(scope="module")
@@ -214,6 +220,35 @@ def test_a_crf_in_every_other_respect(address_data, tmp_path):
     assert len(crf.predict_nbest(X[:1], 3)[0]) == 3
 
 
+@pytest.mark.parametrize(
+    "validation",
+    [[[0, 5], [7]], ([0], (1, 2)), [np.array([0, 1]), np.array([2])], np.array([[0, 1], [2, 3]])],
+)
+def test_files_remember_validation_sets(noisy, tmp_path, validation):
+    X, y = noisy
+    crf = ConstrainedCRF(tau=20.0, validation=validation).fit(X, y)
+    crf.save(tmp_path / "m.crfkit")
+    loaded = ConstrainedCRF.load(tmp_path / "m.crfkit")
+    assert loaded.validation == [[int(i) for i in members] for members in validation]
+    assert loaded.fit(X, y).violations_ == pytest.approx(crf.violations_)
+
+
+def test_a_splitter_stays_behind(noisy, tmp_path):
+    X, y = noisy
+    ConstrainedCRF(tau=20.0, validation=KFold(4)).fit(X, y).save(tmp_path / "m.crfkit")
+    assert ConstrainedCRF.load(tmp_path / "m.crfkit").validation == 3
+
+
+def test_a_file_of_the_largest_penalty_goes_on_as_a_crf(address_data, tmp_path):
+    X, y = address_data
+    crf = ConstrainedCRF(c2="largest").fit(X[:-5], y[:-5])
+    crf.save(tmp_path / "m.crfkit")
+    assert ConstrainedCRF.load(tmp_path / "m.crfkit").c2 == "largest"
+    plain = CRF.load(tmp_path / "m.crfkit")
+    assert plain.c2 == crf.c2_
+    assert plain.partial_fit(X[-5:], y[-5:]).score(X, y) > 0.9
+
+
 def test_in_a_grid_search(noisy):
     X, y = noisy
     search = GridSearchCV(ConstrainedCRF(max_outer=8), {"tau": [1.0, 10.0]}, cv=2)
@@ -251,6 +286,155 @@ def test_with_a_dev_set_the_model_kept_is_the_one_judged(noisy):
     assert "dev_accuracy" in crf.history_[0]
 
 
+@pytest.fixture
+def interrupted(monkeypatch):
+    """The third iteration of every training is Ctrl-C's; the list has one item an iteration."""
+    seen = []
+    whole = ConstrainedWatch.__call__
+
+    def watch(self, step):
+        seen.append(step)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return whole(self, step)
+
+    monkeypatch.setattr(ConstrainedWatch, "__call__", watch)
+    return seen
+
+
+@pytest.mark.parametrize("c2", ["largest", 0.0])
+def test_interruption_ends_it_with_what_there_is(noisy, interrupted, c2):
+    X, y = noisy
+    with pytest.warns(ConvergenceWarning, match="it was stopped before all constraints held"):
+        crf = ConstrainedCRF(c2=c2, tau=0.01).fit(X, y)
+    assert len(interrupted) == 3  # not one iteration more
+    assert len(crf.outer_history_) == 1
+    assert not crf.feasible_
+    assert not crf.converged_
+    np.testing.assert_allclose(crf.outer_history_[0]["violations"], crf.violations_, atol=1e-9)
+
+
+def test_interrupted_but_feasible_is_not_converged(noisy, interrupted):
+    X, y = noisy
+    with pytest.warns(ConvergenceWarning, match="it was stopped. The model kept satisfies all constraints"):
+        crf = ConstrainedCRF(tau=1e6).fit(X, y)
+    assert crf.feasible_
+    assert not crf.converged_
+
+
+def test_cut_off_but_feasible_is_not_converged(noisy):
+    X, y = noisy
+    with pytest.warns(ConvergenceWarning, match="did not come to its end: it reached max_iterations=1"):
+        crf = ConstrainedCRF(tau=1e6, max_iterations=1).fit(X, y)
+    assert crf.feasible_
+    assert not crf.converged_
+
+
+def test_feasible_with_smoothing_still_coarse_is_not_converged(noisy):
+    X, y = noisy
+    whole = ConstrainedCRF(tau=5.0).fit(X, y)
+    assert whole.converged_
+    first = next(record["step"] for record in whole.outer_history_ if record["feasible"])
+    assert first < len(whole.outer_history_)
+    with pytest.warns(ConvergenceWarning, match="smoothing may still cost"):
+        crf = ConstrainedCRF(tau=5.0, max_outer=first).fit(X, y)
+    assert crf.feasible_
+    assert not crf.converged_
+
+
+@pytest.fixture(scope="module")
+def noisy_dev():
+    """Of the same kind, but with something to learn."""
+    rng = np.random.default_rng(1)
+
+    def draw(n):
+        X = [[[f"a{rng.integers(6)}", f"b{rng.integers(6)}"] for _ in range(10)] for _ in range(n)]
+        y = [["AB"[int(rng.random() < (0.8 if item[0] < "a3" else 0.2))] for item in s] for s in X]
+        return X, y
+
+    return *draw(12), *draw(12)
+
+
+def own_objective(crf, X, y):
+    """O(w) with the model's own c2_."""
+    tagger = crf.tagger_
+    lattice = tagger.lattice(tagger.encode(X, None))
+    truth = np.array([crf.classes_.index(label) for labels in y for label in labels])
+    weights = [*crf.state_features_.values(), *crf.transition_features_.values()]
+    return (log_partition(lattice) - path_score(lattice, truth)).sum() + crf.c2_ * np.square(weights).sum()
+
+
+def test_a_dev_set_does_not_end_the_search_before_it_began(noisy_dev):
+    X, y, X_dev, y_dev = noisy_dev
+    crf = ConstrainedCRF(tau=3.0, patience=3, c2=0.1).fit(X, y, X_dev=X_dev, y_dev=y_dev)
+    assert crf.feasible_  # a warning would be an error here
+    assert any(max(record["penalties"]) > 0 for record in crf.outer_history_)
+    assert crf.objective_ == pytest.approx(own_objective(crf, X, y), rel=1e-6)
+    accuracies = [record["dev_accuracy"] for record in crf.history_]
+    right = [
+        a == b for p, q in zip(crf.predict(X_dev), y_dev, strict=True) for a, b in zip(p, q, strict=True)
+    ]
+    assert min(abs(np.mean(right) - accuracy) for accuracy in accuracies) < 1e-9
+
+
+def test_with_a_dev_set_c2_and_objective_are_those_of_the_model_kept(noisy_dev):
+    X, y, X_dev, y_dev = noisy_dev
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        crf = ConstrainedCRF(c2="largest", tau=5.0, patience=100).fit(X, y, X_dev=X_dev, y_dev=y_dev)
+    assert crf.feasible_
+    assert crf.c2_ in [record["c2"] for record in crf.outer_history_]
+    assert crf.objective_ == pytest.approx(own_objective(crf, X, y), rel=1e-6)
+
+
+def test_patience_counts_outer_steps_after_the_first_feasible_model():
+    accuracy = {0.0: 0.9, 1.0: 0.5, 2.0: 0.6, 3.0: 0.55}  # of the model x
+    problem = SimpleNamespace(
+        objective=SimpleNamespace(weights=lambda x: x[0]), dev=SimpleNamespace(accuracy=accuracy.get)
+    )
+    constraints = SimpleNamespace(
+        tau=1.0, spans=SimpleNamespace(n_sets=1), violations=lambda x: np.array([2.0 if x[0] == 0 else 0.5])
+    )
+    watch = ConstrainedWatch(problem, constraints, 2, Progress(False, None))
+
+    def iterate(x):
+        return watch(Step(1, np.array([x]), 1.0, 1.0, 1.0, 1.0, 1.0))
+
+    assert not any(iterate(0.0) for _ in range(50))  # the best, but not feasible
+    assert not any(watch.ends(np.zeros(1)) for _ in range(50))
+    assert watch.candidate is None
+    iterate(1.0)
+    iterate(2.0)
+    assert not watch.ends(np.array([3.0]))
+    iterate(3.0)
+    assert not watch.ends(np.array([4.0]))
+    assert watch.ends(np.array([5.0]))
+    assert watch.candidate.accuracy == 0.6
+    assert watch.candidate.x == [2.0]
+    assert watch.candidate.penalties == [3.0]
+
+
+def test_the_bound_of_the_search_is_not_called_the_largest_penalty():
+    X, y = [[["a"], ["b"]]] * 4, [["A", "B"]] * 4
+    with pytest.warns(ConvergenceWarning, match="up to c2=256, where the search ended"):
+        crf = ConstrainedCRF(c2="largest").fit(X, y)
+    assert crf.feasible_
+    assert not crf.converged_
+
+
+def test_what_was_tried_before_the_saddle_point_is_in_the_records(noisy):
+    X, y = noisy
+    crf = ConstrainedCRF(c2="largest", tau=1.0).fit(X, y)
+    tried = [record["c2"] for record in crf.outer_history_]
+    assert tried[0] == 1
+    assert tried[-1] == 0
+    assert [record["step"] for record in crf.outer_history_] == list(range(1, len(tried) + 1))
+    for name in ("passes", "seconds"):
+        for history in (crf.outer_history_, crf.history_):
+            column = [record[name] for record in history]
+            assert column == sorted(column)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -274,6 +458,13 @@ def test_bad_input(noisy, parameters, message):
     X, y = noisy
     with pytest.raises(InputError, match=message):
         ConstrainedCRF(**parameters).fit(X, y)
+
+
+def test_the_command_line_knows_the_same_gradients():
+    parser = argparse.ArgumentParser()
+    add_validation(parser.add_argument_group())
+    choices = next(action.choices for action in parser._actions if action.dest == "gradient")
+    assert tuple(choices) == GRADIENTS
 
 
 def test_progress_says_what_goes_on(noisy, capfd):

@@ -116,15 +116,16 @@ def test_projections_on_the_l1_ball(seed, n):
 
 
 def test_a_stall_at_kinks_is_noticed():
-    """Eight kinks meet in the answer: L-BFGS without smoothing does not get there, and says so."""
+    """Eight kinks meet in the answer: L-BFGS by itself does not get there, and says so."""
     target = np.random.default_rng(0).normal(size=8) * 3
     result = minimize_constrained(
         distance(target),
         np.zeros(8),
         inequalities=lambda x: at(np.abs(x).sum() - 1, np.sign(x)),
-        settings=SaddleSettings(max_outer=4, tol=1e-10),
+        settings=SaddleSettings(max_outer=4, tol=1e-10, proximal_steps=0),
     )
     assert any(step.stalled for step in result.history)
+    assert not result.converged
     assert result.feasible == bool(np.abs(result.x).sum() <= 1 + 1e-6)
 
 
@@ -149,6 +150,100 @@ def test_smoothing_reaches_the_minimum_that_kinks_hide(seed):
     assert smooth.feasible
     assert (rows @ smooth.x).max() <= 1 + 1e-6
     assert smooth.value == pytest.approx(program.fun, rel=0.01, abs=0.01)
+
+
+class Norm:
+    """Σ |A x| - 1 at a point."""
+
+    def __init__(self, rows, x):
+        self.values, self._gradient = np.array([np.abs(rows @ x).sum() - 1]), rows.T @ np.sign(rows @ x)
+
+    def pull(self, coefficients):
+        return coefficients[0] * self._gradient
+
+
+def least_under_a_norm(rows, target):
+    """min ½‖x - target‖² s.t. Σ |A x| <= 1, with a variable for each |a_i x|."""
+    m, n = rows.shape
+    return scipy.optimize.minimize(
+        lambda z: 0.5 * ((z[:n] - target) ** 2).sum(),
+        np.r_[np.zeros(n), np.full(m, 0.01)],
+        constraints=[
+            {"type": "ineq", "fun": lambda z: z[n:] - rows @ z[:n]},
+            {"type": "ineq", "fun": lambda z: z[n:] + rows @ z[:n]},
+            {"type": "ineq", "fun": lambda z: 1 - z[n:].sum()},
+        ],
+        options={"maxiter": 500, "ftol": 1e-12},
+    ).fun
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_plain_kinks_do_not_hold_it_up(seed):
+    rng = np.random.default_rng(seed)
+    rows, target = rng.standard_normal((8, 6)), 3 * rng.standard_normal(6)
+    result = minimize_constrained(distance(target), np.zeros(6), inequalities=lambda x: Norm(rows, x))
+    assert result.feasible
+    assert result.converged
+    assert result.value == pytest.approx(least_under_a_norm(rows, target), rel=1e-5)
+
+
+def test_an_inner_loop_without_a_single_step_has_stalled():
+    still = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows, target = rng.standard_normal((8, 6)), 3 * rng.standard_normal(6)
+        result = minimize_constrained(
+            distance(target),
+            np.zeros(6),
+            inequalities=lambda x, rows=rows: Norm(rows, x),
+            settings=SaddleSettings(proximal_steps=0),
+        )
+        still += [step for step in result.history if step.iterations == 0]
+    assert still
+    assert all(step.stalled and not step.converged for step in still)
+
+
+def test_a_feasible_start_is_better_than_nothing():
+    def function(x, *, diagonal=False):
+        return Evaluation(-float(x.sum()), -np.ones_like(x), np.ones_like(x) if diagonal else None)
+
+    few = SaddleSettings(max_outer=1, inner_iterations=3)
+    start = np.array([0.2, 0.3])
+    result = minimize_constrained(function, start, inequalities=l1_ball(1.0), settings=few)
+    assert result.feasible
+    assert not result.converged
+    assert "the best point on the way" in result.message
+    np.testing.assert_array_equal(result.x, start)
+    assert result.value == -0.5
+    few = SaddleSettings(max_outer=1, inner_iterations=3, any_point=False)
+    assert not minimize_constrained(function, start, inequalities=l1_ball(1.0), settings=few).feasible
+
+
+def test_feasible_is_not_converged_where_the_inner_loop_was_cut_off():
+    stretched = np.geomspace(1, 1e4, 20)
+
+    def function(x, *, diagonal=False):
+        away = x - 1
+        return Evaluation(0.5 * float(stretched @ away**2), stretched * away)
+
+    cut = SaddleSettings(inner_iterations=2)
+    result = minimize_constrained(function, np.zeros(20), inequalities=l1_ball(1e9), settings=cut)
+    assert result.feasible
+    assert not result.converged
+    assert "did not come to its end: it reached max_iterations=2" in result.message
+
+
+def test_feasible_is_not_converged_where_it_was_stopped():
+    def interrupt(step):
+        raise KeyboardInterrupt
+
+    for callback in (lambda step: True, interrupt):
+        result = minimize_constrained(
+            distance([0.1, 0.2]), np.ones(2), inequalities=l1_ball(10.0), callback=callback
+        )
+        assert result.feasible
+        assert not result.converged
+        assert result.message == "it was stopped"
 
 
 def test_an_equality():
@@ -221,8 +316,10 @@ def test_callbacks_see_the_steps_and_may_stop():
     )
     assert seen
     assert len(result.history) == 2
-    assert not result.feasible
-    assert result.message == "it was stopped before all constraints held"
+    assert not result.converged
+    assert result.message.startswith("it was stopped before all constraints held")
+    assert result.feasible  # the start was
+    np.testing.assert_array_equal(result.x, 0)
     first = outer[0][0]
     assert first.passes > 0
     assert first.iterations > 0

@@ -54,7 +54,7 @@ def add_validation(group: Group) -> None:
     )
     group.add_argument(
         "--gradient",
-        choices=("smooth", "envelope", "flip"),
+        choices=("smooth", "envelope", "flip"),  # GRADIENTS, without importing numpy for --help
         help="of the constraints: smoothed (default), exact, or the paper's",
     )
     group.add_argument(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,10 +24,11 @@ from crfkit.exceptions import InputError
 from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
 from crfkit.mining.miner import AssociationMiner
+from crfkit.models.constrained_watch import ConstrainedWatch
 from crfkit.models.crf import CRF
 from crfkit.models.largest_penalty import PenaltySearch, Training
 from crfkit.models.progress import Progress
-from crfkit.models.training import Outcome, TrainingProblem, Watch
+from crfkit.models.training import Outcome, TrainingProblem
 from crfkit.models.validation_choice import RULE, validation_spans
 from crfkit.objectives.validation import GRADIENTS, ValidationConstraints
 from crfkit.optim.saddle import OuterStep, SaddleSettings, minimize_constrained
@@ -74,15 +75,21 @@ class ConstrainedCRF(CRF):
         c > 0 of the flip gradient, against huge quotients.
     c2
         As of :class:`crfkit.CRF`, but 0 unless given: the constraints are to do its work. "largest" looks for
-        the largest penalty under which the constraints still hold (``c2_``), and searches for a saddle point
-        with c2 = 0 where there is none.
+        the largest penalty under which the constraints still hold (``c2_``), from 0.0001 to 1000, and
+        searches for a saddle point with c2 = 0 where there is none. On easy data it may end at 256 or so with
+        a warning: that number means nothing.
     c1, order, algorithm, …
         As of :class:`crfkit.CRF`. max_iterations is that of each inner loop. algorithm="sgd" is not possible.
+        With a dev set the feasible model that is best on it is kept, and patience counts outer steps.
 
     Attributes
     ----------
     feasible_ : bool
         Whether the model kept satisfies all constraints, by Viterbi.
+    converged_ : bool
+        Whether it does, and the search came to its end: neither stopped nor cut off.
+    objective_ : float
+        O(w) with ``c2_``, without what the constraints cost (which the objective in ``history_`` has).
     violations_ : ndarray [V]
         h_j of the model kept, by Viterbi.
     penalties_ : ndarray [V]
@@ -90,8 +97,9 @@ class ConstrainedCRF(CRF):
     c2_ : float
         The L2 penalty it was found with.
     outer_history_ : list of dict
-        One record an outer step: objective, violations, penalties, iterations, passes, seconds, temperature,
-        stalled, feasible.
+        One record an outer step (with c2="largest": a training, then the outer steps of a search with c2 = 0
+        where there was one): step, c2, objective, violations, penalties, iterations, temperature, gap,
+        stalled, feasible, converged, and passes and seconds, counted from the beginning of fit.
 
     and those of :class:`crfkit.CRF`.
 
@@ -230,11 +238,14 @@ class ConstrainedCRF(CRF):
             margin=float(self.margin),
         )
         progress = Progress(self.verbose, None)
-        watch = Watch(problem.objective, problem.dev, self.patience, progress)
-        found = self._largest(problem, constraints, watch, progress) if self.c2 == "largest" else None
+        watch = ConstrainedWatch(problem, constraints, self.patience, progress)
+        found = None
+        tried: list[dict[str, Any]] = []
+        if self.c2 == "largest":
+            found, tried = self._largest(problem, constraints, watch, progress)
         if found is None:
-            found = self._search(problem, constraints, watch, progress)
-        outcome = self._outcome(constraints, found, watch)
+            found = self._search(problem, constraints, watch, progress, tried)
+        outcome = self._outcome(problem, constraints, found, watch)
         progress.close(outcome.message)
         return outcome
 
@@ -246,11 +257,15 @@ class ConstrainedCRF(CRF):
         self,
         problem: TrainingProblem,
         constraints: ValidationConstraints,
-        watch: Watch,
+        watch: ConstrainedWatch,
         progress: Progress,
+        before: list[dict[str, Any]],
     ) -> _Found:
-        """The extended saddle point."""
+        """The extended saddle point; ``before``: records of what was tried already."""
         tau, c2 = float(self.tau), self._l2
+        passes, seconds = (before[-1]["passes"], before[-1]["seconds"]) if before else (0.0, 0.0)
+        watch.begins(c2)
+        watch.continues_after(passes, seconds)
         settings = SaddleSettings(
             max_outer=self.max_outer,
             rate=float(self.penalty),
@@ -261,11 +276,13 @@ class ConstrainedCRF(CRF):
             tolerance=0.0,
             inner_iterations=self.max_iterations or _INNER_ITERATIONS,
             tol=float(self.tol),
+            proximal_steps=0,  # kinks are smoothed; "envelope" and "flip" are there to be compared
+            any_point=False,  # w = 0 satisfies all constraints (without a margin), and knows nothing
         )
 
         def say(step: OuterStep, _: FloatArray) -> bool:
             progress.say(_words(step, tau))
-            return False
+            return watch.ends(step.penalties)
 
         result = minimize_constrained(
             problem.objective.with_penalty(c2),
@@ -277,21 +294,42 @@ class ConstrainedCRF(CRF):
             callback=watch,
             outer_callback=say,
         )
-        records = [_record(step, tau, c2) for step in result.history]
-        return _Found(result.x, result.value, result.penalties, c2, result.message, records)
+        records = [
+            _record(
+                replace(
+                    step,
+                    step=len(before) + step.step,
+                    passes=passes + step.passes,
+                    seconds=seconds + step.seconds,
+                ),
+                tau,
+                c2,
+            )
+            for step in result.history
+        ]
+        return _Found(
+            result.x,
+            result.value,
+            result.penalties,
+            c2,
+            result.message,
+            [*before, *records],
+            result.converged,
+        )
 
     def _largest(
         self,
         problem: TrainingProblem,
         constraints: ValidationConstraints,
-        watch: Watch,
+        watch: ConstrainedWatch,
         progress: Progress,
-    ) -> _Found | None:
-        """The largest feasible c2; None where there is none."""
+    ) -> tuple[_Found | None, list[dict[str, Any]]]:
+        """The largest feasible c2 (None where there is none), and records of what was tried."""
         tau = float(self.tau)
 
-        def say(training: Training) -> None:
+        def ends(training: Training) -> bool:
             progress.say(f"c2 {training.c2:.4g}, {_words(training.step, tau)}")
+            return watch.ends(training.step.penalties)
 
         search = PenaltySearch(
             problem.objective,
@@ -300,40 +338,76 @@ class ConstrainedCRF(CRF):
             max_iterations=self.max_iterations or _INNER_ITERATIONS,
             max_steps=self.max_outer,
             callback=watch,
-            said=say,
+            begins=watch.begins,
+            ends=ends,
         )
         kept = search.run(problem.start, float(self.tol))
-        if kept is None:
-            return None
-        message = f"all constraints hold up to c2={kept.c2:.3g}"
         records = [_record(training.step, tau, training.c2) for training in search.tried]
-        return _Found(kept.x, kept.step.value, kept.step.penalties, kept.c2, message, records)
+        if kept is None:
+            return None, records
+        message, step = f"all constraints hold up to c2={kept.c2:.3g}", kept.step
+        if search.stopped:
+            message = "it was stopped" + ("" if step.feasible else " before all constraints held")
+        elif not step.converged:
+            message += f", but the last training did not come to its end: {step.ended}"
+        elif not search.bracketed:
+            message += (
+                f", where the search ended ({len(records)} trainings, c2 at most 1000): a larger one may do "
+                "as well. Where even tiny weights decode the validation sets, the largest c2 means nothing: "
+                "give a margin, or choose c2 by cross-validation"
+            )
+        elif kept.tol > self.tol:
+            message += f", but max_outer={self.max_outer} left no training with full tolerance"
+        sure = step.converged and search.bracketed and kept.tol <= self.tol and not search.stopped
+        return _Found(kept.x, step.value, step.penalties, kept.c2, message, records, sure), records
 
-    def _outcome(self, constraints: ValidationConstraints, found: _Found, watch: Watch) -> Outcome:
+    def _outcome(
+        self,
+        problem: TrainingProblem,
+        constraints: ValidationConstraints,
+        found: _Found,
+        watch: ConstrainedWatch,
+    ) -> Outcome:
         """The model to keep, and what is true of it: decided by its own best paths."""
-        x, value, message = found.x, found.value, found.message
-        if watch.best is not None:
-            _, x, value = watch.best
-        self.c2_ = found.c2
+        x, value, message, converged = found.x, found.value, found.message, found.converged
+        self.c2_, self.penalties_ = found.c2, found.penalties
+        best = watch.candidate
+        if best is not None:
+            x, self.c2_, self.penalties_ = best.x, best.c2, best.penalties
+            value = problem.objective.with_penalty(best.c2)(x).value
+            l1 = problem.objective.l1(float(self.c1))
+            value += 0.0 if l1 is None else float(l1 @ np.abs(x))
+            if watch.exhausted:
+                converged = True
+                message = (
+                    f"no better dev accuracy than {best.accuracy:.4f} under the constraints in "
+                    f"{self.patience} outer steps"
+                )
         self.violations_ = constraints.violations(x)
-        self.penalties_ = found.penalties
         self.outer_history_ = found.records
         self.feasible_ = bool((self.violations_ <= self.tau).all())
         if not self.feasible_:
-            bad = np.flatnonzero(self.violations_ > self.tau)
-            worst = int(self.violations_.argmax())
-            stalled = sum(record["stalled"] for record in found.records)
+            message = self._what_is_violated(message)
+        elif not converged:
             message = (
-                f"{len(bad)} of {len(self.violations_)} validation constraints are violated after "
-                f"{len(found.records)} outer steps ({message}): on set {worst} the best labelling scores "
-                f"{self.violations_[worst]:.4g} above the true one, where tau={self.tau:g} is allowed. "
+                f"training under constraints did not come to its end: {message}. The model kept satisfies "
+                "all constraints; raise max_outer, max_iterations or tol, if that is not what you want"
             )
-            if stalled:
-                message += f"{stalled} of the inner loops stalled at a kink. "
-            message += "The best model so far is kept; raise max_outer or tau"
-            if self.gradient != "smooth":
-                message += ", or take gradient='smooth'"
-        return Outcome(x, value, self.feasible_, message, watch.history)
+        return Outcome(x, value, self.feasible_ and converged, message, watch.history)
+
+    def _what_is_violated(self, why: str) -> str:
+        bad = np.flatnonzero(self.violations_ > self.tau)
+        worst = int(self.violations_.argmax())
+        stalled = sum(record["stalled"] for record in self.outer_history_)
+        message = (
+            f"{len(bad)} of {len(self.violations_)} validation constraints are violated after "
+            f"{len(self.outer_history_)} outer steps ({why}): on set {worst} the best labelling scores "
+            f"{self.violations_[worst]:.4g} above the true one, where tau={self.tau:g} is allowed. "
+        )
+        if stalled:
+            message += f"{stalled} of the inner loops stalled at a kink. "
+        message += "The best model so far is kept; raise max_outer or tau"
+        return message + ("" if self.gradient == "smooth" else ", or take gradient='smooth'")
 
     def plot_search(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw objective, violations and penalties over the outer steps; needs matplotlib.
@@ -349,14 +423,16 @@ class ConstrainedCRF(CRF):
         return figure
 
     def _own_record(self) -> dict[str, Any]:
+        chosen = {"chosen": {"c2": self.c2_}} if self.c2 == "largest" else {}
         return {
+            **chosen,
             "validation_constraints": {
                 "violations": self.violations_.tolist(),
                 "penalties": self.penalties_.tolist(),
                 "feasible": self.feasible_,
                 "c2": self.c2_,
                 "outer_history": self.outer_history_,
-            }
+            },
         }
 
     def _restore(self, record: Mapping[str, Any]) -> None:
@@ -380,6 +456,7 @@ class _Found:
     c2: float
     message: str
     records: list[dict[str, Any]]
+    converged: bool
 
 
 def _record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
@@ -394,8 +471,10 @@ def _record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
         "passes": step.passes,
         "seconds": step.seconds,
         "temperature": step.temperature,
+        "gap": step.gap,
         "stalled": step.stalled,
         "feasible": step.feasible,
+        "converged": step.converged,
     }
 
 

@@ -18,11 +18,11 @@ _SHOWN = 10  # sets with a line and a name of their own
 
 def _axes(n: int) -> tuple[Figure, list[Axes]]:
     try:
-        import matplotlib.pyplot as plt
+        from matplotlib.figure import Figure
     except ImportError as error:
         raise CRFKitError("drawing needs matplotlib: pip install 'crfkit[plot]'") from error
-    figure, axes = plt.subplots(1, n, figsize=(4.2 * n, 3.6), layout="constrained", squeeze=False)
-    return figure, list(axes[0])
+    figure = Figure(figsize=(4.2 * n, 3.6), layout="constrained")
+    return figure, list(figure.subplots(1, n, squeeze=False)[0])
 
 
 def draw_search(history: Sequence[Mapping[str, Any]], tau: float) -> Figure:

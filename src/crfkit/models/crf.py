@@ -467,7 +467,8 @@ class CRF(SequenceLabeller[LinearTagger]):
         """
         tagger, header = load_any(source, n_jobs=n_jobs)
         record = TrainingRecord.from_header(header)
-        known = {name: value for name, value in record.params.items() if name in cls._get_param_names()}
+        params = record.params_for(cls._rules, header)
+        known = {name: value for name, value in params.items() if name in cls._get_param_names()}
         if known.get("features") is not None:  # the model's own are those that were selected
             own = Selection.of_index(tagger.index, tagger.vocabulary, tagger.classes)
             known["features"] = Selection(own, tagger.conjunctions.atoms)

@@ -9,6 +9,9 @@ its weights: of the minima
 the one of the largest c2 up to which h_j(w(c2)) <= τ for all j is looked for, by steps of a factor and then
 by bisection on a logarithmic scale, each training going on from the one before. The constraints take the
 place of cross-validation: one search instead of a training a fold and a penalty.
+
+Without a margin h_j is homogeneous: on data so easy that even tiny weights decode it, every c2 is feasible.
+The search ends at a bound then (``bracketed`` is False), which means nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import numpy as np
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.objectives.validation import ValidationConstraints
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Callback, Step, Vector
+from crfkit.optim.problem import Callback, Evaluation, Step, Vector
 from crfkit.optim.saddle import OuterStep
 
 _FIRST = 1.0
@@ -40,6 +43,7 @@ class Training:
     c2: float
     x: Vector  # [P]
     step: OuterStep
+    tol: float
 
 
 class PenaltySearch:
@@ -54,19 +58,23 @@ class PenaltySearch:
         max_iterations: int,
         max_steps: int,
         callback: Callback,
-        said: Callable[[Training], None],
+        begins: Callable[[float], None],
+        ends: Callable[[Training], bool],
     ) -> None:
         self._objective, self._constraints, self._l1 = objective, constraints, l1
         self._max_iterations, self._max_steps = max_iterations, max_steps
-        self._callback, self._said = callback, said
+        self._callback, self._begins, self._ends = callback, begins, ends
         self.tried: list[Training] = []
         self.kept: Training | None = None  # the feasible one of the largest c2, if there is one
-        self._stopped = False
-        self._passes = 0.0
+        self.stopped = False  # by the callback, by ``ends``, or interrupted
+        self.passes = 0.0
         self._began = time.perf_counter()
 
     def run(self, start: Vector, tol: float) -> Training | None:
-        """The training to keep; None where no penalty from 0.0001 to 1000 is feasible."""
+        """The training to keep; None where no penalty from 0.0001 to 1000 is feasible.
+
+        Where the search was stopped before a feasible penalty was found, the one with the least violation.
+        """
         rough = max(tol, _ROUGH)
         here = self._train(_FIRST, start, rough)
         up = here.step.feasible
@@ -78,30 +86,47 @@ class PenaltySearch:
             if self._goes_on and self.kept is not None and above:
                 self._train(float(np.sqrt(self.kept.c2 * min(above))), start, rough)
         # Once more with the full tolerance.
-        best, c2 = self.kept, 0.0 if self.kept is None else self.kept.c2
-        while self._goes_on and best is not None and tol < rough:
-            self.kept = self._train(c2, start, tol)
-            if self.kept.step.feasible:
-                return self.kept
+        rough_best, c2 = self.kept, 0.0 if self.kept is None else self.kept.c2
+        while self._goes_on and rough_best is not None and tol < rough:
+            last = self._train(c2, start, tol)
+            if last.step.feasible:
+                self.kept = last
+                break
             c2 /= _A_LITTLE_LESS
-        return best
+        if self.kept is None and self.stopped:
+            return min(self.tried, key=lambda training: float(training.step.violations.sum()))
+        return self.kept
+
+    @property
+    def bracketed(self) -> bool:
+        """Whether a larger penalty than the one kept was seen not to be feasible."""
+        kept = self.kept
+        return kept is not None and any(t.c2 > kept.c2 and not t.step.feasible for t in self.tried)
+
+    @property
+    def seconds(self) -> float:
+        """Since the search began."""
+        return time.perf_counter() - self._began
 
     @property
     def _goes_on(self) -> bool:
-        return not self._stopped and len(self.tried) < self._max_steps
+        return not self.stopped and len(self.tried) < self._max_steps
 
     def _train(self, c2: float, start: Vector, tol: float) -> Training:
         near = min(self.tried, key=lambda t: abs(np.log(t.c2 / c2)), default=None)
-        before = self._passes
+        objective = self._objective.with_penalty(c2)
+        self._begins(c2)
+
+        def counted(x: Vector, *, diagonal: bool = False) -> Evaluation:
+            self.passes += 1
+            return objective(x, diagonal=diagonal)
 
         def watch(step: Step) -> bool:
-            self._passes = before + step.passes
-            seconds = time.perf_counter() - self._began
-            self._stopped = self._callback(replace(step, passes=self._passes, seconds=seconds))
-            return self._stopped
+            self.stopped = self._callback(replace(step, passes=self.passes, seconds=self.seconds))
+            return self.stopped
 
         result = minimize_lbfgs(
-            self._objective.with_penalty(c2),
+            counted,
             start if near is None else near.x,
             l1=self._l1,
             max_iterations=self._max_iterations,
@@ -109,7 +134,7 @@ class PenaltySearch:
             n_threads=self._objective.n_threads,
             callback=watch,
         )
-        self._stopped |= result.message == "it was interrupted"
+        self.stopped |= result.message == "it was interrupted"
         h = self._constraints.violations(result.x)
         record = OuterStep(
             step=len(self.tried) + 1,
@@ -118,16 +143,18 @@ class PenaltySearch:
             inequalities=h - self._constraints.tau,
             penalties=np.zeros(len(h)),
             iterations=result.iterations,
-            passes=self._passes,
-            seconds=time.perf_counter() - self._began,
+            passes=self.passes,
+            seconds=self.seconds,
             temperature=0.0,
             gap=0.0,
             stalled=False,
             feasible=bool((h <= self._constraints.tau).all()),
+            converged=result.converged,
+            ended=result.message,
         )
-        training = Training(c2, result.x, record)
+        training = Training(c2, result.x, record, tol)
         self.tried.append(training)
         if record.feasible and (self.kept is None or c2 >= self.kept.c2):
             self.kept = training
-        self._said(training)
+        self.stopped |= self._ends(training)
         return training

@@ -149,14 +149,18 @@ class Watch:
         if self._dev is not None:
             accuracy = self._dev.accuracy(self._objective.weights(step.x))
             record["dev_accuracy"] = accuracy
-            if self.best is None or accuracy > self.best[0]:
-                self.best, self._waited = (accuracy, step.x.copy(), step.value), 0
-            else:
-                self._waited += 1
-            self.exhausted = self._waited >= self._patience
+            self._judge(accuracy, step)
         self.history.append(record)
         self._progress.show(record)
         return self.exhausted
+
+    def _judge(self, accuracy: float, step: Step) -> None:
+        """Remember the best model on the dev set, and whether patience has run out."""
+        if self.best is None or accuracy > self.best[0]:
+            self.best, self._waited = (accuracy, step.x.copy(), step.value), 0
+        else:
+            self._waited += 1
+        self.exhausted = self._waited >= self._patience
 
 
 def train(

@@ -10,6 +10,7 @@ import numpy as np
 
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.edge_attributes import edge_prefixes
+from crfkit.parameters import Rule
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,19 @@ class TrainingRecord:
             "objective": float(self.objective) if np.isfinite(self.objective) else None,
             "converged": bool(self.converged),
             "history": self.history,
+        }
+
+    def params_for(self, rules: Mapping[str, Rule], header: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters for a class with these rules: what training has ``chosen`` where one is not for it.
+
+        A model trained with c2="largest" loads as one that knows numbers alone with the c2 that was found.
+        """
+        chosen = header.get("chosen", {})
+        if not isinstance(chosen, dict):
+            raise ModelFileError("cannot read the model: its training record is malformed")
+        return {
+            name: chosen[name] if name in chosen and name in rules and not rules[name][1](value) else value
+            for name, value in self.params.items()
         }
 
     @classmethod
@@ -63,11 +77,15 @@ class TrainingRecord:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy scalars as Python's own."""
+    """NumPy scalars as Python's own, arrays and tuples as lists."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_json(value: Any) -> bool:
+    if isinstance(value, list):  # sequences by their numbers, as validation= has them
+        return all(isinstance(each, (int, list)) and _is_json(each) for each in value)
     return value is None or isinstance(value, (bool, int, float, str))
 
 

@@ -28,7 +28,7 @@ RULE: rule.Rule = (
     "splitter with a method split",
     lambda v: (
         (isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= 1)
-        or v == EACH
+        or (isinstance(v, str) and v == EACH)
         or (isinstance(v, (list, tuple, np.ndarray)) and len(v) > 0)
         or callable(getattr(v, "split", None) if not isinstance(v, str) else None)
     ),

@@ -3,14 +3,17 @@
     h_j(w) = max_ŷ S(v_j, ŷ; w) - S(v_j, y_j; w) <= τ
 
 over the data, features and parameters of a :class:`LinearLikelihood`, as ``optim/saddle.py`` wants them. h_j
-is a maximum of linear functions of w less a linear one: convex, piecewise linear, and never negative. With a
-margin m every wrong label gains m, so that h_j <= τ asks the true labels to win by m a wrong label.
+is a maximum of linear functions of w less a linear one: convex, piecewise linear, and never negative. (With
+partial labels S(y) is the best score of a labelling that agrees with them, and h_j not convex.) With a margin
+m every wrong label gains m, so that h_j <= τ asks the true labels to win by m a wrong label.
 
 h_j is homogeneous: half the weights, half of h_j. w = 0 is feasible, and where no weights decode a set
 without mistakes, a small τ asks for small weights. (Not so with a margin.)
 
 Gradients, all native (native/validation_sets.h): "envelope", "flip" (order 1), and expected counts at
-temperature T for the smoothed constraints T·log Z(w/T) - S(y).
+temperature T for the smoothed constraints T·log Z(w/T) - S(y). They are convex and never below h_j where all
+labels are known; with partial labels S(y), too, is smoothed, and they can lie below it. Where a position has
+a set of labels, or none, the margin is not charged: none of them is known to be wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +29,6 @@ from crfkit.exceptions import InputError
 from crfkit.objectives.likelihood import LinearLikelihood
 
 FloatArray = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.int64]
 
 GRADIENTS = ("smooth", "envelope", "flip")
 
@@ -98,7 +100,7 @@ class ValidationConstraints:
         return _AtPoint(self, x)
 
     def smoothed(self, x: FloatArray, temperature: float) -> _Smoothed:
-        """T·log Z(w/T) - S(y) - τ of each set: never below the constraint."""
+        """T·log Z(w/T) - S(y) - τ of each set: not below the constraint where all labels are known."""
         return _Smoothed(self, x, temperature)
 
 

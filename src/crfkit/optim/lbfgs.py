@@ -51,6 +51,7 @@ def minimize_lbfgs(
     passes = 1.0
     value = here.value + _penalty(x, l1)
     slope = _pseudo_gradient(x, here.gradient, l1)
+    first_norm = norm(slope)
     if history is None:
         history = CurvatureHistory(memory, len(x), n_threads)
     values = [value]
@@ -103,7 +104,9 @@ def minimize_lbfgs(
                 break
     except KeyboardInterrupt:
         message, interrupted = "it was interrupted", True
-    return Result(x, value, len(values) - 1, converged, message, interrupted=interrupted)
+    return Result(
+        x, value, len(values) - 1, converged, message, first_norm, norm(slope), interrupted=interrupted
+    )
 
 
 class _Found:

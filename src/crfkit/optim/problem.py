@@ -53,6 +53,8 @@ class Result:
     iterations: int
     converged: bool
     message: str
+    first_gradient_norm: float = float("nan")  # at the start
+    gradient_norm: float = float("nan")  # at the end
     interrupted: bool = False  # by Ctrl-C, which the optimiser has kept to itself: whoever goes on must look
 
 

@@ -10,11 +10,13 @@ constraints that are violated, in proportion to their violation, and leaves the 
 a finite threshold will do, whatever they are, so that the search ends when a minimum of L is feasible: it is
 a constrained minimum then.
 
-The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall: every outer step says whether
-its inner loop did. Constraints that can be smoothed (``Smoothable``) are free of that: an outer step then
-minimises
+The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall, also at its very first step.
+Where it ends with a gradient far from 0, a proximal bundle (``proximal_bundle.py``) goes on from there: it
+gets along the kink, or finds that this is the minimum. Without it (``proximal_steps=0``), or where it does
+not come to an end, the outer step is marked as ``stalled``. Constraints that can be smoothed (``Smoothable``)
+are free of that: an outer step then minimises
 
-    f(x) + Σ_j β_j · r(g_j,T(x)),    g_j <= g_j,T,   r a rounded max(0, ·) that vanishes below -width_j
+    f(x) + Σ_j β_j · r(g_j,T(x)),    r a rounded max(0, ·) that vanishes below -width_j
 
 at a temperature T that falls from step to step, which is smooth. The search goes on until what smoothing
 costs is next to nothing (``accuracy``). Whether a point is feasible is always decided by the constraints
@@ -32,7 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .lbfgs import minimize_lbfgs
-from .problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot
+from .problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
+from .proximal_bundle import minimize_kinked
 
 _STALLED = 1e-2  # of the gradient's norm at the start of an inner loop: above it, no minimum was reached
 
@@ -57,13 +60,13 @@ class Constraints(Protocol):
 
 @runtime_checkable
 class Smoothable(Protocol):
-    """Constraints that have smooth upper bounds."""
+    """Constraints with smooth approximations, best from above: then what holds smoothed holds."""
 
     def __call__(self, x: Vector) -> Constrained:
         """The constraints at x."""
 
     def smoothed(self, x: Vector, temperature: float) -> Constrained:
-        """Smooth functions at x, none below its constraint, that tend to them as the temperature falls."""
+        """Smooth functions at x that tend to the constraints as the temperature falls."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,14 @@ class OuterStep:
     inequalities: Vector  # g
     penalties: Vector  # [α, β] of the inner loop
     iterations: int  # of the inner loop
-    passes: float  # evaluations of f
+    passes: float  # evaluations of f since the search began
     seconds: float  # since the search began
     temperature: float  # 0: the constraints themselves
     gap: float  # Σ_j multiplier_j · how far smoothing raises constraint j; 0 without smoothing
     stalled: bool  # the inner loop ended where the gradient is far from 0
     feasible: bool
+    converged: bool  # the inner loop came to its own end, and did not stall at a kink
+    ended: str  # why the inner loop ended
 
     @property
     def violations(self) -> Vector:
@@ -101,6 +106,7 @@ class SaddleResult:
     feasible: bool
     message: str
     history: list[OuterStep] = field(default_factory=list)
+    converged: bool = False  # feasible, by a search that came to its end: not stopped, nor cut off
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,8 @@ class SaddleSettings:
     inner_iterations: int = 100
     tol: float = 1e-5  # of the inner loop
     memory: int = 10
+    proximal_steps: int = 200  # at most, where L-BFGS ends at a kink of L
+    any_point: bool = True  # the start, and points inside inner loops, may be the answer if nothing better is
 
 
 def minimize_constrained(
@@ -135,8 +143,9 @@ def minimize_constrained(
 ) -> SaddleResult:
     """Minimise f(x) + Σ l1·|x| subject to h = 0 and g <= 0 from ``x``.
 
-    Where no inner loop ends feasible within ``max_outer`` steps, the point with the least total violation is
-    returned, and ``feasible`` is False. ``callback`` sees every inner iteration, ``outer_callback`` every
+    Where no inner loop ends feasible within ``max_outer`` steps, the best feasible point that was come across
+    is returned (``any_point``), and where there is none the one with the least total violation: ``feasible``
+    is False then. ``callback`` sees every inner iteration, ``outer_callback`` every
     outer step; either may stop the search.
     """
     settings = settings or SaddleSettings()
@@ -163,7 +172,10 @@ class _Search:
         self.beta: Vector = np.zeros(0)
         self.passes = 0.0
         self.penalised = self.stopped = False
-        self.steepness: list[float] = []  # of the inner loop's iterations
+        self.number = 0  # of the outer step
+        self._here = Evaluation(np.inf, np.zeros(0))  # f where it was evaluated last
+        self.met: OuterStep | None = None  # the best feasible point met in between, and where it is
+        self.met_at: Vector = np.zeros(0)
         self.began = time.perf_counter()
 
     def run(
@@ -173,26 +185,19 @@ class _Search:
         h, g = self._at(x)
         self.alpha = np.full(len(h), s.first_penalty)
         self.beta = np.full(len(g), s.first_penalty)
+        if s.any_point:
+            self._meet(x, self.function(x).value, h, g)
         rate = s.rate
         history: list[OuterStep] = []
         best: tuple[tuple[float, float], Vector, OuterStep] | None = None
-        message = f"no feasible point was found in max_outer={s.max_outer} outer steps"
+        message, converged = f"no feasible point was found in max_outer={s.max_outer} outer steps", False
         for number in range(1, s.max_outer + 1):
+            self.number = number
             self.penalised = bool(self.alpha.any() or self.beta.any())
-            self.steepness = []
-            inner = minimize_lbfgs(
-                self._lagrangian,
-                x,
-                l1=self.l1,
-                max_iterations=s.inner_iterations,
-                tol=s.tol,
-                memory=s.memory,
-                n_threads=n_threads,
-                callback=self._watch,
-            )
+            inner = self._inner(x, n_threads)
             x = inner.x
             try:
-                record = self._judge(number, x, inner)
+                record = self._judge(x, inner)
             except KeyboardInterrupt:
                 if best is None:
                     raise
@@ -205,13 +210,20 @@ class _Search:
                 best = (rank, x, record)
             if outer_callback is not None and outer_callback(record, x):
                 self.stopped = True
-            if best[2].feasible:
-                message = f"all constraints hold after {number} outer step" + "s" * (number > 1)
-            if record.feasible and record.gap <= s.accuracy * abs(record.value):
-                break
             if self.stopped or inner.message == "it was interrupted":
                 message = "it was stopped" + ("" if best[2].feasible else " before all constraints held")
                 break
+            if best[2].feasible:
+                message = f"all constraints hold after {number} outer step" + "s" * (number > 1)
+            if record.feasible and record.gap <= s.accuracy * abs(record.value):
+                converged = record.converged
+                if not converged:
+                    message += f", but the last inner loop did not come to its end: {record.ended}"
+                break
+            if number == s.max_outer and best[2].feasible:
+                message += f", but max_outer={s.max_outer} was reached before the search came to its end"
+                if record.feasible:
+                    message += f": smoothing may still cost {record.gap:.3g} of {record.value:.5g}"
             if not record.feasible:
                 rise = rate * violation / violation.max()
                 self.alpha = self.alpha + rise[: len(self.alpha)]
@@ -222,6 +234,9 @@ class _Search:
         if best is None:
             raise ValueError(f"max_outer must be at least 1, got {s.max_outer}")
         _, x, record = best
+        if self.met is not None and not record.feasible:
+            x, record = self.met_at, self.met
+            message += "; the best point on the way at which all constraints hold is kept"
         return SaddleResult(
             x,
             record.value,
@@ -231,17 +246,56 @@ class _Search:
             record.feasible,
             message,
             history,
+            converged,
         )
 
-    def _judge(self, number: int, x: Vector, inner: Result) -> OuterStep:
-        """What the inner loop has come to, by the constraints themselves."""
+    def _inner(self, x: Vector, n_threads: int) -> Result:
+        """A minimum of L from x: L-BFGS, and where it ends at a kink, proximal steps."""
         s = self.settings
+        inner = minimize_lbfgs(
+            self._lagrangian,
+            x,
+            l1=self.l1,
+            max_iterations=s.inner_iterations,
+            tol=s.tol,
+            memory=s.memory,
+            n_threads=n_threads,
+            callback=self._watch,
+        )
+        stopped = self.stopped or inner.message == "it was interrupted"
+        if stopped or not (s.proximal_steps and self._has_kinks and self._steep(inner)):
+            return inner
+        further = minimize_kinked(self._counted, self._kinked, inner.x, max_steps=s.proximal_steps)
+        # At a kink the gradient says nothing: what the bundle ends with is a minimum, or it is not.
+        left = 0.0 if further.converged else inner.gradient_norm
+        return replace(
+            further,
+            iterations=inner.iterations + further.iterations,
+            first_gradient_norm=inner.first_gradient_norm,
+            gradient_norm=left,
+        )
+
+    def _steep(self, inner: Result) -> bool:
+        """Whether the gradient where the inner loop ended is far from 0."""
+        smallest = self.settings.tol * max(1.0, norm(inner.x))
+        reference = _STALLED * inner.first_gradient_norm if inner.iterations else 0.0
+        return inner.gradient_norm > max(smallest, reference)
+
+    @property
+    def _has_kinks(self) -> bool:
+        """Whether L has, with the penalties and the temperature in force."""
+        smoothed = self.temperature > 0 and isinstance(self.inequalities, Smoothable)
+        return self.penalised and (self.equalities is not None or not smoothed)
+
+    def _judge(self, x: Vector, inner: Result) -> OuterStep:
+        """What the inner loop has come to, by the constraints themselves."""
         h, g = self._at(x)
-        value = self.function(x).value + (0.0 if self.l1 is None else dot(self.l1, np.abs(x)))
-        feasible = bool((np.abs(h) <= s.tolerance).all() and (g <= s.tolerance).all())
-        steep = len(self.steepness) > 1 and self.steepness[-1] > max(s.tol, _STALLED * self.steepness[0])
+        value = self.function(x).value + self._l1(x)
+        given_up = inner.message.startswith("no step improves") or inner.message.endswith("proximal steps")
+        stalled = self.penalised and given_up and self._steep(inner)
+        at_kink = stalled and self._has_kinks  # otherwise rounding: f + penalties is as low as it gets
         return OuterStep(
-            number,
+            self.number,
             value,
             h,
             g,
@@ -251,9 +305,30 @@ class _Search:
             time.perf_counter() - self.began,
             self.temperature if self.penalised else 0.0,
             self._gap(x, g),
-            self.penalised and steep and inner.message.startswith("no step improves"),
-            feasible,
+            stalled,
+            self._holds(h, g),
+            inner.converged and not at_kink,
+            "it stalled at a kink" if at_kink else inner.message,
         )
+
+    def _meet(self, x: Vector, f: float, h: Vector, g: Vector) -> None:
+        """Remember a point between the ends of inner loops, if it is feasible and the best of them."""
+        if not self._holds(h, g):
+            return
+        value = f + self._l1(x)
+        if self.met is None or value < self.met.value:
+            penalties, seconds = np.concatenate([self.alpha, self.beta]), time.perf_counter() - self.began
+            self.met = OuterStep(
+                self.number, value, h, g, penalties, 0, self.passes, seconds, 0.0, 0.0, False, True, False, ""
+            )
+            self.met_at = x.copy()
+
+    def _holds(self, h: Vector, g: Vector) -> bool:
+        limit = self.settings.tolerance
+        return bool((np.abs(h) <= limit).all() and (g <= limit).all())
+
+    def _l1(self, x: Vector) -> float:
+        return 0.0 if self.l1 is None else dot(self.l1, np.abs(x))
 
     def _gap(self, x: Vector, g: Vector) -> float:
         """What smoothing costs, to first order: f rises by the multiplier where a bound falls by one.
@@ -268,7 +343,6 @@ class _Search:
 
     def _watch(self, step: Step) -> bool:
         """The inner loop's callback."""
-        self.steepness.append(step.gradient_norm)
         if self.callback is not None:
             seconds = time.perf_counter() - self.began
             self.stopped = self.callback(replace(step, passes=self.passes, seconds=seconds))
@@ -280,29 +354,51 @@ class _Search:
         g = np.zeros(0) if self.inequalities is None else self.inequalities(x).values
         return h, g
 
-    def _lagrangian(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
-        """L, or f alone where no constraint has a penalty yet."""
+    def _counted(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
+        """f."""
         self.passes += 1
-        here = self.function(x, diagonal=diagonal)
+        self._here = self.function(x, diagonal=diagonal)
+        return self._here
+
+    def _lagrangian(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
+        """L without its L1 term, or f alone where no constraint has a penalty yet."""
+        here = self._counted(x, diagonal=diagonal)
         if not self.penalised:
             return here
-        value, gradient = here.value, here.gradient
+        value, gradient = self._penalty(x)
+        return Evaluation(here.value + value, here.gradient + gradient, here.diagonal)
+
+    def _kinked(self, x: Vector) -> tuple[float, Vector]:
+        """All of L that has kinks."""
+        value, gradient = self._penalty(x)
+        if self.l1 is not None:
+            value, gradient = value + self._l1(x), gradient + self.l1 * np.sign(x)
+        return value, gradient
+
+    def _penalty(self, x: Vector) -> tuple[float, Vector]:
+        """Σ α|h| + Σ β·max(0, g) and its gradient at the x that f was evaluated at last."""
+        value, gradient = 0.0, np.zeros_like(x)
+        h = g = np.zeros(0)
         if self.equalities is not None:
             found = self.equalities(x)
-            value += float(self.alpha @ np.abs(found.values))
-            gradient = gradient + found.pull(self.alpha * np.sign(found.values))
+            h = found.values
+            value += float(self.alpha @ np.abs(h))
+            gradient = gradient + found.pull(self.alpha * np.sign(h))
+        width: float | Vector = 0.0
         if self.inequalities is not None:
-            width: float | Vector = 0.0
             if self.temperature > 0 and isinstance(self.inequalities, Smoothable):
                 found, width = self.inequalities.smoothed(x, self.temperature), self.settings.width
             else:
                 found = self.inequalities(x)
-            cost, slope = rounded_hinge(found.values, width)
+            g = found.values
+            cost, slope = rounded_hinge(g, width)
             value += float(self.beta @ cost)
             slopes = self.beta * slope
             if slopes.any():
                 gradient = gradient + found.pull(slopes)
-        return Evaluation(value, gradient, here.diagonal)
+        if self.settings.any_point and not self.temperature > 0:
+            self._meet(x, self._here.value, h, g)
+        return value, gradient
 
 
 def rounded_hinge(g: Vector, width: float | Vector) -> tuple[Vector, Vector]:

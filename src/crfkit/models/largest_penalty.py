@@ -134,7 +134,7 @@ class PenaltySearch:
             n_threads=self._objective.n_threads,
             callback=watch,
         )
-        self.stopped |= result.message == "it was interrupted"
+        self.stopped |= result.interrupted
         h = self._constraints.violations(result.x)
         record = OuterStep(
             step=len(self.tried) + 1,

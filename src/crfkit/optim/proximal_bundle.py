@@ -38,7 +38,7 @@ def minimize_kinked(
     p, slope = kinked(x)
     slopes, offsets = [slope], [p - dot(slope, x)]  # pieces: slopes_i · x + offsets_i
     stiffness, moves = 1.0, 0
-    message, converged = f"it reached {max_steps} proximal steps", False
+    message, converged, interrupted = f"it reached {max_steps} proximal steps", False, False
     try:
         for _ in range(max_steps):
             curvature = stiffness * np.maximum(_diagonal(here.diagonal, x), 1e-12)  # [P]
@@ -75,8 +75,8 @@ def minimize_kinked(
                 x, here, p = x + d, there, q
                 moves += 1
     except KeyboardInterrupt:
-        message = "it was interrupted"
-    return Result(x, here.value + p, moves, converged, message)
+        message, interrupted = "it was interrupted", True
+    return Result(x, here.value + p, moves, converged, message, interrupted=interrupted)
 
 
 def _diagonal(diagonal: Vector | None, x: Vector) -> Vector:

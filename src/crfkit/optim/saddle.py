@@ -210,7 +210,7 @@ class _Search:
                 best = (rank, x, record)
             if outer_callback is not None and outer_callback(record, x):
                 self.stopped = True
-            if self.stopped or inner.message == "it was interrupted":
+            if self.stopped or inner.interrupted:
                 message = "it was stopped" + ("" if best[2].feasible else " before all constraints held")
                 break
             if best[2].feasible:
@@ -262,7 +262,7 @@ class _Search:
             n_threads=n_threads,
             callback=self._watch,
         )
-        stopped = self.stopped or inner.message == "it was interrupted"
+        stopped = self.stopped or inner.interrupted
         if stopped or not (s.proximal_steps and self._has_kinks and self._steep(inner)):
             return inner
         further = minimize_kinked(self._counted, self._kinked, inner.x, max_steps=s.proximal_steps)

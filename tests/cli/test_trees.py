@@ -124,6 +124,9 @@ def test_factored_with_dev_and_folds(table, run, tmp_path):
         (["--model", "trees"], "-m/--model FILE is missing"),
         (["-m", "x", "--model", "trees", "--c1", "1"], "--c1 goes with linear models"),
         (["-m", "x", "--model", "trees", "--continue", "y"], "--continue goes with linear models"),
+        (["-m", "x", "--model", "trees", "--constrained"], "--constrained goes with linear models"),
+        (["-m", "x", "--model", "trees", "--tau", "2"], "--tau goes with --constrained"),
+        (["-m", "x", "--model", "trees", "--rule-support", "3"], "--rule-support goes with --associations"),
         (["-m", "x", "--window", "3"], "--window goes with --model trees"),
     ],
 )

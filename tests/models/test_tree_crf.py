@@ -125,10 +125,10 @@ def test_marginals_nbest_constraints_and_known_labels():
         model = TreeCRF(**{**QUICK, "potentials": potentials}).fit(X, y)
         marginals = model.predict_marginals(X, as_arrays=True)
         assert all(np.allclose(array.sum(axis=1), 1) for array in marginals)
-        model.tagger_.decode = "viterbi"
+        model.set_params(decode="viterbi")
         best = model.predict_nbest(X[:5], 3)
         assert [paths[0][0] for paths in best] == model.predict(X[:5])
-        model.tagger_.decode = "marginal"
+        model.set_params(decode="marginal")
         never = Constraints(transitions=~np.array([[0, 0, 0], [0, 1, 0], [0, 0, 0]], bool))
         for labels in model.predict(X, constraints=never):
             assert all((a, b) != ("same", "same") for a, b in pairwise(labels))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
-from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, Forest
+from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -239,6 +239,7 @@ def _read_tree(fields: Mapping[str, str]) -> Forest:
     majority_left = count(left) >= count(right)
     missing_left = np.where(seen_missing, default_left, majority_left) & ~category
     flags = np.where(category, CATEGORY, 0) | np.where(missing_left, MISSING_LEFT, 0)
+    flags |= np.where(seen_missing, SEEN_MISSING, 0)
     sets = _numbers(fields, "cat_boundaries", np.int64)
     return Forest(
         _numbers(fields, "split_feature", np.int32),

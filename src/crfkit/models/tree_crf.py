@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from crfkit.models.tree_tagger import Conjunction, Stage, TreeTagger
 from crfkit.models.tree_training import Boosting, BoostingSettings, decoded
 from crfkit.models.tree_validation import HeldOut, fold_numbers, n_labelled, rounds_by_folds
 from crfkit.objectives.functional_gradient import log_likelihood
-from crfkit.potentials.tree import GrowthSettings
+from crfkit.potentials.tree import GrowthSettings, check_lightgbm_parameters
 from crfkit.potentials.tree_potential import TreePotential
 
 FloatArray = npt.NDArray[np.float64]
@@ -149,7 +149,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         "l2": rule.number(0),
         "transition_c2": rule.number(0),
         "transition_every": rule.whole_number(1),
+        "by": rule.optional(rule.name_or_place()),
+        "categorical": rule.optional(rule.names_or_places()),
         "lightgbm_params": rule.optional(rule.mapping()),
+        "callbacks": rule.optional(rule.functions()),
         "random_state": rule.optional(rule.whole_number(0)),
         "verbose": rule.either(rule.flag(), rule.whole_number(0)),
     }
@@ -177,7 +180,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         transition_c2: float = 1.0,
         transition_every: int = 1,
         by: str | int | None = None,
-        categorical: Iterable[str | int] | None = None,
+        categorical: Collection[str | int] | None = None,
         lightgbm_params: dict[str, Any] | None = None,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -235,6 +238,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         sequence, what must not be torn apart by the folds of ``early_stopping`` and ``committee``.
         """
         rule.check_parameters(self, self._rules)
+        check_lightgbm_parameters(self.lightgbm_params or {})
         thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")

@@ -38,6 +38,26 @@ def lightgbm() -> Any:
     return library
 
 
+# What TreeCRF relies on: LightGBM's parameter with its aliases, and the only value that will do.
+_RELIED_ON: dict[tuple[str, ...], Any] = {
+    ("objective", "objective_type", "app", "application", "loss"): "none",
+    ("boosting", "boosting_type", "boost"): "gbdt",
+    ("num_class", "num_classes"): None,
+    ("linear_tree", "linear_trees"): False,
+    ("zero_as_missing",): False,
+    ("use_missing",): True,
+}
+
+
+def check_lightgbm_parameters(given: Mapping[str, Any]) -> None:
+    """Raise where LightGBM would grow trees that are not what the rest of crfkit takes them for."""
+    for names, value in _RELIED_ON.items():
+        for name in names:
+            if name in given and (value is None or given[name] != value):
+                only = "it is the number of labels" if value is None else f"it must stay {value!r}"
+                raise InputError(f"lightgbm_params: {name}={given[name]!r} cannot be: {only}")
+
+
 @dataclass(frozen=True)
 class GrowthSettings:
     """How trees are grown."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..exceptions import InputError
-from .columns import Columns
+from .columns import NO_FILE, Columns
 from .encode import checked_lengths, is_frame
 from .matrices import is_matrix
 from .sequences import Encoded
@@ -42,9 +42,12 @@ class RawTable:
     columns: dict[str, RawColumn]  # each [ΣT]
     offsets: IntArray  # [N+1]
     named: bool
+    lines: tuple[str, IntArray] | None = None  # of files: the name, and the line of each position [ΣT]
 
     def place(self, position: int) -> str:
         """A position in words."""
+        if self.lines is not None:
+            return f"{self.lines[0]}:{self.lines[1][position]}"
         sequence = int(np.searchsorted(self.offsets, position, side="right")) - 1
         return f"sequence {sequence}, position {position - int(self.offsets[sequence])}"
 
@@ -101,7 +104,7 @@ def _of_cells(X: Columns) -> RawTable:
     columns: dict[str, RawColumn] = {
         str(k): TextColumn(*X.codes(k)) for k in range(X.n_columns if X.n_positions else 0)
     }
-    return RawTable(columns, X.offsets, False)
+    return RawTable(columns, X.offsets, False, None if X.source == NO_FILE else (X.source, X.lines))
 
 
 # ---- frames and arrays

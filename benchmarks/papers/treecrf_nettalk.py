@@ -204,6 +204,6 @@ def report(arguments: argparse.Namespace) -> str:
         "### NETtalk\n\nLetters / words right, in percent, on 5,000 test words; time to train and tag, one "
         "thread. The paper has no figures: it called the task, with 140 classes, infeasible. TreeCRF's "
         "settings for 1,000 words are from `--tune` (phonemes), for 10,000 the rounds from a fifth of the "
-        "training words held out; the rivals are not tuned.\n\n"
+        "training words held out; there is no such comparison for the rivals.\n\n"
         + table(["task", "model", "letters / words", "time"], rows)
     )

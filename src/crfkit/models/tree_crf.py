@@ -53,7 +53,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     n_iterations
         Rounds: in each, one tree a label.
     learning_rate
-        Every tree counts by this factor.
+        Every tree counts by this factor. The paper's 1 goes with ``newton=False``; Newton's leaves want less.
     order
         1: a label depends on the one before it; 2: on the two before it (factored potentials).
     pseudo_iterations
@@ -106,7 +106,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     objective_ : float
         Minus the log-likelihood of the training data in the end.
     history_ : list of dict
-        One record a round: iteration, objective (that it began with), step, seconds, and dev_accuracy.
+        One record a round: iteration, objective (minus the log-likelihood that it began with), step,
+        seconds, and dev_accuracy.
     n_iter_ : int
         Rounds in the model (of a committee: in its last member).
     cv_accuracy_ : list of float

@@ -20,13 +20,14 @@ from crfkit.data.labels import Labels, decode_labels, encode_labels, label_lists
 from crfkit.data.tables import Table, TableSchema
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import ConvergenceWarning, InputError
+from crfkit.inference.expected_gain import decoded
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.models.progress import Progress
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import TrainingRecord
 from crfkit.models.tree_tagger import Conjunction, Stage, TreeTagger
-from crfkit.models.tree_training import Boosting, BoostingSettings, decoded
+from crfkit.models.tree_training import Boosting, BoostingSettings
 from crfkit.models.tree_validation import HeldOut, fold_numbers, n_labelled, rounds_by_folds
 from crfkit.objectives.functional_gradient import log_likelihood
 from crfkit.potentials.tree import GrowthSettings, check_lightgbm_parameters

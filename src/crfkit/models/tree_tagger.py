@@ -15,7 +15,7 @@ from crfkit.data.tables import Table, TableSchema
 from crfkit.exceptions import ModelFileError
 from crfkit.inference import Constraints, Lattice
 from crfkit.io.model_file import Source, read_model, write_model
-from crfkit.models.tagger import Piece, Scored, Tagger
+from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 from crfkit.potentials.tree_potential import TransitionTables, TreePotential
 
@@ -246,18 +246,8 @@ class TreeTagger(Tagger):
         n_jobs: int | None = None,
     ) -> TreeTagger:
         """The tagger in what a model file holds."""
-        classes, window, decode = header.get("classes"), header.get("window"), header.get("decode")
-        if header.get("model") != KIND:
-            raise ModelFileError(
-                f"cannot read the model {name}: expected a {KIND}, got {header.get('model')!r}"
-            )
-        if (
-            not isinstance(classes, list)
-            or not classes
-            or not all(isinstance(label, (str, int)) for label in classes)
-            or len(set(classes)) < len(classes)
-        ):
-            raise ModelFileError(f"cannot read the model {name}: its labels are malformed")
+        classes = checked_classes(header, KIND, name)
+        window, decode = header.get("window"), header.get("decode")
         if (
             not isinstance(window, list)
             or len(window) != 2

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from crfkit.data.labels import Labels
 from crfkit.data.tables import Table
-from crfkit.inference import Lattice, max_marginal, viterbi
+from crfkit.inference import Lattice
 from crfkit.objectives.functional_gradient import (
     Errors,
     likelihood_errors,
@@ -231,10 +231,3 @@ def _trim(gradient: FloatArray, hessian: FloatArray, share: float) -> None:
     out = order[: int(np.searchsorted(mass, share * mass[-1]))]
     gradient[out] = 0.0
     hessian[out] = _LEAST_CURVATURE
-
-
-def decoded(lattice: Lattice, decode: str, n_jobs: int | None) -> npt.NDArray[np.int32]:
-    """Labels [ΣT] by marginals or by Viterbi."""
-    if decode == "marginal":
-        return max_marginal(lattice, n_jobs=n_jobs).labels
-    return viterbi(lattice, n_jobs=n_jobs).labels

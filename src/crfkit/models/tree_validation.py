@@ -11,7 +11,8 @@ import numpy.typing as npt
 from crfkit.data.labels import Labels
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
-from crfkit.models.tree_training import Boosting, decoded
+from crfkit.inference.expected_gain import decoded
+from crfkit.models.tree_training import Boosting
 
 FloatArray = npt.NDArray[np.float64]
 

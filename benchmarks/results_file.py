@@ -10,10 +10,10 @@ from typing import Any
 
 
 class Results:
-    """What has been measured, by key. Without a file nothing is kept."""
+    """What has been measured, by key. Without a file nothing is kept; ``closed``: nothing new is measured."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, closed: bool = False) -> None:
+        self._path, self._closed = path, closed
         self._known: dict[str, Any] = {}
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -21,8 +21,10 @@ class Results:
                 self._known[key] = value
 
     def get(self, key: str, measure: Callable[[], Any]) -> Any:
-        """The value of the key, measured where it is not known yet."""
+        """The value of the key, measured where it is not known yet; None where nothing new is measured."""
         if key not in self._known:
+            if self._closed:
+                return None
             self._known[key] = measure()
             line = json.dumps([key, self._known[key]])
             sys.stderr.write(f"{line:.200}\n")

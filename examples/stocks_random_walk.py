@@ -3,7 +3,7 @@
 import numpy as np
 
 from crfkit.apps.stocks import Plan, Prices, Settings, run_backtest
-from crfkit.apps.stocks.summary import lines, percent
+from crfkit.apps.stocks.summary import lines, percent, verdict
 
 # Three random walks: nobody can say whether such a price will rise tomorrow.
 rng = np.random.default_rng(0)
@@ -13,5 +13,10 @@ walks = [
 ]
 
 plan = Plan(Settings(span=10), c2=3.0, constrained=False, learners=False)
-for line in lines(run_backtest(walks, plan)):
+backtest = run_backtest(walks, plan)
+found = lines(backtest)
+for line in found:
     print(f"{line.method:12} smoothed direction {percent(line.accuracy.value)}, raw {percent(line.raw)}")
+print()
+for sentence in verdict(backtest, found):
+    print(sentence)

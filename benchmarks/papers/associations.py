@@ -74,14 +74,13 @@ def grid() -> dict[str, list[Setting]]:
         "second order, votes": [
             {"c2": c2, "order": 2, "rules": {**votes, "loudness": 0.1}} for c2 in (0.1, 0.25)
         ],
-        "more templates": [{"c2": c2, "rich": True} for c2 in strengths],
+        "more templates": [{"c2": c2, "rich": True} for c2 in (0.05, 0.1)],
         "more templates, votes": [
             {"c2": c2, "rich": True, "rules": {**votes, "loudness": 0.1, "items": SINGLE}} for c2 in strengths
         ],
-        "more templates, second order": [{"c2": c2, "order": 2, "rich": True} for c2 in (0.1, 0.25)],
+        "more templates, second order": [{"c2": 0.1, "order": 2, "rich": True}],
         "more templates, second order, votes": [
-            {"c2": c2, "order": 2, "rich": True, "rules": {**votes, "loudness": 0.1, "items": SINGLE}}
-            for c2 in (0.1, 0.25)
+            {"c2": 0.1, "order": 2, "rich": True, "rules": {**votes, "loudness": 0.1, "items": SINGLE}}
         ],
     }
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]
 
+from results_file import Results  # noqa: E402
 from tables import provenance, publish  # noqa: E402
 
 from crfkit.exceptions import ConvergenceWarning, InputWarning  # noqa: E402
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which parts (default: genes)")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     parser.add_argument("--results", type=Path, metavar="FILE", help="keep finished trainings here")
+    parser.add_argument("--known", action="store_true", help="tables of what --results has; train nothing")
     parser.add_argument("--plots", type=Path, metavar="DIRECTORY", help="pictures go here (needs matplotlib)")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables go here as well")
     arguments = parser.parse_args()
@@ -43,7 +45,8 @@ def main() -> None:
     pieces = []
     for part in arguments.parts or ["genes"]:
         module = import_module(f"constrained_{part}")
-        pieces.append(module.report(arguments.quick, arguments.results, arguments.plots))
+        results = Results(arguments.results, closed=arguments.known)
+        pieces.append(module.report(arguments.quick, results, arguments.plots))
     pieces.append(provenance("benchmarks/papers/constrained.py"))
     publish("\n\n".join(pieces), arguments.markdown)
 

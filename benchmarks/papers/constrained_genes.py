@@ -91,28 +91,32 @@ def measure(learn: list[Window], test: list[Window], name: str, quick: bool) -> 
     return result
 
 
-def report(quick: bool, results: Path | None, plots: Path | None) -> str:
-    known = Results(results)
+def report(quick: bool, known: Results, plots: Path | None) -> str:
     splits = read_splits()
     if quick:
         splits = [(learn[:9], test[:3]) for learn, test in splits[:1]]
     rows, each = [], []
 
-    def of(name: str, k: int) -> dict[str, Any]:
-        if MODELS[name].get("gradient") in ("envelope", "flip") and of(SMOOTH, k)["outer"] == 1:
-            return of(SMOOTH, k)
+    def of(name: str, k: int) -> dict[str, Any] | None:
+        if MODELS[name].get("gradient") in ("envelope", "flip"):
+            smooth = of(SMOOTH, k)
+            if smooth is not None and smooth["outer"] == 1:
+                return smooth
         return known.get(f"genes, {name}, split {k}", lambda: measure(*splits[k], name, quick))
 
     for k in range(len(splits)):  # a split after the other: half of them is half of the answer
         for name in MODELS:
             of(name, k)
     for name in MODELS:
-        found = [of(name, k) for k in range(len(splits))]
+        by_split = {k: f for k in range(len(splits)) if (f := of(name, k)) is not None}
+        found = list(by_split.values())
+        if not found:
+            continue
         means = np.mean([f["test"] for f in found], axis=0)
         constrained = "outer" in found[0]
         rows.append(
             [
-                name,
+                name if len(found) == len(splits) else f"{name} (splits {', '.join(map(str, by_split))})",
                 *(f"{sn:.1f} / {sp:.1f}" for sn, sp in means),
                 f"{np.mean([f['training'][3] for f in found]):.0f}",
                 seconds(float(np.mean([f["seconds"] for f in found]))),
@@ -122,17 +126,17 @@ def report(quick: bool, results: Path | None, plots: Path | None) -> str:
                 ", ".join(f"{f['c2']:.2g}" for f in found),
             ]
         )
-        for k, f in enumerate(found):
+        for k, f in by_split.items():
             each.append([str(k), name, *(f"{sn:.1f} / {sp:.1f}" for sn, sp in f["test"])])
-    tuning = float(np.mean([of(TUNED, k)["tuning"] for k in range(len(splits))]))
+    spent = [f["tuning"] for k in range(len(splits)) if (f := of(TUNED, k)) is not None]
+    tuning = f" Tuning took another {seconds(float(np.mean(spent)))} a split." if spent else ""
     each.sort(key=lambda row: row[0])
     header = ["model", *LEVELS, "training genes", "training", "passes", "outer steps", "feasible", "c2"]
     return "\n\n".join(
         [
             "### Genes under validation constraints",
             "Sn / Sp on test genes in percent, means over the splits; training genes found (mean of Sn and "
-            "Sp at gene level); seconds and passes of one training. Tuning took another "
-            f"{seconds(tuning)} a split.",
+            f"Sp at gene level); seconds and passes of one training.{tuning}",
             table(header, rows),
             "By split:",
             table(["split", "model", *LEVELS], each),

@@ -62,14 +62,15 @@ def measure(problem: str, gradient: str, quick: bool) -> dict[str, Any]:
     }
 
 
-def report(quick: bool, results: Path | None, plots: Path | None) -> str:
-    known = Results(results)
+def report(quick: bool, known: Results, plots: Path | None) -> str:
     rows = []
     for problem in PROBLEMS:
         for gradient in GRADIENTS:
             found = known.get(
                 f"gradients, {problem}, {gradient}", lambda p=problem, g=gradient: measure(p, g, quick)
             )
+            if found is None:
+                continue
             history = found["history"]
             rows.append(
                 [

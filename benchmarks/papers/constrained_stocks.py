@@ -70,10 +70,10 @@ def report(title: str, backtest: Backtest, elapsed: float) -> str:
             f"{method} less the better baseline ({rival}): {summary.points(apart.value)} points "
             f"(95 %: {summary.points(apart.low)} to {summary.points(apart.high)})."
         )
-    forecasts = [result.forecasts[CONSTRAINED] for result in backtest.results]
+    held = next(line.feasible for line in found if line.method == CONSTRAINED)
     cpu = {m: np.mean([r.forecasts[m].cpu_seconds for r in backtest.results]) for m in (PLAIN, CONSTRAINED)}
     parts.append(
-        f"The constraint held after {np.mean([f.feasible for f in forecasts]):.1%} of the trainings. "
+        f"The constraint held after {summary.percent(held)} of the trainings. "
         f"Processor seconds a stock: plain {cpu[PLAIN]:.2f}, constrained {cpu[CONSTRAINED]:.2f}. "
         f"All of it: {elapsed:.0f} s."
     )
@@ -110,10 +110,10 @@ def main() -> None:
         texts.append(report(title, backtest, time.perf_counter() - began))
         print(f"{part}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         if arguments.pictures is not None:
-            from crfkit.apps.stocks.plot import plot_categories
+            from crfkit.apps.stocks.plot import plot_categories, save_picture
 
             figure = plot_categories(backtest, title=f"{title}: before and after adding constraints")
-            figure.savefig(arguments.pictures / f"stocks_{part}.png", dpi=130)
+            save_picture(figure, arguments.pictures / f"stocks_{part}.png")
     texts += [PAPER, provenance("benchmarks/papers/constrained_stocks.py")]
     publish("\n\n".join(texts), arguments.markdown)
 

@@ -77,8 +77,7 @@ def measure(task: Task, n: int, name: str) -> dict[str, Any]:
     }
 
 
-def report(quick: bool, results: Path | None, plots: Path | None) -> str:
-    known = Results(results)
+def report(quick: bool, known: Results, plots: Path | None) -> str:
     sizes = (8, 12) if quick else SIZES
     task = conll2000(30 if quick else None)
     rows, facts = [], []
@@ -87,6 +86,8 @@ def report(quick: bool, results: Path | None, plots: Path | None) -> str:
             known.get(f"text, {name}, {n} sentences", lambda n=n, name=name: measure(task, n, name))
             for n in sizes
         ]
+        if None in found:
+            continue
         rows.append([name, *(f"{f['f1']:.2f}" for f in found)])
         facts.append(
             [

@@ -33,6 +33,7 @@ def test_backtest(folder, tmp_path, run):
     for word in ("constrained CRF", "persistence", "logistic regression", "gradient boosting", "implied"):
         assert word in ran.out
     assert "not financial advice" in " ".join(ran.out.split())
+    assert "The constraint held after 1" in " ".join(ran.out.split())
     assert "walking forward" in ran.err
     assert (tmp_path / "o.html").stat().st_size > 10_000
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
@@ -98,6 +99,11 @@ def test_bad_files(folder, tmp_path, run):
     assert ran.code == 0
     assert run("stocks", "backtest", str(tmp_path / "none.csv")).code == 1
     assert run("stocks").code == 2
+    for name, got in (("f.foo", "one in .foo"), ("f", "one without an ending"), ("f.png.gz", "one in .gz")):
+        ran = run("stocks", "backtest", str(folder / "S0.csv"), "--figure", str(tmp_path / name))
+        assert ran.code == 1
+        assert f"expected the name of a picture that ends in .png, .svg, .pdf, got {got}" in ran.err
+        assert "walking forward" not in ran.err
     ran = run("stocks", "backtest", str(folder / "S0.csv"), "--report", str(tmp_path / "no" / "o.html"))
     assert ran.code == 1
     assert "no directory" in ran.err

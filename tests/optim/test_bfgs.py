@@ -78,4 +78,6 @@ def test_limits_and_interruption():
 
     stopped = minimize_bfgs(stop, np.zeros(12), unknown(12))
     assert stopped.result.message == "it was interrupted"
+    assert stopped.result.interrupted
+    assert not short.result.interrupted
     assert not stopped.result.x.any()

@@ -208,6 +208,22 @@ def test_the_callback_can_stop_it():
     assert not result.converged
 
 
+def test_ctrl_c_keeps_the_best_so_far_and_says_so():
+    function = Quadratic(0, 6, 50.0)
+
+    def stop(x, *, diagonal=False):
+        if function.calls == 4:
+            raise KeyboardInterrupt
+        return function(x, diagonal=diagonal)
+
+    found = minimize_lbfgs(stop, np.zeros(6))
+    assert found.interrupted
+    assert not found.converged
+    assert found.message == "it was interrupted"
+    assert found.value == function(found.x).value < 0
+    assert not minimize_lbfgs(function, np.zeros(6)).interrupted
+
+
 def test_infinite_values_shorten_the_step():
     """A function that is infinite outside a box is left by no step."""
 

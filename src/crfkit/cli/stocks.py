@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 USAGE = "backtest FILE … [options]"
 
 DESCRIPTION = """\
-Tests how well the direction of smoothed stock prices can be foretold: walks
-through the days, trains a CRF anew every day on the days before, plain and
-constrained by the last of them, and compares it with persistence, logistic
-regression and gradient boosting. CSV in, tables and a page out.
-Not financial advice."""
+Tests day by day how well a CRF foretells the direction of smoothed prices,
+beside persistence and other models. CSV in, tables out. No financial advice."""
 
 EXAMPLES = """\
 examples:
   crfkit stocks backtest prices/*.csv --report out.html
   crfkit stocks backtest all.csv --span 5 --start 2006-05-16
-  crfkit stocks backtest prices/*.csv --orders 3 --c2 0.001 --tau 0.01   # the paper's model"""
+  crfkit stocks backtest p/*.csv --orders 3 --c2 0.001 --tau 0.01   the paper's"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         if path is not None:
             check_writable(path)
     if arguments.figure is not None:
-        _require_matplotlib()
+        _check_figure(arguments.figure)
     from crfkit.apps.stocks.backtest import run_backtest
     from crfkit.apps.stocks.prices import read_prices
 
@@ -215,7 +212,7 @@ def _wrapped(text: str) -> str:
 
 def _several(words: list[str]) -> str:
     """The first, and how many more."""
-    return words[0] + (f" (and {len(words) - 1} more such days)" if len(words) > 1 else "")
+    return words[0] + (f" (and {len(words) - 1} more)" if len(words) > 1 else "")
 
 
 def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:
@@ -228,12 +225,16 @@ def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:
 
         write_forecasts(backtest, arguments.forecasts)
     if arguments.figure is not None:
-        from crfkit.apps.stocks.plot import plot_categories
+        from crfkit.apps.stocks.plot import plot_categories, save_picture
 
-        plot_categories(backtest).savefig(arguments.figure, dpi=130)
+        save_picture(plot_categories(backtest), arguments.figure)
 
 
-def _require_matplotlib() -> None:
+def _check_figure(path: str) -> None:
+    """Before the work, not after it: can this picture be drawn?"""
+    from crfkit.apps.stocks.plot import picture_format
+
+    picture_format(path)
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -1,7 +1,7 @@
-"""Rules as a page to read in a browser: one file without anything from the network.
+"""Rules as a page to read in a browser (``io/page.py``).
 
-Columns are sorted by a click on their heads; a box finds rules by their text, a list by their label, a click
-on an item or a label finds its like. Without scripts it is a plain table.
+A box finds rules by their text, a list by their label, a click on an item or a label finds its like. Without
+scripts it is a plain table.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from html import escape
 from typing import Any
 
 from crfkit.io.opening import open_output
+from crfkit.io.page import column_head, framed
 from crfkit.mining.examples import Example
 from crfkit.mining.item_names import ItemNames
 from crfkit.mining.listing import check_beside, number, percent
 from crfkit.mining.rules import Rule, Rules
 
+_COLUMNS = ("rule", "label", "support", "confidence", "singly", "by")
+_NUMBERS = frozenset(("support", "confidence", "by"))
 _GOLDEN = 137.5  # degrees: colours of neighbours in the list of types are far apart
 
 
@@ -56,16 +59,17 @@ def rules_html(
         for r, rule in enumerate(shown)
     )
     columns = [*(["fixes"] if rules.fixes is not None else []), *(more or {})]
-    page = _PAGE.format(
-        title=escape(title),
-        style=_STYLE,
-        script=_SCRIPT,
+    body = _BODY.format(
         summary=escape(_summary(rules, shown)),
         options=labels.options(),
-        heads="".join(_head(name, "n") for name in columns),
+        heads="".join(
+            [column_head(name, number=name in _NUMBERS) for name in _COLUMNS]
+            + [column_head(name, number=True) for name in columns]
+        ),
         explained=_explained(examples is not None, rules.fixes is not None),
         rows=rows,
     )
+    page = framed(title, body, style=_STYLE, script=_SCRIPT)
     if path is not None:
         with open_output(path) as file:
             file.write(page.encode("utf-8", "replace"))
@@ -121,10 +125,6 @@ def _explained(with_examples: bool, with_fixes: bool) -> str:
     )
 
 
-def _head(name: str, kind: str) -> str:
-    return f'<th class="{kind}" scope="col"><button type="button">{escape(name)}</button></th>'
-
-
 def _row(
     rule: Rule, names: ItemNames, labels: _Labels, examples: Sequence[Example], more: Sequence[Any]
 ) -> str:
@@ -163,18 +163,12 @@ def _sentence(rule: Rule) -> Any:
 
 
 _STYLE = """
-:root { color-scheme: light dark; --bg: #fff; --fg: #1c1c1e; --dim: #6b6b70; --line: #e4e4e8;
-  --head: #f6f6f8; --hover: #f2f6fc; --mark: #ffe58a; --ink: #1c1c1e; --chip: 88%; --text: 25%; --sat: 62%; }
+:root { --mark: #ffe58a; --ink: #1c1c1e; --chip: 88%; --text: 25%; --sat: 62%; }
 @media (prefers-color-scheme: dark) {
-  :root { --bg: #17181a; --fg: #e6e6e8; --dim: #98989f; --line: #2e2f33; --head: #1f2023; --hover: #20242b;
-    --mark: #7a5d00; --ink: #fff; --chip: 24%; --text: 82%; --sat: 38%; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--bg); color: var(--fg); font: 15px/1.45 system-ui, sans-serif; }
-main { max-width: 78rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
-h1 { font-size: 1.5rem; margin: 0 0 .15rem; }
-.sum { color: var(--dim); margin: 0 0 .8rem; }
-.how { max-width: 62rem; margin: 0 0 1rem; color: var(--dim); font-size: .92em; }
-.how b { color: var(--fg); font-weight: 600; }
+  :root { --mark: #7a5d00; --ink: #fff; --chip: 24%; --text: 82%; --sat: 38%; } }
+main { max-width: 78rem; }
+.sum { margin: 0 0 .8rem; }
+.how { max-width: 62rem; margin: 0 0 1rem; }
 form { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; margin: 0 0 .8rem; }
 input, select { font: inherit; color: inherit; background: var(--bg); border: 1px solid var(--line);
   border-radius: 6px; padding: .35rem .6rem; }
@@ -182,17 +176,9 @@ input { flex: 1 1 16rem; max-width: 32rem; }
 form button { font: inherit; color: inherit; background: var(--head); border: 1px solid var(--line);
   border-radius: 6px; padding: .35rem .7rem; cursor: pointer; }
 output { color: var(--dim); font-variant-numeric: tabular-nums; }
-table { width: 100%; border-collapse: collapse; }
-th { position: sticky; top: 0; background: var(--head); text-align: left; padding: 0;
-  border-bottom: 1px solid var(--line); z-index: 1; }
-th button { font: inherit; font-weight: 600; color: inherit; background: none; border: 0; width: 100%;
-  text-align: inherit; padding: .5rem .6rem; cursor: pointer; white-space: nowrap; }
-th button::after { content: "\\2195"; color: var(--dim); opacity: .45; margin-left: .3em; }
-th[aria-sort=ascending] button::after { content: "\\2191"; opacity: 1; }
-th[aria-sort=descending] button::after { content: "\\2193"; opacity: 1; }
-td { padding: .45rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-tbody tr:hover { background: var(--hover); }
-.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+table { width: 100%; }
+th { position: sticky; top: 0; z-index: 1; }
+td { vertical-align: top; }
 .r { width: 100%; min-width: 15rem; }
 .i { font-weight: 600; white-space: pre-wrap; overflow-wrap: anywhere; cursor: pointer; }
 .i .w { font-weight: 400; color: var(--dim); }
@@ -208,7 +194,7 @@ em { border: 1px solid var(--line); border-radius: 5px; padding: 0 .35em; font-s
 .none { padding: 2rem .6rem; color: var(--dim); }
 @media (max-width: 40rem) { main { padding: 1rem .6rem; } td, th button { padding: .4rem .35rem; }
   .wide { overflow-x: auto; } }
-@media print { form, th button::after { display: none; } th { position: static; } }
+@media print { form { display: none; } th { position: static; } }
 """
 
 _SCRIPT = """
@@ -237,26 +223,6 @@ function find() {
     n.toLocaleString("en") + " of " + rows.length.toLocaleString("en") + " rules";
   none.hidden = n > 0;
 }
-function value(row, k) {
-  const cell = row.cells[k], number = cell.dataset.v;
-  return number === undefined ? (cell.querySelector(".x") || cell).textContent : Number(number);
-}
-table.tHead.addEventListener("click", event => {
-  const head = event.target.closest("th");
-  if (!head) return;
-  const k = head.cellIndex, before = head.getAttribute("aria-sort");
-  const down = before ? before === "ascending" : head.className === "n";
-  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", down ? "descending" : "ascending");
-  const keyed = [...body.rows].map(row => [value(row, k), row]);
-  keyed.sort(([a], [b]) => {
-    const order = typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true });
-    return down ? -order : order;
-  });
-  const sorted = document.createDocumentFragment();
-  for (const [, row] of keyed) sorted.append(row);
-  body.append(sorted);
-});
 body.addEventListener("click", event => {
   if (String(getSelection())) return;  // somebody is copying text
   const item = event.target.closest(".i"), chip = event.target.closest(".l");
@@ -272,20 +238,7 @@ form.addEventListener("reset", () => setTimeout(find));
 find();
 """
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-<p class="sum">{summary}</p>
+_BODY = """<p class="sum">{summary}</p>
 <p class="how">{explained}</p>
 <form hidden>
 <input name="text" type="search" placeholder="find items, such as [-1]=the" aria-label="find items" \
@@ -296,20 +249,10 @@ autocomplete="off" spellcheck="false">
 </form>
 <div class="wide">
 <table>
-<thead><tr><th scope="col"><button type="button">rule</button></th>\
-<th scope="col"><button type="button">label</button></th>\
-<th class="n" scope="col"><button type="button">support</button></th>\
-<th class="n" scope="col"><button type="button">confidence</button></th>\
-<th scope="col"><button type="button">singly</button></th>\
-<th class="n" scope="col"><button type="button">by</button></th>{heads}</tr></thead>
+<thead><tr>{heads}</tr></thead>
 <tbody>
 {rows}
 </tbody>
 </table>
 </div>
-<p class="none" hidden>No rule here is like that.</p>
-</main>
-<script>{script}</script>
-</body>
-</html>
-"""
+<p class="none" hidden>No rule here is like that.</p>"""

@@ -93,7 +93,9 @@ def _auto(task: Task) -> Result:
     start, interrupted = stochastic_start(task.objective, task.start, epochs=_EPOCHS, seed=task.seed or 0)
     if interrupted:
         penalty = 0.0 if task.l1 is None else dot(task.l1, np.abs(start))
-        return Result(start, task.objective(start).value + penalty, 0, False, "it was interrupted")
+        return Result(
+            start, task.objective(start).value + penalty, 0, False, "it was interrupted", interrupted=True
+        )
     spent = time.perf_counter() - began
 
     def shifted(step: Step) -> bool:

@@ -49,7 +49,8 @@ def minimize_bfgs(
         # Never farther than this at first: far away, what is known here tells nothing.
         reach = np.abs(here.gradient[new]) * inverse[new, new]
         inverse[new, new] *= np.minimum(1.0, _LONGEST / np.maximum(reach, 1e-300))
-    iterations, message, converged = 0, f"it reached max_iterations={max_iterations}", False
+    iterations, message = 0, f"it reached max_iterations={max_iterations}"
+    converged = interrupted = False
     try:
         while iterations < max_iterations:
             direction = -np.einsum("ij,j->i", inverse, here.gradient)
@@ -76,8 +77,8 @@ def minimize_bfgs(
             x, here = x + s, there
             iterations += 1
     except KeyboardInterrupt:
-        message = "it was interrupted"
-    return Curved(Result(x, here.value, iterations, converged, message), inverse)
+        message, interrupted = "it was interrupted", True
+    return Curved(Result(x, here.value, iterations, converged, message, interrupted=interrupted), inverse)
 
 
 def _updated(inverse: npt.NDArray[np.float64], s: Vector, y: Vector, slope: float) -> npt.NDArray[np.float64]:

@@ -54,7 +54,7 @@ def minimize_lbfgs(
     if history is None:
         history = CurvatureHistory(memory, len(x), n_threads)
     values = [value]
-    message, converged = f"it reached max_iterations={max_iterations}", False
+    message, converged, interrupted = f"it reached max_iterations={max_iterations}", False, False
     try:
         for iteration in range(1, max_iterations + 1):
             if here.diagonal is not None:
@@ -102,8 +102,8 @@ def minimize_lbfgs(
                 converged = True
                 break
     except KeyboardInterrupt:
-        message = "it was interrupted"
-    return Result(x, value, len(values) - 1, converged, message)
+        message, interrupted = "it was interrupted", True
+    return Result(x, value, len(values) - 1, converged, message, interrupted=interrupted)
 
 
 class _Found:

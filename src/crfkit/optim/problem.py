@@ -53,6 +53,7 @@ class Result:
     iterations: int
     converged: bool
     message: str
+    interrupted: bool = False  # by Ctrl-C, which the optimiser has kept to itself: whoever goes on must look
 
 
 def dot(a: Vector, b: Vector) -> float:

@@ -82,7 +82,7 @@ def minimize_sgd(
     n = function.n_examples
     values: list[float] = []
     best, best_value = x, np.inf
-    message, converged = f"it reached max_iterations={max_iterations}", False
+    message, converged, interrupted = f"it reached max_iterations={max_iterations}", False, False
     try:
         step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
         for epoch in range(1, max_iterations + 1):
@@ -105,10 +105,10 @@ def minimize_sgd(
                 converged = True
                 break
     except KeyboardInterrupt:
-        message = "it was interrupted"
+        message, interrupted = "it was interrupted", True
     if best_value == np.inf:
         best_value = function(best).value
-    return Result(best, best_value, len(values), converged, message)
+    return Result(best, best_value, len(values), converged, message, interrupted=interrupted)
 
 
 def _calibrate(function: Stochastic, x: Vector, sample: npt.NDArray[np.int32]) -> float:

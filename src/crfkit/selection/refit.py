@@ -17,7 +17,7 @@ from crfkit.features.index import FeatureIndex
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.bfgs import minimize_bfgs
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Evaluation, Result
+from crfkit.optim.problem import Evaluation
 from crfkit.selection.pool import Pool, in_order
 
 IntArray = npt.NDArray[np.int64]
@@ -103,11 +103,7 @@ def refit(
         )
         weights[chosen] = in_order(index, objective.weights(result.x))
         curvature = NOTHING_KNOWN
-    return Refitted(weights, result.value, _was_interrupted(result), curvature)
-
-
-def _was_interrupted(result: Result) -> bool:
-    return result.message == "it was interrupted"
+    return Refitted(weights, result.value, result.interrupted, curvature)
 
 
 class _Reordered:

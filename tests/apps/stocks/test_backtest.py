@@ -1,4 +1,6 @@
 import csv
+import datetime
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from crfkit.apps.stocks.forecast import Forecast
 from crfkit.apps.stocks.forecast_table import write_forecasts
 from crfkit.apps.stocks.intervals import Resampling
 from crfkit.apps.stocks.prices import Prices
-from crfkit.apps.stocks.report import report_html, write_report
+from crfkit.apps.stocks.report import _number, report_html, write_report
 from crfkit.apps.stocks.screening import Screening, first_prediction
 from crfkit.apps.stocks.translation import translate
 from crfkit.exceptions import InputError
@@ -207,8 +209,154 @@ def test_bad_input(stocks):
         run_backtest([stocks[0], stocks[0]], QUICK)
     with pytest.raises(InputError, match="too few to constrain the last 300"):
         run_backtest(stocks, Plan(last=300))
-    for wrong in ({"c2": -1.0}, {"tau": -0.1}, {"plain": False, "constrained": False}):
+    for wrong in ({"c2": -1.0}, {"tau": -0.1}, {"last": 0}, {"plain": False, "constrained": False}):
         with pytest.raises(InputError):
             Plan(**wrong)
     with pytest.raises(InputError, match=r"a share between 0 and 1, got 1\.5"):
         run_backtest(stocks, Plan(start=1.5))
+
+
+def test_the_start_may_be_any_date(stocks):
+    p, date = stocks[0], datetime.date(2003, 9, 20)
+    for start in (str(date), date, datetime.datetime(2003, 9, 20, 9), np.datetime64(date).astype("M8[ns]")):
+        assert Plan(start=start).start == np.datetime64("2003-09-20")
+        assert first_prediction(p, start) == first_prediction(p, np.datetime64("2003-09-20"))
+    for wrong in ("soon", None, np.datetime64("NaT"), True):
+        with pytest.raises(InputError, match="must be a date such as 2006-05-16, or a share"):
+            Plan(start=wrong)
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (Plan(Settings(span=80), c2=1.0, constrained=False), "need more than 83"),
+        (Plan(Settings(span=40), constrained=False), "settings are chosen on those after them"),
+        (Plan(Settings("double", span=36), c2=1.0, tau=1.0, last=10), "need more than 75"),
+        (Plan(Settings(span=20), c2=1.0, tau=1.0, last=60), "too few to constrain the last 60"),
+    ],
+)
+def test_a_short_stock_is_left_out(stocks, plan, message):
+    """One stock with too few days does not end the work on the others."""
+    plan = replace(plan, learners=False, screening=Screening(least_days=0))
+    found = run_backtest([random_prices(120, 9, "NEW"), stocks[0]], plan)
+    assert list(found.left_out) == ["NEW"]
+    assert message in found.left_out["NEW"]
+    assert len(found.results) == 1
+
+
+@pytest.mark.parametrize("constrained", [True, False])
+def test_the_shortest_stock_that_will_do(constrained):
+    """What is not left out can be trained: day by day around the limit."""
+    for n in range(20, 44):
+        plan = Plan(
+            Settings(span=10, ranges=4),
+            start=0.999,
+            c2=1.0,
+            tau=1.0,
+            last=20,
+            constrained=constrained,
+            learners=False,
+            screening=Screening(least_days=0),
+        )
+        prices = [random_prices(n, 0, "NEW")]
+        if n - 1 < (13 + 20 if constrained else 14):
+            with pytest.raises(InputError, match="too few"):
+                run_backtest(prices, plan)
+        else:
+            assert run_backtest(prices, plan).n_forecasts == 1
+
+
+def test_first_predictions_at_the_very_beginning(stocks):
+    for start in (0.001, 0.003, "1999-01-01"):
+        plan = Plan(start=start, screening=Screening(least_days=0))
+        with pytest.raises(
+            InputError, match=r"no stock is left to forecast; S0: \d of its 430 days lie before"
+        ):
+            run_backtest(stocks[:1], plan)
+
+
+def test_forecasts_are_in_prices_of_the_file(stocks, tmp_path):
+    p = stocks[0]
+    close = p.close.copy()
+    close[350:] = np.round(close[350:] / 2, 2)
+    plan = Plan(QUICK.features, c2=3.0, constrained=False, learners=False)
+    found = run_backtest([Prices("S", p.dates, close)], plan)
+    assert len(found.splits) == 1
+    write_forecasts(found, tmp_path / "f.csv")
+    rows = list(csv.DictReader((tmp_path / "f.csv").read_text(encoding="utf-8").splitlines()))
+    start = found.results[0].start
+    assert [float(row["price"]) for row in rows] == close[start:].tolist()
+    for row in rows:
+        assert (row["came"] == "Raise") == (float(row["price"]) > float(row["raise_above"]))
+        assert float(row["raise_above"]) == pytest.approx(float(row["price"]), rel=0.2)
+
+
+def test_a_stock_is_drawn_in_prices_of_the_last_day(stocks):
+    pytest.importorskip("matplotlib")
+    from crfkit.apps.stocks.plot import plot_stock
+
+    p = stocks[0]
+    close = p.close.copy()
+    close[350:] = np.round(close[350:] / 2, 2)
+    plan = Plan(QUICK.features, c2=3.0, constrained=False, learners=False)
+    (result,) = run_backtest([Prices("S", p.dates, close)], plan).results
+    line = plot_stock(result, PLAIN).axes[0].lines[0].get_ydata()
+    assert line[-1] == pytest.approx(close[-1])
+    assert np.abs(np.diff(np.log(line))).max() < 0.2  # no jump where the split is
+
+
+def test_pictures_are_written_whole(backtest, tmp_path):
+    pytest.importorskip("matplotlib")
+    from crfkit.apps.stocks.plot import plot_categories, save_picture
+
+    figure = plot_categories(backtest)
+    for name, begins in (("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")):
+        save_picture(figure, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    with pytest.raises(InputError, match=r"ends in \.png, \.svg, \.pdf, got one in \.foo"):
+        save_picture(figure, tmp_path / "a.foo")
+    (tmp_path / "a.png").write_bytes(b"old")
+    figure.savefig = lambda *_, **__: (_ for _ in ()).throw(OSError("disk full"))
+    with pytest.raises(OSError, match="disk full"):
+        save_picture(figure, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes() == b"old"
+
+
+def test_the_constraint_is_told_of(backtest):
+    (line,) = (line for line in summary.lines(backtest) if line.feasible is not None)
+    assert line.method == CONSTRAINED
+    told = f"The constraint held after {summary.percent(line.feasible)} of its trainings."
+    assert told in " ".join(summary.verdict(backtest, [*summary.lines(backtest)]))
+    page = report_html(backtest)
+    assert told in page
+    assert "logistic regression every 5 days, gradient boosting every 20" in page
+    plain = replace(backtest.plan, constrained=False, learners=False)
+    without = report_html(run_backtest([backtest.results[0].stock.prices], plain))
+    assert "constraint held" not in without
+    assert "logistic" not in without
+
+
+def test_tickers_that_look_like_numbers():
+    plan = Plan(QUICK.features, c2=3.0, constrained=False, learners=False)
+    for ticker in (".DJI", "..", "-", "3M", "1.2.3"):
+        assert f">{ticker}</td>" in report_html(run_backtest([random_prices(430, 0, ticker)], plan))
+    assert [_number(text) for text in ("81.4 %", "−0.13", "+.5", "1,234", "", "–", ".")] == [
+        81.4,
+        -0.13,
+        0.5,
+        1234,
+        None,
+        None,
+        None,
+    ]
+
+
+def test_the_learners_see_what_the_crf_sees():
+    """With the distance observed, they are told the distance, not the change."""
+    prices, settings = random_prices(400), Settings("double", observe="distance")
+    stock = make_stock(prices, settings, 300)
+    np.testing.assert_allclose(stock.observed, 1 - stock.smoothed.threshold / prices.close)
+    other = make_stock(prices, Settings("double"), 300)
+    np.testing.assert_allclose(other.observed, other.smoothed.change)
+    for learner in (logistic_regression, lambda s, day: gradient_boosting([s], [day])[0]):
+        assert (learner(stock, 300).probability != learner(other, 300).probability).any()

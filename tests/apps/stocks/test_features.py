@@ -63,6 +63,8 @@ def test_change_and_distance_are_the_same_for_ema():
         ({"orders": ()}, "orders must be"),
         ({"orders": (1, 1)}, "orders must be"),
         ({"orders": (7,)}, "take fewer"),
+        ({"smoothing": "x"}, "one of ema, double"),
+        ({"span": 0}, "at least 1 day"),
         ({"training": "x"}, "'chain' or 'day'"),
         ({"observe": "x"}, "'change' or 'distance'"),
     ],

@@ -1,3 +1,4 @@
+import datetime
 import gzip
 
 import numpy as np
@@ -99,3 +100,54 @@ def test_prices_are_checked():
         Prices("A", days[::-1], np.array([1.0, 1.0]))
     with pytest.raises(InputError, match="2 dates and 1 prices"):
         Prices("A", days, np.array([1.0]))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda days: days.astype("datetime64[ns]"),
+        lambda days: list(days),
+        lambda days: days.astype(str).tolist(),
+        lambda days: days.astype(object).tolist(),  # datetime.date
+        lambda days: [datetime.datetime(d.year, d.month, d.day, 16, 30) for d in days.astype(object)],
+        lambda days: pytest.importorskip("pandas").DatetimeIndex(days),
+        lambda days: pytest.importorskip("pandas").DatetimeIndex(days).tz_localize("America/New_York"),
+        lambda days: pytest.importorskip("pandas").Series(days),
+    ],
+)
+def test_dates_of_all_kinds(given):
+    days = np.array(["2003-01-02", "2003-01-03"], "datetime64[D]")
+    found = Prices("A", given(days), [1, 2])
+    assert found.dates.dtype == "datetime64[D]"
+    assert (found.dates == days).all()
+    assert found.close.dtype == np.float64
+
+
+def test_a_series_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1, 2, 4], index=pandas.date_range("2003-01-02", periods=3))
+    found = Prices("A", series.index, series)
+    assert found.close.tolist() == [1, 2, 4]
+    assert found.dates[-1] == np.datetime64("2003-01-04")
+
+
+@pytest.mark.parametrize(
+    ("dates", "close", "message"),
+    [
+        ([1, 2], [1.0, 2.0], r"prices: dates of A must be dates such as 2007-12-31, one a day: 1 is no date"),
+        (["2003-01-02", "soon"], [1.0, 2.0], "dates of A must be"),
+        (np.array(["2003-01-02", "NaT"], "M8[D]"), [1.0, 2.0], "a date is missing"),
+        (["2003-01-02", "2003-01-03"], ["x", "y"], "close of A must be numbers"),
+        (["2003-01-02", "2003-01-03"], [[1.0], [2.0]], r"not of shape \(2, 1\)"),
+    ],
+)
+def test_wrong_dates_and_prices(dates, close, message):
+    with pytest.raises(InputError, match=message):
+        Prices("A", dates, close)
+
+
+def test_adjusted_columns_are_known(tmp_path):
+    path = write(tmp_path / "a.csv", "Date,Close,Adj Close,adj_open\n2003-01-02,9,1,3\n")
+    assert read_prices(path)[0].adjusted
+    assert read_prices(path, price_column="adj_open")[0].adjusted
+    assert not read_prices(path, price_column="Close")[0].adjusted

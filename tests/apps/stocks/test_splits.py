@@ -44,3 +44,29 @@ def test_what_is_no_split():
     assert (found.close == close).all()
     assert splits == []
     assert len(jumps) == 2
+
+
+def test_back_to_the_prices_of_the_file():
+    p = random_prices(100)
+    close = p.close.copy()
+    close[40:] /= 2
+    close[60:] /= 1.5
+    found, splits, _ = adjust_splits(Prices("A", p.dates, close))
+    assert len(splits) == 2
+    assert sorted(set(found.factor)) == [1, 2, 3]
+    np.testing.assert_allclose(found.close / found.factor, close, rtol=1e-12)
+    part = found.until(50)
+    np.testing.assert_allclose(part.close / part.factor, close[:50], rtol=1e-12)
+    assert (p.factor == 1).all()
+
+
+def test_adjusted_prices_are_left_alone():
+    p = random_prices(100)
+    close = p.close.copy()
+    close[60:] /= 2
+    crash = Prices("A", p.dates, close, adjusted=True)
+    found, splits, jumps = adjust_splits(crash)
+    assert found is crash
+    assert splits == []
+    assert len(jumps) == 1
+    assert found.until(50).adjusted

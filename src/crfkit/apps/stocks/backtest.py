@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from crfkit.apps.stocks import baselines, choosing
 from crfkit.apps.stocks.choosing import Trial
+from crfkit.apps.stocks.days import Day
 from crfkit.apps.stocks.features import Settings, Stock, make_stock
 from crfkit.apps.stocks.forecast import Forecast, walk_forward
 from crfkit.apps.stocks.intervals import Interval, Resampling
 from crfkit.apps.stocks.prices import Prices
-from crfkit.apps.stocks.screening import Screening, first_prediction
+from crfkit.apps.stocks.screening import Screening, check_start, first_prediction
 from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
 from crfkit.exceptions import InputError
@@ -43,7 +44,7 @@ class Plan:
     """What to do."""
 
     features: Settings = field(default_factory=Settings)
-    start: float | np.datetime64 = 0.6  # the first prediction: a share of the history, or a date
+    start: float | Day = 0.6  # the first prediction: a share of the history, or a date
     c2: float | None = None  # None: chosen before the first prediction
     tau: float | None = None  # of the constrained model; None: chosen before the first prediction
     last: int = 100  # V
@@ -55,6 +56,9 @@ class Plan:
     n_jobs: int = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "start", check_start(self.start))
+        if self.last < 1:
+            raise InputError(f"the constraint needs at least 1 of the last days, got last={self.last}")
         if self.c2 is not None and not 0 <= self.c2 < np.inf:
             raise InputError(f"c2 must be a number of at least 0, got {self.c2}")
         if self.tau is not None and not 0 <= self.tau < np.inf:
@@ -186,9 +190,7 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
         if p.ticker in starts or p.ticker in left_out:
             raise InputError(f"{p.source}: there are two stocks called {p.ticker}; give each once")
         start = first_prediction(p, plan.start)
-        complaint = plan.screening.complaint(p, start)
-        if complaint is None and plan.constrained:
-            complaint = _too_short(p, start, plan)
+        complaint = plan.screening.complaint(p, start) or _too_short(start, plan)
         if complaint is None:
             starts[p.ticker] = start
         else:
@@ -220,10 +222,22 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
     )
 
 
-def _too_short(prices: Prices, start: int, plan: Plan) -> str | None:
-    inner = int(choosing.INNER_START * start) if plan.c2 is None or plan.tau is None else start
-    if inner < plan.last + 3 * plan.features.span + max(plan.features.orders):
-        return f"{inner} days are too few to constrain the last {plan.last} of them"
+def _too_short(start: int, plan: Plan) -> str | None:
+    """Why a stock with so many days before the first prediction is left out; None: it has enough."""
+    chosen = plan.c2 is None or (plan.constrained and plan.tau is None)
+    days = int(choosing.INNER_START * start) if chosen else start  # of the first training of all
+    features = plan.features
+    where = f"the first {days} days" + (" (settings are chosen on those after them)" if chosen else "")
+    if days <= features.first:
+        return (
+            f"{where} are too few to learn from: a span of {features.span} and features over "
+            f"{max(features.orders)} days need more than {features.first}"
+        )
+    if plan.constrained and days - features.first < plan.last:
+        return (
+            f"{where} are too few to constrain the last {plan.last} of them: the features begin on day "
+            f"{features.first + 1}"
+        )
     return None
 
 

@@ -1,9 +1,13 @@
 """What a forecast must be compared with, from the same information and re-trained on the way.
 
+The learners see what the CRF sees, as numbers instead of ranges: the change ratios of the last three days, or
+with ``observe="distance"`` the distances of the price to its threshold. They are trained less often than the
+CRF, which is trained every day.
+
 - persistence: tomorrow as today. No learning; hard to beat (see ``smoothing.py``).
 - the unchanged price: the smoothed price as it would go if tomorrow's price were today's. For ema the same.
-- logistic regression on the last change ratios as numbers, one model a stock.
-- gradient boosting on the same, one model for all stocks, which sees what they have in common.
+- logistic regression: a model a stock, fitted every 5 days.
+- gradient boosting: one model for all stocks, which sees what they have in common, fitted every 20 days.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from crfkit.apps.stocks.forecast import Forecast
 FloatArray = npt.NDArray[np.float64]
 
 _LAGS = 3  # as many days as the paper's features
+LOGISTIC_EVERY, BOOSTING_EVERY = 5, 20  # days between trainings
 
 
 def persistence(stock: Stock, start: int) -> Forecast:
@@ -34,13 +39,13 @@ def unchanged_price(stock: Stock, start: int) -> Forecast:
     return Forecast(start, above.astype(np.float64))
 
 
-def logistic_regression(stock: Stock, start: int, *, every: int = 5) -> Forecast:
-    """Logistic regression on the last three change ratios, fitted again every ``every`` days."""
+def logistic_regression(stock: Stock, start: int, *, every: int = LOGISTIC_EVERY) -> Forecast:
+    """Logistic regression on what was observed of the last three days, fitted again every ``every`` days."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
     began = time.perf_counter()
-    X, y = _ratios(stock, start), stock.labels
+    X, y = _observed(stock, start), stock.labels
     probability = np.empty(stock.n_days - start)
     with threadpool_limits(1):  # for so little data, more threads only wait for each other
         for day in range(start, stock.n_days, every):
@@ -55,14 +60,16 @@ def logistic_regression(stock: Stock, start: int, *, every: int = 5) -> Forecast
     return Forecast(start, probability, time.perf_counter() - began)
 
 
-def gradient_boosting(stocks: Sequence[Stock], starts: Sequence[int], *, every: int = 20) -> list[Forecast]:
-    """Boosted trees on the last three change ratios of all stocks, fitted again every ``every`` days."""
+def gradient_boosting(
+    stocks: Sequence[Stock], starts: Sequence[int], *, every: int = BOOSTING_EVERY
+) -> list[Forecast]:
+    """Boosted trees on the last three days of all stocks, fitted again every ``every`` days."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
     began = time.perf_counter()
     X = np.concatenate(
-        [_ratios(stock, start)[stock.first :] for stock, start in zip(stocks, starts, strict=True)]
+        [_observed(stock, start)[stock.first :] for stock, start in zip(stocks, starts, strict=True)]
     )
     y = np.concatenate([stock.labels[stock.first :] for stock in stocks])
     dates = np.concatenate([stock.prices.dates[stock.first :] for stock in stocks])
@@ -82,7 +89,12 @@ def gradient_boosting(stocks: Sequence[Stock], starts: Sequence[int], *, every: 
                 probability[block] = 0.5
                 continue
             model = HistGradientBoostingClassifier(
-                max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=50, early_stopping=False
+                max_iter=60,
+                learning_rate=0.1,
+                max_leaf_nodes=8,
+                min_samples_leaf=50,
+                early_stopping=False,
+                random_state=0,
             )
             model.fit(X[known], y[known])
             probability[block] = model.predict_proba(X[block])[:, RAISE]
@@ -93,11 +105,10 @@ def gradient_boosting(stocks: Sequence[Stock], starts: Sequence[int], *, every: 
     ]
 
 
-def _ratios(stock: Stock, start: int) -> FloatArray:
-    """[D, 3] the change ratios of the days before, in units of their spread before the first prediction."""
-    change = stock.smoothed.change
-    spread = float(change[stock.first : start].std()) or 1.0
+def _observed(stock: Stock, start: int) -> FloatArray:
+    """[D, 3] what was observed of the days before, in units of its spread before the first prediction."""
+    spread = float(stock.observed[stock.first : start].std()) or 1.0
     X = np.zeros((stock.n_days, _LAGS))
     for ago in range(1, _LAGS + 1):
-        X[ago:, ago - 1] = change[:-ago] / spread
+        X[ago:, ago - 1] = stock.observed[:-ago] / spread
     return X

@@ -10,7 +10,7 @@ true labels,
 
     h(w) = max_ŷ S(v, ŷ; w) - S(v, y; w) <= τ,   v the last V days,
 
-by the search of ``optim/saddle.py`` from the weights and the penalty of the day before.
+by a search of its own, from the weights and the penalty of the day before (``constrained_model.py``).
 
 The labels up to today are known when tomorrow's is predicted, and so tomorrow's depends on the attributes of
 tomorrow (all from today and before) and on today's label alone:
@@ -65,7 +65,6 @@ class DailyCRF:
         self.x: FloatArray = np.zeros(self.objective.n_parameters)
         self._history = CurvatureHistory(_MEMORY, len(self.x), 1)
         self._trained = False
-        self.iterations = 0  # of all trainings
         self.days = self.feasible_days = 0  # trainings, and those after which all constraints held
         self._read()
 
@@ -91,8 +90,9 @@ class DailyCRF:
             max_iterations=self._max_iterations if self._trained else _FIRST_ITERATIONS,
             history=self._history,
         )
+        if result.interrupted:  # half-trained days must not become forecasts
+            raise KeyboardInterrupt
         self.x, self._trained = result.x, True
-        self.iterations += result.iterations
 
     def raise_probability(self, day: int) -> float:
         """That the smoothed price of ``day`` lies above that of the day before, whose label is known."""

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.apps.stocks.prices import Prices
-from crfkit.apps.stocks.smoothing import Smoothed, smooth
+from crfkit.apps.stocks.smoothing import Smoothed, smooth, warm_up_days
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 
@@ -59,6 +59,7 @@ class Settings:
             raise InputError(f"observe must be 'change' or 'distance', got {self.observe!r}")
         if self.training not in ("chain", "day"):
             raise InputError(f"training must be 'chain' or 'day', got {self.training!r}")
+        warm_up_days(self.smoothing, self.span)  # are they known and positive?
         if not self.orders or min(self.orders) < 1 or len(set(self.orders)) < len(self.orders):
             raise InputError(f"orders must be different numbers of days from 1 on, got {self.orders}")
         if self.n_attributes > 1_000_000:
@@ -72,6 +73,11 @@ class Settings:
         """A: all conjunctions, seen or not; and today's label, where each day is trained for itself."""
         conjunctions: int = sum(self.ranges**order for order in self.orders)
         return conjunctions + (2 if self.training == "day" else 0)
+
+    @property
+    def first(self) -> int:
+        """The first day of a stock with a label and all its attributes."""
+        return warm_up_days(self.smoothing, self.span) + max(self.orders)
 
     @property
     def values(self) -> FloatArray:
@@ -88,6 +94,7 @@ class Stock:
     prices: Prices
     smoothed: Smoothed
     first: int  # the first day with a label and all its attributes
+    observed: FloatArray  # [D] what the attributes are made of: the change, or the distance
     labels: npt.NDArray[np.int32]  # [D] of each day's smoothed price: RAISE, or FALL where it does not rise
     attributes: npt.NDArray[np.int32]  # [D, K] one an order, known the evening before the day
     limits: FloatArray  # [ranges - 1]
@@ -142,12 +149,11 @@ def make_stock(prices: Prices, settings: Settings, fitted_until: int) -> Stock:
     smoothed = smooth(prices.close, settings.smoothing, settings.span)
     change, distance = smoothed.change, 1 - smoothed.threshold / prices.close
     observed = change if settings.observe == "change" else distance
-    longest = max(settings.orders)
-    first = smoothed.warm_up + longest
+    first = settings.first
     if not first < fitted_until <= len(prices):
         raise InputError(
             f"{prices.source}: {prices.ticker} has {len(prices)} days, {fitted_until} of them to learn from; "
-            f"a span of {settings.span} and features over {longest} days need more than {first}"
+            f"a span of {settings.span} and features over {max(settings.orders)} days need more than {first}"
         )
     limits = range_limits(observed[smoothed.warm_up : fitted_until], settings.ranges)
     ranges = np.searchsorted(limits, observed, side="left")  # [D] how many limits lie below
@@ -157,7 +163,7 @@ def make_stock(prices: Prices, settings: Settings, fitted_until: int) -> Stock:
     if settings.training == "day":
         today = np.concatenate([[0], labels[:-1]]) + settings.n_attributes - 2
         attributes = np.column_stack([attributes, today]).astype(np.int32)
-    return Stock(prices, smoothed, first, labels, attributes, limits, settings)
+    return Stock(prices, smoothed, first, observed, labels, attributes, limits, settings)
 
 
 def _conjunctions(ranges: npt.NDArray[np.int64], settings: Settings) -> npt.NDArray[np.int32]:

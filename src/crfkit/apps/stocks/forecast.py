@@ -22,8 +22,8 @@ class Forecast:
     start: int  # the first day predicted
     probability: FloatArray  # [n] that the smoothed price rises, of the days start .. start + n - 1
     seconds: float = 0.0
-    cpu_seconds: float = 0.0  # of the processor: on a busy machine less
-    feasible: float = 1.0  # share of the days on which the constraint held; 1 where there is none
+    cpu_seconds: float = 0.0  # of the processor
+    feasible: float = 1.0  # share of the trainings after which the constraint held; 1 where there is none
 
     @property
     def labels(self) -> npt.NDArray[np.int32]:

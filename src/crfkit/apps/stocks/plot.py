@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
 from crfkit.apps.stocks.backtest import CONSTRAINED, PERSISTENCE, PLAIN, Backtest, StockResult
+from crfkit.exceptions import InputError
+from crfkit.io.opening import open_output
 
+ENDINGS = (".png", ".svg", ".pdf")
 _COLOURS = {PLAIN: "#7c8aa5", CONSTRAINED: "#2f5d9b", PERSISTENCE: "#c2702a"}
+
+
+def picture_format(path: str | os.PathLike[str]) -> str:
+    """What a picture of this name is written as: png, svg or pdf."""
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending not in ENDINGS:
+        raise InputError(
+            f"{os.fspath(path)}: expected the name of a picture that ends in {', '.join(ENDINGS)}, got "
+            + (f"one in {ending}" if ending else "one without an ending")
+        )
+    return ending[1:]
+
+
+def save_picture(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a picture, whole or not at all."""
+    form = picture_format(path)
+    with open_output(path) as file:
+        figure.savefig(file, format=form, dpi=130)
 
 
 def plot_categories(backtest: Backtest, by: str | None = None, title: str | None = None) -> Any:
@@ -50,17 +72,17 @@ def plot_categories(backtest: Backtest, by: str | None = None, title: str | None
 
 
 def plot_stock(result: StockResult, method: str, days: int = 120) -> Any:
-    """The last days of a stock: price, smoothed price, and where the forecast was wrong."""
+    """The last days of a stock: price, smoothed price, and where the forecast was wrong.
+
+    Prices are in shares of the last day: those of the file, and no jump at a split.
+    """
     from matplotlib.figure import Figure
 
     stock, forecast = result.stock, result.forecasts[method]
     n = min(days, len(forecast.probability))
     shown = slice(stock.n_days - n, stock.n_days)
-    dates, close, smoothed = (
-        stock.prices.dates[shown],
-        stock.prices.close[shown],
-        stock.smoothed.values[shown],
-    )
+    dates, factor = stock.prices.dates[shown], stock.prices.factor[-1]
+    close, smoothed = stock.prices.close[shown] / factor, stock.smoothed.values[shown] / factor
     wrong = ~forecast.correct(stock)[-n:]
     figure = Figure(figsize=(7.5, 4.2), layout="constrained")
     top, bottom = figure.subplots(2, sharex=True, height_ratios=(3, 1))

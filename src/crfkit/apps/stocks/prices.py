@@ -1,9 +1,10 @@
 """Daily prices from CSV files: one file a ticker, or all tickers in one file with a column that names them.
 
 A header is needed. The columns are found by their usual names (``date``; ``adj close`` before ``close``
-before ``price``; ``ticker`` or ``symbol``), whatever their case, or are named by the caller. Days without a
-price are left out, days out of order are sorted, with a warning that names the first; what cannot be right (a
-date twice with two prices, a price that is not positive) is an error that names file and line.
+before ``price``; ``ticker`` or ``symbol``), whatever their case, or are named by the caller. A column whose
+name begins with ``adj`` has prices that are adjusted for splits already. Days without a price are left out,
+days out of order are sorted, with a warning that names the first; what cannot be right (a date twice with two
+prices, a price that is not positive) is an error that names file and line.
 """
 
 from __future__ import annotations
@@ -12,21 +13,23 @@ import datetime
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.apps.stocks.days import Dates, as_days
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.io.csv_data import NamedColumns, read_csv
 
 FloatArray = npt.NDArray[np.float64]
-Dates = npt.NDArray[np.datetime64]
 
 _DATE_NAMES = ("date", "day", "datetime", "timestamp", "time")
 _PRICE_NAMES = ("adj close", "adjusted close", "adjclose", "close", "price", "last", "value")
+_ADJUSTED = "adj"  # how the name of a column begins that has adjusted prices
 _TICKER_NAMES = ("ticker", "symbol", "stock", "tic")
 _MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-", "."))
 _FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y")
@@ -34,15 +37,32 @@ _FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y")
 
 @dataclass(frozen=True)
 class Prices:
-    """The daily prices of a stock, in order of their dates."""
+    """The daily prices of a stock, in order of their dates.
+
+    Dates and prices may be given as arrays, lists, or an index and a series of pandas; dates in any unit, as
+    Python's dates or as text (2007-12-31).
+    """
 
     ticker: str
     dates: Dates  # [D] datetime64[D], rising
     close: FloatArray  # [D] positive
     source: str = "prices"  # for messages
+    adjusted: bool = False  # for splits, by whoever made the file: a jump is then no split
+    # [D] what the prices were multiplied with since they were read (``splits.py``); None: with nothing.
+    multiplied: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        if self.dates.shape != self.close.shape or self.close.ndim != 1:
+        for name, wanted, convert in (
+            ("dates", "dates such as 2007-12-31", as_days),
+            ("close", "numbers", _numbers),
+        ):
+            try:
+                object.__setattr__(self, name, convert(getattr(self, name)))
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"{self.source}: {name} of {self.ticker} must be {wanted}, one a day: {error}"
+                ) from None
+        if self.dates.shape != self.close.shape:
             raise InputError(
                 f"{self.source}: {self.ticker} has {len(self.dates)} dates and {len(self.close)} prices"
             )
@@ -65,7 +85,13 @@ class Prices:
 
     def until(self, n: int) -> Prices:
         """The first n days."""
-        return Prices(self.ticker, self.dates[:n], self.close[:n], self.source)
+        multiplied = None if self.multiplied is None else self.multiplied[:n]
+        return replace(self, dates=self.dates[:n], close=self.close[:n], multiplied=multiplied)
+
+    @property
+    def factor(self) -> FloatArray:
+        """[D] a price divided by it is the one that was read."""
+        return np.ones(len(self)) if self.multiplied is None else self.multiplied
 
 
 def read_prices(
@@ -112,7 +138,7 @@ def _read_file(
     prices = _column(columns, price_column, _PRICE_NAMES, "prices", "--price-column")
     tickers = None
     if ticker_column is not None or any(_plain(name) in _TICKER_NAMES for name in columns.names):
-        tickers = _column(columns, ticker_column, _TICKER_NAMES, "tickers", "--ticker-column")
+        tickers = _column(columns, ticker_column, _TICKER_NAMES, "tickers", "--ticker-column").cells
     rows: dict[str, list[tuple[np.datetime64, float, int]]] = {}
     missing: dict[str, list[int]] = {}
     stem = Path(path).name.removesuffix(".gz")
@@ -123,8 +149,8 @@ def _read_file(
         if not ticker:
             raise InputError(f"{where}: no ticker; every row must say which stock it is of")
         days = rows.setdefault(ticker, [])
-        date = _date(dates[row], date_format, where)
-        price = _price(prices[row], where)
+        date = _date(dates.cells[row], date_format, where)
+        price = _price(prices.cells[row], where)
         if price is None:
             missing.setdefault(ticker, []).append(line)
         else:
@@ -137,10 +163,11 @@ def _read_file(
             InputWarning,
             stacklevel=3,
         )
-    return [_stock(ticker, days, columns.source) for ticker, days in rows.items()]
+    adjusted = _plain(prices.name).startswith(_ADJUSTED)
+    return [_stock(ticker, days, columns.source, adjusted) for ticker, days in rows.items()]
 
 
-def _stock(ticker: str, rows: list[tuple[np.datetime64, float, int]], source: str) -> Prices:
+def _stock(ticker: str, rows: list[tuple[np.datetime64, float, int]], source: str, adjusted: bool) -> Prices:
     """The rows of a stock (date, price, line), in order, each date once."""
     for before, after in pairwise(rows):
         if after[0] < before[0]:
@@ -176,17 +203,31 @@ def _stock(ticker: str, rows: list[tuple[np.datetime64, float, int]], source: st
         np.array([row[0] for row in kept], "datetime64[D]"),
         np.array([row[1] for row in kept], np.float64),
         source,
+        adjusted,
     )
+
+
+def _numbers(values: Any) -> FloatArray:
+    """[D] of a row of numbers."""
+    found = np.array(values, np.float64)
+    if found.ndim != 1:
+        raise ValueError(f"they must be one row, not of shape {found.shape}")
+    return found
 
 
 def _plain(name: str) -> str:
     return " ".join(name.strip().lower().replace("_", " ").split())
 
 
+class _Column(NamedTuple):
+    name: str
+    cells: list[str]  # [rows]
+
+
 def _column(
     columns: NamedColumns, named: str | None, usual: Sequence[str], what: str, option: str
-) -> list[str]:
-    """The cells of a column [rows], of the name given or of the first usual one."""
+) -> _Column:
+    """The column of the name given or of the first usual one."""
     names = [_plain(name) for name in columns.names]
     if named is not None:
         place = columns.column_number(named) if named in columns.names else -1
@@ -202,7 +243,7 @@ def _column(
                 f"{columns.source}: which column has the {what}? Expected one called "
                 f"{' or '.join(usual)}, got {', '.join(columns.names)}; rename it or say {option}"
             )
-    return [cell for part in columns.column(place) for cell in part]
+    return _Column(columns.names[place], [cell for part in columns.column(place) for cell in part])
 
 
 def _date(cell: str, date_format: str | None, where: str) -> np.datetime64:

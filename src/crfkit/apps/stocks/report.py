@@ -1,6 +1,6 @@
-"""A back-test as a page to read in a browser: one file without anything from the network.
+"""A back-test as a page to read in a browser (``io/page.py``).
 
-Tables are sorted by a click on their heads. Where matplotlib is not installed, the pictures are left out.
+Where matplotlib is not installed, the pictures are left out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from crfkit.apps.stocks import summary
+from crfkit.apps.stocks import baselines, summary
 from crfkit.apps.stocks.backtest import Backtest
 from crfkit.io.opening import open_output
+from crfkit.io.page import column_head, framed
 
 
 def write_report(
@@ -43,7 +44,8 @@ def report_html(backtest: Backtest, *, title: str = "Stock directions: a back-te
         "<p class='how'><b>Accuracy</b>: share of the days whose direction of the smoothed price was right. "
         "<b>95 %</b>: intervals from resampled blocks of 20 days and resampled stocks. <b>− persistence</b>: "
         "percentage points above “tomorrow as today”. <b>Log loss</b>: of the probabilities, in nats. "
-        "<b>Raw</b>: right on the direction of the raw price, when the forecast is copied to it.</p>",
+        "<b>Raw</b>: right on the direction of the raw price, when the forecast is copied to it. The CRF is "
+        f"trained every day{_learners(backtest)}.</p>",
         f"<h2>By the accuracy of the {escape(by)}</h2>",
         _pictures(backtest, "categories"),
         _table(*summary.category_table(backtest, by)),
@@ -71,7 +73,16 @@ def report_html(backtest: Backtest, *, title: str = "Stock directions: a back-te
     if backtest.left_out:
         rows = [[ticker, why] for ticker, why in backtest.left_out.items()]
         parts += ["<h2>Stocks left out</h2>", _table(["stock", "why"], rows)]
-    return _PAGE.format(title=escape(title), style=_STYLE, script=_SCRIPT, body="\n".join(parts))
+    return framed(title, "\n".join(parts), style=_STYLE)
+
+
+def _learners(backtest: Backtest) -> str:
+    if not backtest.plan.learners:
+        return ""
+    return (
+        f", logistic regression every {baselines.LOGISTIC_EVERY} days, gradient boosting every "
+        f"{baselines.BOOSTING_EVERY}"
+    )
 
 
 def _pictures(backtest: Backtest, what: str) -> str:
@@ -104,10 +115,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     numbers = [
         all(_number(row[k]) is not None or not row[k].strip("–") for row in rows) for k in range(len(heads))
     ]
-    head = "".join(
-        f'<th scope="col"{_kind(number)}><button type="button">{escape(name)}</button></th>'
-        for name, number in zip(heads, numbers, strict=True)
-    )
+    head = "".join(column_head(name, number=number) for name, number in zip(heads, numbers, strict=True))
     body = "\n".join(
         "<tr>" + "".join(_cell(cell, number) for cell, number in zip(row, numbers, strict=True)) + "</tr>"
         for row in rows
@@ -115,93 +123,29 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
 
 
-def _kind(number: bool) -> str:
-    return ' class="n"' if number else ""
-
-
 def _cell(text: str, number: bool) -> str:
     value = _number(text)
+    kind = ' class="n"' if number else ""
     sortable = f' data-v="{value!r}"' if number and value is not None else ""
-    return f"<td{_kind(number)}{sortable}>{escape(text)}</td>"
+    return f"<td{kind}{sortable}>{escape(text)}</td>"
 
 
 def _number(text: str) -> float | None:
     """What a cell begins with, to sort by: 81.4 of ``81.4 %``."""
-    found = re.match(r"[+−-]?[\d.]+", text.replace(",", ""))
+    found = re.match(r"[+−-]?(\d+\.?\d*|\.\d+)", text.replace(",", ""))
     return float(found.group().replace("−", "-")) if found else None
 
 
 _STYLE = """
-:root { color-scheme: light dark; --bg: #fff; --fg: #1c1c1e; --dim: #6b6b70; --line: #e4e4e8;
-  --head: #f6f6f8; --hover: #f2f6fc; --note: #fff6dc; }
-@media (prefers-color-scheme: dark) {
-  :root { --bg: #17181a; --fg: #e6e6e8; --dim: #98989f; --line: #2e2f33; --head: #1f2023; --hover: #20242b;
-    --note: #3a3115; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--bg); color: var(--fg); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
-h1 { font-size: 1.5rem; margin: 0 0 .2rem; }
+:root { --note: #fff6dc; }
+@media (prefers-color-scheme: dark) { :root { --note: #3a3115; } }
+main { max-width: 66rem; }
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
-.sum, .how { color: var(--dim); max-width: 52rem; }
-.how { font-size: .92em; }
-.how b { color: var(--fg); font-weight: 600; }
+.sum, .how { max-width: 52rem; }
 .note { background: var(--note); border-radius: 8px; padding: .7rem 1rem; max-width: 52rem; }
 ul { max-width: 52rem; padding-left: 1.2rem; }
 li { margin: .35rem 0; }
 img { display: block; width: 100%; max-width: 46rem; background: #fff; border-radius: 8px; margin: 0 0 1rem; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; }
-th { background: var(--head); text-align: left; padding: 0; border-bottom: 1px solid var(--line); }
-th button { font: inherit; font-weight: 600; color: inherit; background: none; border: 0; width: 100%;
-  text-align: inherit; padding: .45rem .7rem; cursor: pointer; white-space: nowrap; }
-th[aria-sort=ascending] button::after { content: " \\2191"; }
-th[aria-sort=descending] button::after { content: " \\2193"; }
-td { padding: .35rem .7rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-tbody tr:hover { background: var(--hover); }
-.n { text-align: right; font-variant-numeric: tabular-nums; }
-"""
-
-_SCRIPT = """
-for (const table of document.querySelectorAll("table")) {
-  const body = table.tBodies[0];
-  const value = (row, k) => {
-    const cell = row.cells[k], number = cell.dataset.v;
-    return number === undefined ? cell.textContent : Number(number);
-  };
-  table.tHead.addEventListener("click", event => {
-    const head = event.target.closest("th");
-    if (!head) return;
-    const k = head.cellIndex, before = head.getAttribute("aria-sort");
-    const down = before ? before === "ascending" : head.className === "n";
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const keyed = [...body.rows].map(row => [value(row, k), row]);
-    keyed.sort(([a], [b]) => {
-      const order = typeof a === "number" && typeof b === "number" ? a - b
-        : String(a).localeCompare(String(b), undefined, { numeric: true });
-      return down ? -order : order;
-    });
-    body.append(...keyed.map(([, row]) => row));
-  });
-}
-"""
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src 'unsafe-inline'; img-src data:">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-{body}
-</main>
-<script>{script}</script>
-</body>
-</html>
+td { white-space: nowrap; }
 """

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
+from crfkit.apps.stocks.days import Day, as_day
 from crfkit.apps.stocks.prices import Prices
 from crfkit.exceptions import InputError
 
@@ -21,10 +23,11 @@ class Screening:
 
     def complaint(self, prices: Prices, start: int) -> str | None:
         """Why a stock is left out, in words; None: it is fine. ``start`` is the day predicted first."""
-        if start < self.least_days:
+        needed = max(self.least_days, 2)  # for a change there must be two
+        if start < needed:
             return (
                 f"{start} of its {len(prices)} days lie before the first prediction; "
-                f"{self.least_days} are needed to learn from"
+                f"{needed} are needed to learn from"
             )
         if start >= len(prices):
             return f"none of its {len(prices)} days is left to predict"
@@ -44,10 +47,25 @@ class Screening:
         return None
 
 
-def first_prediction(prices: Prices, start: float | np.datetime64) -> int:
+def check_start(start: float | Day) -> float | np.datetime64:
+    """A share between 0 and 1, or a day."""
+    if isinstance(start, Real):
+        if 0 < start < 1:
+            return float(start)
+    else:
+        try:
+            return as_day(start)
+        except ValueError:
+            pass
+    raise InputError(
+        "the first prediction must be a date such as 2006-05-16, or a share between 0 and 1, got "
+        f"{start if isinstance(start, Real) else repr(start)}"
+    )
+
+
+def first_prediction(prices: Prices, start: float | Day) -> int:
     """The day to predict first: at a share of the history, or the first on or after a date."""
+    start = check_start(start)
     if isinstance(start, np.datetime64):
         return int(np.searchsorted(prices.dates, start))
-    if not 0 < start < 1:
-        raise InputError(f"the first prediction must be a date or a share between 0 and 1, got {start}")
     return int(start * len(prices))

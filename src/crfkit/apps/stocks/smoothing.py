@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -54,32 +55,35 @@ def _ema(p: FloatArray, a: float) -> FloatArray:
     return s
 
 
-def _none(p: FloatArray, span: int) -> Smoothed:
-    return Smoothed(p, p, 1)
+Both: TypeAlias = tuple[FloatArray, FloatArray]  # s and q, [D] each
 
 
-def _single(p: FloatArray, span: int) -> Smoothed:
+def _none(p: FloatArray, span: int) -> Both:
+    return p, p
+
+
+def _single(p: FloatArray, span: int) -> Both:
     s = _ema(p, 2 / (span + 1))
-    return Smoothed(s, s, span)
+    return s, s
 
 
-def _double(p: FloatArray, span: int) -> Smoothed:
+def _double(p: FloatArray, span: int) -> Both:
     a = 2 / (span + 1)
     e = _ema(p, a)
     s = _ema(e, a)
-    return Smoothed(s, e + (s - e) / a, 2 * span)
+    return s, e + (s - e) / a
 
 
-def _mean(p: FloatArray, span: int) -> Smoothed:
+def _mean(p: FloatArray, span: int) -> Both:
     s, q = np.empty_like(p), np.empty_like(p)
     for t in range(len(p)):  # a running sum would carry its rounding errors along
         window = p[max(0, t + 1 - span) : t + 1]
         s[t] = window.mean()
         q[t] = window[0] if len(window) == span else s[t]  # the price that leaves tomorrow
-    return Smoothed(s, q, span)
+    return s, q
 
 
-SMOOTHERS: dict[str, Callable[[FloatArray, int], Smoothed]] = {
+SMOOTHERS: dict[str, Callable[[FloatArray, int], Both]] = {
     "ema": _single,
     "double": _double,
     "mean": _mean,
@@ -87,12 +91,18 @@ SMOOTHERS: dict[str, Callable[[FloatArray, int], Smoothed]] = {
 }
 
 
-def smooth(prices: FloatArray, method: str = "ema", span: int = 10) -> Smoothed:
-    """Prices [D], smoothed over about ``span`` days by one of ``SMOOTHERS``."""
+def warm_up_days(method: str, span: int) -> int:
+    """How many days at the beginning still depend on how the smoother was started."""
     if method not in SMOOTHERS:
         raise InputError(f"the smoothing must be one of {', '.join(SMOOTHERS)}, got {method!r}")
     if span < 1:
         raise InputError(f"the span must be at least 1 day, got {span}")
+    return {"none": 1, "double": 2 * span}.get(method, span)
+
+
+def smooth(prices: FloatArray, method: str = "ema", span: int = 10) -> Smoothed:
+    """Prices [D], smoothed over about ``span`` days by one of ``SMOOTHERS``."""
+    warm_up = warm_up_days(method, span)
     if not len(prices):
         raise InputError("there are no prices to smooth")
-    return SMOOTHERS[method](np.asarray(prices, np.float64), span)
+    return Smoothed(*SMOOTHERS[method](np.asarray(prices, np.float64), span), warm_up)

@@ -3,10 +3,14 @@
 Files of prices often are not adjusted for them. A change close to a usual ratio (2 for 1, 3 for 2, …) is
 taken for a split, unless it only brings the price back to where it was the day before (a wrong price in the
 file). Prices *after* a split are multiplied, not those before it: what was read before stays as it was, and
-nothing of the future gets into the past.
+nothing of the future gets into the past. The factor is kept with the prices, so that what is said of a day
+can be said in the prices of the file. Prices that the file's maker has adjusted are left as they are: a fall
+to a half is one there.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,7 +25,10 @@ _ODD = 0.35  # of logarithms: other changes of this size are worth a word
 
 
 def adjust_splits(prices: Prices) -> tuple[Prices, list[str], list[str]]:
-    """The prices in shares of the first day; the splits that were found and other large jumps, in words."""
+    """The prices in shares of the first day; the splits that were found and other large jumps, in words.
+
+    Of prices that are adjusted already, all large changes are jumps.
+    """
     log = np.log(prices.close)
     change = np.diff(log)  # [D-1]
     factor = np.ones(len(prices))
@@ -33,7 +40,7 @@ def adjust_splits(prices: Prices) -> tuple[Prices, list[str], list[str]]:
         nearest = int(np.abs(change[day - 1] + np.log(_RATIOS)).argmin())
         near = abs(change[day - 1] + np.log(_RATIOS[nearest])) < _NEAR
         back = day > 1 and abs(log[day] - log[day - 2]) < _BACK
-        if near and not back:
+        if near and not back and not prices.adjusted:
             factor[day:] *= _RATIOS[nearest]
             splits.append(words)
             last = (int(day), float(_RATIOS[nearest]))
@@ -43,4 +50,5 @@ def adjust_splits(prices: Prices) -> tuple[Prices, list[str], list[str]]:
         jumps.append(words)
     if not splits:
         return prices, [], jumps
-    return Prices(prices.ticker, prices.dates, prices.close * factor, prices.source), splits, jumps
+    adjusted = replace(prices, close=prices.close * factor, multiplied=prices.factor * factor)
+    return adjusted, splits, jumps

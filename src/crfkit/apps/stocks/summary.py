@@ -28,7 +28,7 @@ class Line:
     implied: float  # share of the forecasts that imply a raw direction
     implied_right: float | None  # how many of these were right
     seconds: float  # a stock
-    feasible: float | None  # share of the days on which the constraint held; None where there is none
+    feasible: float | None  # share of the trainings after which the constraint held; None: there is none
 
 
 def lines(backtest: Backtest) -> list[Line]:
@@ -79,7 +79,7 @@ def verdict(backtest: Backtest, found: Iterable[Line]) -> list[str]:
         )
     for method in (PLAIN, CONSTRAINED):
         if method in by:
-            said.append(_compared(method, by[method]))
+            said.append(_compared(method, by[method]) + _held(by[method]))
     said.append(_raw(backtest, by[backtest.methods[0]]))
     return said
 
@@ -113,6 +113,15 @@ def _compared(method: str, line: Line) -> str:
     else:
         judged = "no better and no worse than persistence, as far as these days can tell"
     return f"The {method} has {percent(line.accuracy.value)}, {interval} from persistence: {judged}."
+
+
+def _held(line: Line) -> str:
+    """How often the constraint was met, where there is one."""
+    return (
+        ""
+        if line.feasible is None
+        else f" The constraint held after {percent(line.feasible)} of its trainings."
+    )
 
 
 def percent(value: float | None) -> str:

@@ -27,7 +27,7 @@ Flags = npt.NDArray[np.bool_]
 class RawForecast:
     """A forecast in terms of raw prices."""
 
-    above: npt.NDArray[np.float64]  # [n] q: "Raise" means a price above it
+    above: npt.NDArray[np.float64]  # [n] q: "Raise" means a price above it, adjusted for splits as the prices
     implied: npt.NDArray[np.int32]  # [n] the raw direction that follows; -1 where none does
     copied_correct: Flags  # [n] the raw direction was the forecast one
     implied_correct: Flags  # [m] the same, of the days with an implied direction

@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gene_windows import Window
 
 Genes = list[list[list[tuple[int, int]]]]  # windows of genes of exons

@@ -21,11 +21,13 @@ from tables import seconds, table
 
 from crfkit import CRF, TreeCRF
 from crfkit.data.labels import decode_labels
-from crfkit.inference import Lattice, marginals, viterbi
+from crfkit.inference import Lattice, max_marginal, viterbi
+from crfkit.inference.expected_gain import max_expected_gain
 
 Found = dict[str, list[list[str]]]  # by decoding
 WINDOW = 15
-# Looked at in three other folds than those of the table (--tune).
+# Looked at (--tune) in three folds that are drawn otherwise than those of the table, but of the same 126
+# chains: what is held out in the table had a say in the choice. The rivals are not tuned.
 SETTINGS: dict[str, Any] = {
     "window": WINDOW,
     "potentials": "factored",
@@ -47,13 +49,6 @@ CANDIDATES: list[dict[str, Any]] = [
 TRANSITIONS = 1.0  # what a right transition is worth, in right residues
 
 
-def by_expected_gain(lattice: Lattice, worth: float) -> np.ndarray:
-    """The labelling with the most right labels plus ``worth`` times right transitions, in expectation."""
-    found = marginals(lattice, edge=True)
-    changes = 1.0 - np.eye(lattice.n_labels)
-    return viterbi(Lattice(found.node, worth * found.edge * changes, lattice.offsets)).labels
-
-
 def tree_crf(**changes: Any) -> Callable[[list[Chain], list[Chain]], Found]:
     def run(learn: list[Chain], held: list[Chain]) -> Found:
         model = TreeCRF(**{**SETTINGS, "n_jobs": 1, **changes})
@@ -66,9 +61,9 @@ def tree_crf(**changes: Any) -> Callable[[list[Chain], list[Chain]], Found]:
 
 def decodings(lattice: Lattice, classes: Sequence[Any]) -> Found:
     labels = {
-        "marginals": marginals(lattice).node.argmax(axis=1),
+        "marginals": max_marginal(lattice).labels,
         "Viterbi": viterbi(lattice).labels,
-        "both": by_expected_gain(lattice, TRANSITIONS),
+        "both": max_expected_gain(lattice, TRANSITIONS),
     }
     return {way: decode_labels(ids, lattice.offsets, classes) for way, ids in labels.items()}
 
@@ -147,4 +142,12 @@ def report(arguments: argparse.Namespace) -> str:
                     "",
                 ]
             )
-    return "### Profiles (RS126)\n\n" + table(["model", "decoding", "Q3", "transitions", "time a fold"], rows)
+    said = (
+        "126 chains, 21 numbers a residue, 15 residues seen, 7 folds. TreeCRF's settings were looked at in "
+        "other folds of the same chains (`--tune`); the rivals are not tuned.\n\n"
+    )
+    return (
+        "### Profiles (RS126)\n\n"
+        + ("" if arguments.tune else said)
+        + table(["model", "decoding", "Q3", "transitions", "time a fold"], rows)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -66,6 +66,34 @@ def either(*rules: Rule) -> Rule:
 def mapping() -> Rule:
     """A dict."""
     return ("a dict", lambda v: isinstance(v, Mapping))
+
+
+def names_or_places() -> Rule:
+    """A list of columns, each by its name or its place."""
+    return (
+        "a list of names or places of columns",
+        lambda v: (
+            isinstance(v, (Collection, np.ndarray))
+            and not isinstance(v, (str, bytes, Mapping))
+            and all(name_or_place()[1](column) for column in v)
+        ),
+    )
+
+
+def name_or_place() -> Rule:
+    """A column, by its name or its place."""
+    return (
+        "the name or the place of a column",
+        lambda v: isinstance(v, str) or (isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= 0),
+    )
+
+
+def functions() -> Rule:
+    """A list of functions."""
+    return (
+        "a list of functions",
+        lambda v: isinstance(v, Collection) and not isinstance(v, str) and all(map(callable, v)),
+    )
 
 
 def check_parameters(estimator: object, rules: Mapping[str, Rule]) -> None:

@@ -59,12 +59,13 @@ def data(tmp_path_factory):
     ("part", "words"),
     [
         ("proteins", ["TreeCRF, window 13", "its features", "iterations"]),
+        ("proteins --tune", ["as chosen", "{'window': 11}"]),
         ("nettalk", ["phoneme and stress", "TreeCRF"]),
         ("nettalk --tune", ["as chosen"]),
         ("faq", ["macro-F1", "TreeCRF, ±1 line"]),
         ("rs126", ["as stored", "both"]),
         ("missing", ["missing as missing"]),
-        ("cost", ["peak memory"]),
+        ("cost", ["peak memory", "≈"]),
     ],
 )
 def test_parts(part, words, data, tmp_path):

@@ -124,6 +124,9 @@ def test_factored_with_dev_and_folds(table, run, tmp_path):
         (["--model", "trees"], "-m/--model FILE is missing"),
         (["-m", "x", "--model", "trees", "--c1", "1"], "--c1 goes with linear models"),
         (["-m", "x", "--model", "trees", "--continue", "y"], "--continue goes with linear models"),
+        (["-m", "x", "--model", "trees", "--constrained"], "--constrained goes with linear models"),
+        (["-m", "x", "--model", "trees", "--tau", "2"], "--tau goes with --constrained"),
+        (["-m", "x", "--model", "trees", "--rule-support", "3"], "--rule-support goes with --associations"),
         (["-m", "x", "--window", "3"], "--window goes with --model trees"),
     ],
 )
@@ -131,6 +134,31 @@ def test_wrong_usage(arguments, words, table, run):
     ran = run("train", table, *arguments)
     assert ran.code == 2
     assert words in ran.err
+
+
+def test_columns_by_name_and_by_place(table, run, tmp_path):
+    common = ["--model", "trees", "--label-column", "label", *OPTIONS, "--max-iterations", "4"]
+    ran = run("train", table, "-m", tmp_path / "m", *common, "--categorical", "x", "--by", "letter")
+    assert ran.code == 0, ran.err
+    found = json.loads(run("inspect", tmp_path / "m", "--json").out)
+    assert found["potentials"] == "factored"
+    ran = run("train", table, "-m", tmp_path / "m", *common, "--by", "0")
+    assert ran.code == 0, ran.err
+    for arguments, words in (
+        (["--by", "x"], "must be a column of categories, and it holds numbers"),
+        (["--by", "y"], "--by y: there is no such column; the columns are letter, x, label"),
+        (["--categorical", "label"], "--categorical label: that is the column of the labels"),
+    ):
+        ran = run("train", table, "-m", tmp_path / "m", *common, *arguments)
+        assert ran.code != 0
+        assert words in ran.err
+
+
+def test_errors_name_the_line(model, run, tmp_path):
+    (tmp_path / "bad.csv").write_text("id,letter,x,label\ns,a,1,up\ns,b,one,up\n", encoding="utf-8")
+    ran = run("tag", model, tmp_path / "bad.csv", *OPTIONS)
+    assert ran.code == 1
+    assert f"{tmp_path / 'bad.csv'}:3: feature" in ran.err
 
 
 def test_attributes_are_refused(run, tmp_path, model):

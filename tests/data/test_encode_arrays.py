@@ -190,3 +190,16 @@ def test_real_data_frames(library):
     vocabulary = Vocabulary()
     assert encode([frame], vocabulary, grow=True).indptr.tolist() == [0, 2, 3]
     assert vocabulary.strings() == ["word:a", "n", "word:b"]
+
+
+def test_empty_sequences_are_of_any_type():
+    x = np.arange(1.0, 7.0).reshape(3, 2)
+    for empty in ([], (), np.array([])):
+        for X, offsets in (([empty, x], [0, 0, 3]), ([x, empty], [0, 3, 3]), (iter([empty, x]), [0, 0, 3])):
+            data = encode(X, Vocabulary(), grow=True)
+            np.testing.assert_array_equal(dense(data), x)
+            assert data.offsets.tolist() == offsets
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(x, columns=["a", "b"])
+    for X in ([pandas.DataFrame(), frame], [frame, []], [[], frame]):
+        np.testing.assert_array_equal(dense(encode(X, Vocabulary(), grow=True)), x)

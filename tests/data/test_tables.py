@@ -1,5 +1,6 @@
 """Mixed tables: what becomes of text, numbers, bools and missing values, in every shape X may have."""
 
+import json
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crfkit.data import Columns, Encoded, Vocabulary, encode
+from crfkit.data.raw_columns import read_raw
 from crfkit.data.tables import TableSchema
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 
@@ -160,3 +162,47 @@ def test_other_kinds_than_in_training():
         placed.encode(np.ones((2, 2)), [3])
     with pytest.raises(InputError, match="lengths goes with"):
         placed.encode(ITEMS, [3])
+
+
+def test_declared_categories_take_numbers_and_text():
+    X = [[{"x": "a"}, {"x": 1}, {"x": 2.5}, {"x": True}]]
+    with pytest.raises(InputError, match=r"name it in categorical"):
+        TableSchema.learn(X)
+    schema, table = TableSchema.learn(X, None, ["x"])
+    assert schema.columns[0].categories == ("1", "2.5", "a")
+    assert table.values[:, 0].tolist() == [2, 0, 1, 0]
+    again = TableSchema.from_header(json.loads(json.dumps(schema.to_header())), "m")
+    assert again.encode([[{"x": 1.0}, {"x": "2.5"}]]).values[:, 0].tolist() == [0, 1]
+    texts, _ = TableSchema.learn([[{"x": "a"}, {"x": "b"}]], None, ["x"])
+    assert np.isnan(texts.encode([[{"x": 3}]]).values).all()  # unseen
+
+
+def test_categories_of_pandas_are_categories():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"zip": pandas.Categorical([20095, 10115, None, 20095]), "n": [1, 2, 3, 4]})
+    schema, table = TableSchema.learn(frame, [4])
+    assert [column.categories for column in schema.columns] == [("10115", "20095"), None]
+    np.testing.assert_array_equal(table.values[:, 0], [1, 0, np.nan, 1])
+    plain = pandas.DataFrame({"zip": [10115, 20095], "n": [1, 2]})
+    assert schema.encode(plain, [2]).values[:, 0].tolist() == [0, 1]
+
+
+def test_empty_sequences_are_of_any_type():
+    pandas = pytest.importorskip("pandas")
+    x = np.arange(6.0).reshape(3, 2)
+    frame = pandas.DataFrame(x, columns=["a", "b"])
+    for empty in ([], np.array([]), np.zeros((0, 0)), pandas.DataFrame(), pandas.DataFrame({"c": []})):
+        for full in (x, frame, [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]):
+            for X, offsets in (([empty, full], [0, 0, 3]), ([full, empty], [0, 3, 3])):
+                _, table = TableSchema.learn(X)
+                np.testing.assert_array_equal(table.values, x)
+                assert table.offsets.tolist() == offsets
+        assert read_raw([empty]).offsets.tolist() == [0, 0]
+
+
+def test_other_names_are_pointed_out():
+    schema, _ = TableSchema.learn([[{"a": 1, "b": 2, "c": 3}]])
+    with pytest.warns(InputWarning, match="X has 1 of the 3 columns of training: 'b', 'c' count as missing"):
+        schema.encode([[{"a": 1, "B": 2, "C": 3}]])
+    schema.encode([[{"a": 1}, {}]])  # missing values, as they may be
+    schema.encode([[{"a": 1, "b": 2, "more": 3}]])

@@ -181,7 +181,7 @@ def test_damaged_files(model):
 
     for change, message in [
         ({"model": "linear-chain CRF"}, "expected a kernel CRF"),
-        ({"classes": [0, 0, 1]}, "header is malformed"),
+        ({"classes": [0, 0, 1]}, "labels are malformed"),
         ({"decode": "guess"}, "header is malformed"),
         ({"kernels": [{"kind": "magic"}]}, "kernel is malformed"),
         ({"kernels": [{"kind": "function", "function": "os.system"}]}, "kernel is malformed"),

@@ -125,10 +125,10 @@ def test_marginals_nbest_constraints_and_known_labels():
         model = TreeCRF(**{**QUICK, "potentials": potentials}).fit(X, y)
         marginals = model.predict_marginals(X, as_arrays=True)
         assert all(np.allclose(array.sum(axis=1), 1) for array in marginals)
-        model.tagger_.decode = "viterbi"
+        model.set_params(decode="viterbi")
         best = model.predict_nbest(X[:5], 3)
         assert [paths[0][0] for paths in best] == model.predict(X[:5])
-        model.tagger_.decode = "marginal"
+        model.set_params(decode="marginal")
         never = Constraints(transitions=~np.array([[0, 0, 0], [0, 1, 0], [0, 0, 0]], bool))
         for labels in model.predict(X, constraints=never):
             assert all((a, b) != ("same", "same") for a, b in pairwise(labels))
@@ -309,6 +309,23 @@ def test_progress(capsys):
         ({"early_stopping": 50}, "needs as many sequences"),
         ({"categorical": ["z"]}, "categorical names the column 'z'"),
         ({"n_jobs": 0}, "n_jobs must be"),
+        ({"categorical": 0}, "categorical must be None or a list of names or places"),
+        ({"categorical": 1}, "categorical must be None or a list of names or places"),
+        ({"categorical": "zip"}, "categorical must be None or a list of names or places"),
+        ({"categorical": [1.5]}, "categorical must be None or a list of names or places"),
+        ({"by": 1.5}, "by must be None or the name or the place of a column"),
+        ({"by": ["letter"]}, "by must be None or the name or the place of a column"),
+        ({"callbacks": print}, "callbacks must be None or a list of functions"),
+        ({"callbacks": [1]}, "callbacks must be None or a list of functions"),
+        (
+            {"lightgbm_params": {"zero_as_missing": True}},
+            "zero_as_missing=True cannot be: it must stay False",
+        ),
+        ({"lightgbm_params": {"use_missing": False}}, "use_missing=False cannot be"),
+        ({"lightgbm_params": {"linear_tree": True}}, "linear_tree=True cannot be"),
+        ({"lightgbm_params": {"boosting_type": "dart"}}, "boosting_type='dart' cannot be"),
+        ({"lightgbm_params": {"num_class": 3}}, "num_class=3 cannot be: it is the number of labels"),
+        ({"lightgbm_params": {"objective": "binary"}}, "objective='binary' cannot be"),
     ],
 )
 def test_bad_parameters(settings, message):

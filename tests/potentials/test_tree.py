@@ -72,6 +72,24 @@ def test_missing_where_training_had_none_goes_with_the_majority():
     assert node[2].tolist() == node[0].tolist() != node[1].tolist()
 
 
+def test_rounds_that_cannot_split_do_not_shift_later_ones():
+    rng = np.random.default_rng(5)
+    table = table_of(rng, [40])
+    rows = Rows(table, (0, 0), 2, False)
+    grower = TreeGrower(rows, [2], SETTINGS)
+    nothing, gradient = np.zeros((40, 2)), rng.normal(size=(40, 2))
+    made = [
+        grower.grow(given, np.ones((40, 2))) for given in (nothing, gradient, nothing, nothing, -gradient)
+    ]
+    assert [forest is None for forest in made] == [True, False, True, True, False]
+    node = np.zeros((40, 2))
+    for forest in made:
+        if forest is not None:
+            forest.add_scores(table, (0, 0), node, None)
+    np.testing.assert_allclose(node, grower._booster.predict(rows.block(0, 40), raw_score=True), atol=1e-12)
+    assert not np.array_equal(made[1].leaf, made[4].leaf)
+
+
 def test_stages_and_scaling():
     rng = np.random.default_rng(1)
     table, _, forest, _ = grown(rng, [9, 8, 7], 3, True)

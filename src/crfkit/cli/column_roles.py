@@ -6,6 +6,7 @@ that do not stand in the last column.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,20 +35,22 @@ class Roles:
 
 def column_place(columns: Columns, named: str, option: str) -> int:
     """The place of the column that an option names: a number, negative from the end, or a header's name."""
-    names = getattr(columns, "names", None)
+    return place_of(named, option, columns.source, columns.n_columns, getattr(columns, "names", None))
+
+
+def place_of(named: str, option: str, source: str, n: int, names: Sequence[str] | None) -> int:
+    """The same in a table with n columns, whose names are known or not."""
     if names is not None and named in names:
-        place: int = names.index(named)
-        return place
+        return list(names).index(named)
     try:
         place = int(named)
     except ValueError:
         known = (
             f"the columns are {', '.join(names)}" if names else "columns are numbered 0, 1, … or -1, -2, …"
         )
-        raise InputError(f"{columns.source}: {option} {named}: there is no such column; {known}") from None
-    n = columns.n_columns
+        raise InputError(f"{source}: {option} {named}: there is no such column; {known}") from None
     if not -n <= place < n:
-        raise InputError(f"{columns.source}: {option} {named}: the rows have {n} columns, 0 to {n - 1}")
+        raise InputError(f"{source}: {option} {named}: the rows have {n} columns, 0 to {n - 1}")
     return place % n
 
 

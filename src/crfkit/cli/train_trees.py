@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
-from crfkit.cli.column_roles import Roles, label_place
+from crfkit.cli.column_roles import Roles, label_place, place_of
 from crfkit.cli.data_file import DataFile
 from crfkit.cli.messages import UsageError, note
 from crfkit.cli.outputs import check_writable
@@ -37,6 +37,17 @@ def add_options(group: Any) -> None:
         "from 5 labels on",
     )
     group.add_argument(
+        "--categorical",
+        action="append",
+        metavar="COLUMN",
+        help="a column (name or number) of categories although it looks like numbers; may be given again",
+    )
+    group.add_argument(
+        "--by",
+        metavar="COLUMN",
+        help="a column of categories (name or number), each of which gets trees of its own",
+    )
+    group.add_argument(
         "--folds",
         type=options.whole(2),
         metavar="K",
@@ -52,7 +63,17 @@ def add_options(group: Any) -> None:
     group.set_defaults(linear_defaults={name: group.get_default(name) for name in _LINEAR_OPTIONS})
 
 
-_TREE_OPTIONS = ("window", "leaves", "learning_rate", "min_samples_leaf", "potentials", "folds", "decode")
+_TREE_OPTIONS = (
+    "window",
+    "leaves",
+    "learning_rate",
+    "min_samples_leaf",
+    "potentials",
+    "categorical",
+    "by",
+    "folds",
+    "decode",
+)
 _LINEAR_OPTIONS = (
     "template",
     "continued",
@@ -92,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dev is not None:
         dev = _read([arguments.dev], arguments)
         check_alike(data, dev, arguments.dev)
+    _set_columns(crf, data, arguments)
     read = time.perf_counter()
     from crfkit.cli.train import fit_until_stopped, keep_unfinished, save
 
@@ -126,6 +148,23 @@ def _estimator(arguments: argparse.Namespace) -> TreeCRF:
         random_state=arguments.seed,
         verbose=2 if arguments.verbose else sys.stderr.isatty() and not arguments.quiet,
     )
+
+
+def _set_columns(crf: TreeCRF, data: Data, arguments: argparse.Namespace) -> None:
+    """Tell the estimator the columns that options name, counted as it sees them: without that of labels."""
+    record = data.record or {}
+    label = int(record["label_column"])
+
+    def seen(named: str, option: str) -> int:
+        place = place_of(named, option, arguments.data[0], record["columns"], record.get("names"))
+        if place == label:
+            raise UsageError(f"{option} {named}: that is the column of the labels")
+        return place - (place > label)
+
+    if arguments.categorical is not None:
+        crf.set_params(categorical=[seen(named, "--categorical") for named in arguments.categorical])
+    if arguments.by is not None:
+        crf.set_params(by=seen(arguments.by, "--by"))
 
 
 def _read(paths: list[str], arguments: argparse.Namespace) -> Data:

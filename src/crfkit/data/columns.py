@@ -21,6 +21,8 @@ from .vocabulary import Vocabulary
 
 Row = list[str]
 
+NO_FILE = "rows"  # the source of what was never read from a file
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Columns(Sequence[list[Row]]):
@@ -58,7 +60,7 @@ class Columns(Sequence[list[Row]]):
             )
 
     @classmethod
-    def from_rows(cls, sentences: Iterable[Iterable[Sequence[str]]], source: str = "rows") -> Columns:
+    def from_rows(cls, sentences: Iterable[Iterable[Sequence[str]]], source: str = NO_FILE) -> Columns:
         """Columns of sentences of rows of str; the line numbers are those of a file written from them.
 
         >>> Columns.from_rows([[("The", "DT"), ("dog", "NN")]]).column(1)

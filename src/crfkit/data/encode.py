@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .. import _native
 from ..exceptions import InputError
-from .matrices import is_matrix, read_matrices
+from .matrices import is_empty, is_matrix, read_matrices
 from .sequences import Sequences
 from .vocabulary import Vocabulary
 
@@ -103,11 +103,14 @@ def checked_lengths(lengths: Any) -> npt.NDArray[np.int64]:
 
 
 def _peek(X: Iterable[Any]) -> tuple[Any, Iterator[Any]]:
-    """The first sequence, and all of them, the first included."""
+    """The first sequence that is not empty, and all of them, those looked at included."""
     iterator = iter(X)
-    for first in iterator:
-        return first, chain([first], iterator)
-    return None, iterator
+    seen: list[Any] = []
+    for sequence in iterator:
+        seen.append(sequence)
+        if not is_empty(sequence):
+            return sequence, chain(seen, iterator)
+    return None, iter(seen)
 
 
 def is_frame(X: Any) -> bool:
@@ -118,6 +121,8 @@ def is_frame(X: Any) -> bool:
 def _frame_items(frame: Any, sequence: int | None) -> list[dict[str, Any]]:
     """The rows of a data frame as dicts: a text column c makes "c:text", a number column "c"."""
     where = "X" if sequence is None else f"sequence {sequence}"
+    if sequence is not None and is_empty(frame):
+        return []
     if not is_frame(frame):
         raise InputError(
             f"{where}: expected a data frame like the first sequence, got {type(frame).__name__}"

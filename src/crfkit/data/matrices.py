@@ -26,6 +26,11 @@ def is_matrix(X: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(X))
 
 
+def is_empty(sequence: Any) -> bool:
+    """Whether a sequence has no positions, of whatever type it is."""
+    return not is_matrix(sequence) and hasattr(sequence, "__len__") and len(sequence) == 0
+
+
 def read_matrices(
     matrices: Iterator[Any],
     vocabulary: Vocabulary,
@@ -40,6 +45,9 @@ def read_matrices(
     lengths: list[int] = []
     for i, matrix in enumerate(matrices):
         where = "X" if bounds is not None else f"sequence {i}"
+        if bounds is None and is_empty(matrix):
+            lengths.append(0)
+            continue
         if not is_matrix(matrix) or matrix.ndim != 2:
             raise InputError(
                 f"{where}: expected a 2-D array or sparse matrix of numbers, got {_kind(matrix)}"

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..exceptions import InputError
-from .columns import Columns
+from .columns import NO_FILE, Columns
 from .encode import checked_lengths, is_frame
 from .matrices import is_matrix
 from .sequences import Encoded
@@ -41,9 +42,12 @@ class RawTable:
     columns: dict[str, RawColumn]  # each [ΣT]
     offsets: IntArray  # [N+1]
     named: bool
+    lines: tuple[str, IntArray] | None = None  # of files: the name, and the line of each position [ΣT]
 
     def place(self, position: int) -> str:
         """A position in words."""
+        if self.lines is not None:
+            return f"{self.lines[0]}:{self.lines[1][position]}"
         sequence = int(np.searchsorted(self.offsets, position, side="right")) - 1
         return f"sequence {sequence}, position {position - int(self.offsets[sequence])}"
 
@@ -100,7 +104,7 @@ def _of_cells(X: Columns) -> RawTable:
     columns: dict[str, RawColumn] = {
         str(k): TextColumn(*X.codes(k)) for k in range(X.n_columns if X.n_positions else 0)
     }
-    return RawTable(columns, X.offsets, False)
+    return RawTable(columns, X.offsets, False, None if X.source == NO_FILE else (X.source, X.lines))
 
 
 # ---- frames and arrays
@@ -118,7 +122,19 @@ def _frame_columns(frame: Any, where: str) -> dict[str, RawColumn]:
     return {name: _series(frame[column]) for name, column in zip(names, frame.columns, strict=True)}
 
 
+def category(value: Any) -> str:
+    """A value as a category; 1, 1.0 and True of numbers that stand for categories are all "1"."""
+    if isinstance(value, str):
+        return value
+    return repr(int(value)) if float(value).is_integer() else repr(float(value))
+
+
 def _series(series: Any) -> npt.NDArray[Any]:
+    if str(series.dtype).lower().startswith("categor"):  # whatever they look like, they are categories
+        found = series.to_list()
+        return _objects(
+            [None if _is_missing(v) else category(v) if isinstance(v, Real) else v for v in found]
+        )
     values = series.to_numpy()
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
@@ -142,16 +158,20 @@ def _objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
 
 
 def _of_frames(frames: list[Any]) -> RawTable:
-    parts = [_frame_columns(frame, f"sequence {i}") for i, frame in enumerate(frames)]
-    names = list(parts[0])
-    for i, part in enumerate(parts):
+    # An empty sequence may be any empty thing: it need not have columns.
+    parts = {i: _frame_columns(frame, f"sequence {i}") for i, frame in enumerate(frames) if _length(frame)}
+    first = next(iter(parts))
+    names = list(parts[first])
+    for i, part in parts.items():
         different = set(part) ^ set(names)
         if different:
             raise InputError(
-                f"sequence {i}: its columns are {', '.join(part)}, those of sequence 0 {', '.join(names)}; "
-                f"all data frames must have the same (not so {sorted(different)[0]!r})"
+                f"sequence {i}: its columns are {', '.join(part)}, those of sequence {first} "
+                f"{', '.join(names)}; all data frames must have the same (not so {sorted(different)[0]!r})"
             )
-    columns: dict[str, RawColumn] = {name: _end_to_end([part[name] for part in parts]) for name in names}
+    columns: dict[str, RawColumn] = {
+        name: _end_to_end([part[name] for part in parts.values()]) for name in names
+    }
     return RawTable(columns, _bounds([len(frame) for frame in frames]), True)
 
 
@@ -178,24 +198,26 @@ def _array_columns(array: npt.NDArray[Any]) -> dict[str, RawColumn]:
 
 
 def _of_arrays(arrays: list[Any]) -> RawTable:
-    width: int | None = None
-    tables: list[npt.NDArray[Any]] = []
+    tables: dict[int, npt.NDArray[Any]] = {}
     for i, array in enumerate(arrays):
+        if _length(array) == 0:  # of whatever type and width
+            continue
         if not isinstance(array, np.ndarray):
             what = "a sparse matrix (pass .toarray())" if is_matrix(array) else type(array).__name__
             raise InputError(f"sequence {i}: expected a 2-D array like the other sequences, got {what}")
         table = array[:, None] if array.ndim == 1 else array
         if table.ndim != 2:
             raise InputError(f"sequence {i}: expected a 2-D array, one row a position, got {array.ndim}-D")
-        width = table.shape[1] if width is None else width
+        tables[i] = table
+        first = next(iter(tables))
+        width = tables[first].shape[1]
         if table.shape[1] != width:
-            raise InputError(f"sequence {i}: expected {width} columns like sequence 0, got {table.shape[1]}")
-        tables.append(table)
-    parts = [_array_columns(table) for table in tables]
-    columns: dict[str, RawColumn] = {
-        str(k): _end_to_end([part[str(k)] for part in parts]) for k in range(width or 0)
-    }
-    return RawTable(columns, _bounds([len(table) for table in tables]), False)
+            raise InputError(
+                f"sequence {i}: expected {width} columns like sequence {first}, got {table.shape[1]}"
+            )
+    parts = [_array_columns(table) for table in tables.values()]
+    columns: dict[str, RawColumn] = {name: _end_to_end([part[name] for part in parts]) for name in parts[0]}
+    return RawTable(columns, _bounds([len(array) for array in arrays]), False)
 
 
 def _bounds(lengths: list[int]) -> IntArray:
@@ -214,7 +236,7 @@ def _of_items(sequences: list[Any]) -> RawTable:
                 f"{sequence!r:.60}{hint}"
             )
     offsets = _bounds([len(sequence) for sequence in sequences])
-    items = list(chain.from_iterable(sequences))
+    items = list(chain.from_iterable(sequence for sequence in sequences if len(sequence)))
     if items and isinstance(items[0], Mapping):
         return RawTable(_named_columns(items, offsets), offsets, True)
     return RawTable(_cell_columns(items, offsets), offsets, False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..exceptions import InputError, InputWarning, ModelFileError
-from .raw_columns import RawColumn, RawTable, TextColumn, read_raw
+from .raw_columns import RawColumn, RawTable, TextColumn, category, read_raw
 
 FloatArray = npt.NDArray[np.float64]
 _MISSING_NUMBERS = {"", "?", "NA", "N/A", "NaN", "nan", "None", "null"}  # in a text column of numbers
@@ -29,6 +29,7 @@ class TableColumn:
 
     name: str
     categories: tuple[str, ...] | None  # None: numbers
+    declared: bool = False  # categories because the user says so: numbers are welcome, too
 
     @property
     def is_category(self) -> bool:
@@ -98,7 +99,7 @@ class TableSchema:
 
     @classmethod
     def learn(
-        cls, X: Any, lengths: Any = None, categorical: Iterable[str | int] | None = None
+        cls, X: Any, lengths: Any = None, categorical: Collection[str | int] | None = None
     ) -> tuple[TableSchema, Table]:
         """The schema of training data, and the data itself.
 
@@ -106,7 +107,7 @@ class TableSchema:
         they look like numbers.
         """
         raw = read_raw(X, lengths)
-        named = set(map(str, categorical or ()))
+        named = set() if categorical is None else set(map(str, categorical))
         unknown = sorted(named - set(raw.columns))
         if unknown:
             raise InputError(
@@ -163,6 +164,21 @@ class TableSchema:
             raise InputError(
                 f"X has {len(raw.columns)} columns, but {self.width} were expected, as in training"
             )
+        if self.width is None:
+            self._warn_of_other_names(raw)
+
+    def _warn_of_other_names(self, raw: RawTable) -> None:
+        """Names that are not there are missing values; where most are not, but others, they are misnomers."""
+        lacking = [column.name for column in self.columns if column.name not in raw.columns]
+        unknown = set(raw.columns) - {column.name for column in self.columns}
+        if unknown and 2 * len(lacking) > len(self.columns):
+            warnings.warn(
+                f"X has {len(self.columns) - len(lacking)} of the {len(self.columns)} columns of training: "
+                f"{', '.join(map(repr, lacking[:5]))}{', …' if len(lacking) > 5 else ''} count as missing, "
+                f"and others, such as {min(unknown)!r}, are not looked at",
+                InputWarning,
+                stacklevel=6,
+            )
 
     def _table(self, raw: RawTable) -> Table:
         values = np.full((int(raw.offsets[-1]), len(self.columns)), np.nan)  # [ΣT, K]
@@ -178,7 +194,11 @@ class TableSchema:
         """As JSON values."""
         return {
             "columns": [
-                {"name": c.name, "categories": None if c.categories is None else list(c.categories)}
+                {
+                    "name": c.name,
+                    "categories": None if c.categories is None else list(c.categories),
+                    "declared": c.declared,
+                }
                 for c in self.columns
             ],
             "width": self.width,
@@ -190,7 +210,11 @@ class TableSchema:
         """The schema in a model file's header."""
         try:
             columns = tuple(
-                TableColumn(c["name"], None if c["categories"] is None else tuple(c["categories"]))
+                TableColumn(
+                    c["name"],
+                    None if c["categories"] is None else tuple(c["categories"]),
+                    c.get("declared", False) is True,
+                )
                 for c in record["columns"]
             )
             width, places = record["width"], tuple(record["places"])
@@ -200,7 +224,7 @@ class TableSchema:
                 and (width is None or type(width) is int)
                 and all(type(place) is int for place in places)
             )
-        except (TypeError, KeyError) as error:
+        except (TypeError, KeyError, AttributeError) as error:
             raise ModelFileError(f"cannot read the model {name}: its columns are malformed") from error
         if not sound:
             raise ModelFileError(f"cannot read the model {name}: its columns are malformed")
@@ -217,7 +241,7 @@ def _learned(name: str, values: RawColumn, categorical: bool, raw: RawTable) -> 
         numbers = [cell for cell in filled if cell not in _MISSING_NUMBERS]
         if not categorical and numbers and all(_number(cell) is not None for cell in numbers):
             return TableColumn(name, None)
-        return TableColumn(name, tuple(sorted(filled))) if filled else None
+        return TableColumn(name, tuple(sorted(filled)), categorical) if filled else None
     if values.dtype.kind in "biuf" and not categorical:
         return None if values.dtype.kind == "f" and np.isnan(values).all() else TableColumn(name, None)
     kinds = [(t, value) for t, value in enumerate(values.tolist()) if not _absent(value)]
@@ -232,7 +256,7 @@ def _learned(name: str, values: RawColumn, categorical: bool, raw: RawTable) -> 
                 f"{value!r:.60}: make it all text or all numbers, or name it in categorical=[…]"
             )
     if texts or categorical:
-        return TableColumn(name, tuple(sorted({_text(value) for _, value in kinds})))
+        return TableColumn(name, tuple(sorted({category(value) for _, value in kinds})), categorical)
     return TableColumn(name, None)
 
 
@@ -254,8 +278,8 @@ def _encoded(column: TableColumn, values: RawColumn, raw: RawTable) -> FloatArra
                 if isinstance(value, str):
                     raise _other_kind(column, value, raw.place(t))
                 encoded[t] = value
-            elif isinstance(value, str) or _all_numbers(column.categories):
-                encoded[t] = place.get(_text(value), math.nan)
+            elif isinstance(value, str) or column.declared or _all_numbers(column.categories):
+                encoded[t] = place.get(category(value), math.nan)
             else:
                 raise _other_kind(column, value, raw.place(t))
     if column.categories is None and np.isinf(encoded).any():
@@ -317,13 +341,6 @@ def _check_value(name: str, value: Any, t: int, raw: RawTable) -> None:
 
 def _absent(value: Any) -> bool:
     return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
-
-
-def _text(value: Any) -> str:
-    """A value as a category; 1, 1.0 and True of numbers that stand for categories are told apart as 1."""
-    if isinstance(value, str):
-        return value
-    return repr(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def _all_numbers(categories: tuple[str, ...]) -> bool:

@@ -50,3 +50,12 @@ def max_expected_gain(
         permitted(lattice.edge2),
     )
     return viterbi(gains, n_jobs=n_jobs).labels
+
+
+def decoded(
+    lattice: Lattice, decode: str, n_jobs: int | None, *, boundary_gain: float = 0.0
+) -> npt.NDArray[np.int32]:
+    """The labels [ΣT] by "viterbi", or by "marginal" with what a right boundary is worth."""
+    if decode == "viterbi":
+        return viterbi(lattice, n_jobs=n_jobs).labels
+    return max_expected_gain(lattice, boundary_gain, n_jobs=n_jobs)

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from crfkit.data.labels import decode_labels
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.inference import Constraints
+from crfkit.inference.expected_gain import decoded
 from crfkit.io.model_file import Source, read_model, write_model
 from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
 from crfkit.kernels.positions import Rows, read_positions
-from crfkit.models.kernel_training import decoded
-from crfkit.models.tagger import Piece, Scored, Tagger
+from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
 from crfkit.potentials.kernel import KernelPotential, KernelTerm
 
 KIND = "kernel CRF"
@@ -77,7 +77,7 @@ class KernelTagger(Tagger):
         """The labels of each sequence: by marginals, or the most probable sequence of labels (Viterbi)."""
         found: list[list[Any]] = []
         for lattice in self.constrained(X, lengths, constraints, known):
-            labels = decoded(lattice, self.decode, self.boundary_gain, self.n_jobs)
+            labels = decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
             found += decode_labels(labels, lattice.offsets, self.classes)
         return found
 
@@ -116,18 +116,10 @@ class KernelTagger(Tagger):
         cls, header: dict[str, Any], arrays: Arrays, name: str, n_jobs: int | None = None
     ) -> KernelTagger:
         """The tagger in what ``read_model`` gave."""
-        if header.get("model") != KIND:
-            raise ModelFileError(
-                f"cannot read the model {name}: expected a {KIND}, got {header.get('model')!r}"
-            )
-        classes, kernels = header.get("classes"), header.get("kernels")
+        classes, kernels = checked_classes(header, KIND, name), header.get("kernels")
         width, decode, gain = header.get("width"), header.get("decode"), header.get("boundary_gain")
         if (
-            not isinstance(classes, list)
-            or not classes
-            or not all(isinstance(label, (str, int)) for label in classes)
-            or len(set(classes)) < len(classes)
-            or not isinstance(kernels, list)
+            not isinstance(kernels, list)
             or not (width is None or (type(width) is int and width >= 0))
             or decode not in ("marginal", "viterbi")
             or not isinstance(gain, float)

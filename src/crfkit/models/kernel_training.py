@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.data.labels import Labels
-from crfkit.inference import Lattice, max_expected_gain, partial_log_likelihood, viterbi
+from crfkit.inference import Lattice, partial_log_likelihood
+from crfkit.inference.expected_gain import decoded
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.progress import Progress
 from crfkit.objectives.kernel_risk import KernelRisk
@@ -65,20 +66,13 @@ class KernelDevSet:
     def scores(self, lattice: Lattice) -> dict[str, float]:
         """Log-likelihood a position, and the share of right labels among the known."""
         known = ~self.allowed.all(axis=1)  # [ΣT]
-        found = decoded(lattice, self.decode, self.boundary_gain, self.n_jobs)
+        found = decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
         right = self.allowed[np.arange(len(found)), found]
         log_likelihood = float(partial_log_likelihood(lattice, self.allowed, n_jobs=self.n_jobs).sum())
         return {
             "dev_log_likelihood": log_likelihood / max(1, int(known.sum())),
             "dev_accuracy": float(right[known].mean()) if known.any() else float("nan"),
         }
-
-
-def decoded(lattice: Lattice, decode: str, boundary_gain: float, n_jobs: int | None) -> npt.NDArray[np.int32]:
-    """The labels [ΣT] that a way of decoding takes."""
-    if decode == "viterbi":
-        return viterbi(lattice, n_jobs=n_jobs).labels
-    return max_expected_gain(lattice, boundary_gain, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_file import Source, read_model, write_model
 from crfkit.models.input_encoder import InputEncoder
-from crfkit.models.tagger import Piece, Scored, Tagger
+from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 from crfkit.selection.conjunctions import Conjunctions
 
@@ -240,13 +240,7 @@ class LinearTagger(Tagger):
         n_jobs: int | None = None,
     ) -> LinearTagger:
         """The tagger in what a model file holds."""
-        classes = header.get("classes")
-        if header.get("model") != _KIND or not isinstance(classes, list) or not classes:
-            raise ModelFileError(
-                f"cannot read the model {name}: expected a {_KIND}, got {header.get('model')!r}"
-            )
-        if not all(isinstance(label, (str, int)) for label in classes) or len(set(classes)) < len(classes):
-            raise ModelFileError(f"cannot read the model {name}: its labels are malformed")
+        classes = checked_classes(header, _KIND, name)
         take = _Taker(arrays, name)
         L = len(classes)
         second = "edge2.weights" in arrays

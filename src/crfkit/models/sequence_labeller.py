@@ -36,8 +36,9 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     def predict(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Any]]:
-        """The most probable label sequence of each sequence: a list of lists.
+        """The labels of each sequence: a list of lists.
 
+        The most probable label sequence, unless the estimator has a parameter ``decode`` that says otherwise.
         ``constraints`` (:class:`crfkit.inference.Constraints`) forbid labels and transitions; ``known``
         gives labels that are certain, one list a sequence with None where a label is free.
         """

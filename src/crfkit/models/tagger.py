@@ -7,7 +7,7 @@ and n-best lists follow. Nothing here imports scikit-learn, so that tagging star
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.data.labels import decode_labels, encode_labels, label_lists
-from crfkit.exceptions import InputError
+from crfkit.exceptions import InputError, ModelFileError
 from crfkit.inference import (
     Constraints,
     Lattice,
@@ -172,3 +172,18 @@ class Tagger(ABC):
         if constraints is not None:
             lattice = constrain(lattice, constraints)
         return lattice if forced is None else force_where_possible(lattice, forced, n_jobs=self.n_jobs)
+
+
+def checked_classes(header: Mapping[str, Any], kind: str, name: str) -> list[Any]:
+    """The labels in the header of a model file, which must be of this kind."""
+    if header.get("model") != kind:
+        raise ModelFileError(f"cannot read the model {name}: expected a {kind}, got {header.get('model')!r}")
+    classes = header.get("classes")
+    if (
+        not isinstance(classes, list)
+        or not classes
+        or not all(isinstance(label, (str, int)) for label in classes)
+        or len(set(classes)) < len(classes)
+    ):
+        raise ModelFileError(f"cannot read the model {name}: its labels are malformed")
+    return classes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -20,16 +20,17 @@ from crfkit.data.labels import Labels, decode_labels, encode_labels, label_lists
 from crfkit.data.tables import Table, TableSchema
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import ConvergenceWarning, InputError
+from crfkit.inference.expected_gain import decoded
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.models.progress import Progress
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import TrainingRecord
 from crfkit.models.tree_tagger import Conjunction, Stage, TreeTagger
-from crfkit.models.tree_training import Boosting, BoostingSettings, decoded
-from crfkit.models.tree_validation import HeldOut, fold_numbers, rounds_by_folds
+from crfkit.models.tree_training import Boosting, BoostingSettings
+from crfkit.models.tree_validation import HeldOut, fold_numbers, n_labelled, rounds_by_folds
 from crfkit.objectives.functional_gradient import log_likelihood
-from crfkit.potentials.tree import GrowthSettings
+from crfkit.potentials.tree import GrowthSettings, check_lightgbm_parameters
 from crfkit.potentials.tree_potential import TreePotential
 
 FloatArray = npt.NDArray[np.float64]
@@ -53,7 +54,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     n_iterations
         Rounds: in each, one tree a label.
     learning_rate
-        Every tree counts by this factor.
+        Every tree counts by this factor. The paper's 1 goes with ``newton=False``; Newton's leaves want less.
     order
         1: a label depends on the one before it; 2: on the two before it (factored potentials).
     pseudo_iterations
@@ -106,7 +107,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     objective_ : float
         Minus the log-likelihood of the training data in the end.
     history_ : list of dict
-        One record a round: iteration, objective (that it began with), step, seconds, and dev_accuracy.
+        One record a round: iteration, objective (minus the log-likelihood that it began with), step,
+        seconds, and dev_accuracy.
     n_iter_ : int
         Rounds in the model (of a committee: in its last member).
     cv_accuracy_ : list of float
@@ -149,7 +151,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         "l2": rule.number(0),
         "transition_c2": rule.number(0),
         "transition_every": rule.whole_number(1),
+        "by": rule.optional(rule.name_or_place()),
+        "categorical": rule.optional(rule.names_or_places()),
         "lightgbm_params": rule.optional(rule.mapping()),
+        "callbacks": rule.optional(rule.functions()),
         "random_state": rule.optional(rule.whole_number(0)),
         "verbose": rule.either(rule.flag(), rule.whole_number(0)),
     }
@@ -177,7 +182,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         transition_c2: float = 1.0,
         transition_every: int = 1,
         by: str | int | None = None,
-        categorical: Iterable[str | int] | None = None,
+        categorical: Collection[str | int] | None = None,
         lightgbm_params: dict[str, Any] | None = None,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -235,6 +240,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         sequence, what must not be torn apart by the folds of ``early_stopping`` and ``committee``.
         """
         rule.check_parameters(self, self._rules)
+        check_lightgbm_parameters(self.lightgbm_params or {})
         thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
@@ -264,9 +270,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
 
         progress = Progress(self.verbose, self.n_iterations)
         limit = self.n_iterations
+        sizes, seed = n_labelled(labels, table), self.random_state or 0
         self.cv_accuracy_: list[float] = []
         if self.early_stopping is not None:
-            fold = fold_numbers(np.diff(table.offsets), groups, self.early_stopping, self.random_state or 0)
+            fold = fold_numbers(sizes, groups, self.early_stopping, seed, "early_stopping")
             progress.say(f"choosing the number of rounds by {self.early_stopping} folds")
             limit, self.cv_accuracy_ = rounds_by_folds(
                 fold,
@@ -283,7 +290,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             )
         members: list[npt.NDArray[np.int64] | None] = [None]
         if self.committee is not None:
-            fold = fold_numbers(np.diff(table.offsets), groups, self.committee, self.random_state or 0)
+            fold = fold_numbers(sizes, groups, self.committee, seed, "committee")
             members = [np.flatnonzero(fold != k) for k in range(self.committee)]
         self.history_: list[dict[str, Any]] = []
         found: list[TreePotential] = []
@@ -292,16 +299,30 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             held = None
             if X_dev is not None:
                 held = self._held_out(boosting, schema, classes, X_dev, y_dev)
-            kept, message, converged = self._boost(boosting, held, limit, progress)
+            n_records = len(self.history_)
+            kept, message, self.converged_ = self._boost(boosting, held, limit, progress)
+            if not self.converged_ and found:  # a member that has barely begun would spoil the mean
+                del self.history_[n_records:]
+                message = f"training was interrupted: {len(found)} of {len(members)} members are kept"
+                break
+            if not self.converged_ and kept == 0:
+                raise KeyboardInterrupt
             found.append(boosting.potential(kept))
-            n_trees = np.cumsum([forest.n_trees for forest in boosting.rounds]).tolist()
-            self.stages_: list[Stage] = list(zip(n_trees, boosting.stages, strict=True))[:kept]
-            self.n_iter_, self.converged_ = kept, converged
-            if not converged:
+            n_trees = np.cumsum([boosting.start.n_trees, *(forest.n_trees for forest in boosting.rounds)])
+            self.stages_: list[Stage] = list(zip(n_trees[1:].tolist(), boosting.stages, strict=True))[:kept]
+            self.n_iter_ = kept
+            if not self.converged_:
                 break
         progress.close(message)
         if not self.converged_:
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        elif not any(potential.forest.n_trees for potential in found) and len(classes) > 1:
+            warnings.warn(
+                "no split was worth while: the model has no trees, and does not look at X. Are there enough "
+                "sequences for min_samples_leaf, and enough columns for colsample?",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         potential = found[0]
         if len(found) > 1:
             potential, self.stages_ = TreePotential.mean(found), []
@@ -352,7 +373,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             if table.n_positions == 0:
                 raise InputError("it has no positions")
             labels = _dev_labels(y_dev, classes, table)
-            return HeldOut(boosting, table, labels, self.decode, self.n_jobs)
+            held = HeldOut(boosting, table, labels, self.decode, self.n_jobs)
+            if not held.n_positions:
+                raise InputError("it has no labels")
+            return held
         except InputError as error:
             raise InputError(f"in the dev set: {error}") from error
 
@@ -383,13 +407,17 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
                     message = "a callback ended it"
                     break
         except KeyboardInterrupt:
-            if not boosting.rounds:
-                raise
             message = f"training was interrupted after {len(boosting.rounds)} rounds, which are kept"
             converged = False
         return (len(boosting.rounds) if held is None else best[1]), message, converged
 
     # ---- asking the fitted model
+
+    def _fitted(self) -> TreeTagger:
+        tagger = super()._fitted()
+        rule.check_parameters(self, {"decode": self._rules["decode"]})
+        tagger.decode = self.decode
+        return tagger
 
     def staged_predict(self, X: Any, *, lengths: Any = None) -> Iterator[list[list[Any]]]:
         """What ``predict`` would say after each round of training. Not after loading: files keep the end."""

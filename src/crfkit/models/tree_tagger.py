@@ -15,14 +15,24 @@ from crfkit.data.tables import Table, TableSchema
 from crfkit.exceptions import ModelFileError
 from crfkit.inference import Constraints, Lattice
 from crfkit.io.model_file import Source, read_model, write_model
-from crfkit.models.tagger import Piece, Scored, Tagger
-from crfkit.potentials.forest import CATEGORY, Forest
+from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
+from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 from crfkit.potentials.tree_potential import TransitionTables, TreePotential
 
 KIND = "tree CRF"
-_Range = tuple[float, float]  # more than the first, at most the second
 _PIECE = 1 << 20  # scores computed at once
 Stage = tuple[int, TransitionTables | None]  # after a round: how many trees there are, and the tables
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a path says of a feature so far."""
+
+    low: float = -math.inf  # numbers are more than this
+    high: float = math.inf  # and at most this
+    codes: frozenset[int] | None = None  # categories; None: numbers
+    missing: bool = True  # whether it may be missing
+    seen: bool = False  # whether training had missing values
 
 
 @dataclass(frozen=True)
@@ -151,26 +161,27 @@ class TreeTagger(Tagger):
     def _paths(self, root: int) -> Iterator[tuple[tuple[str, ...], int]]:
         """The conditions and the leaf of each path, what it says of one feature taken together."""
         forest = self.potential.forest
-        stack: list[tuple[int, dict[int, _Range | frozenset[int]]]] = [(root, {})]
+        stack: list[tuple[int, dict[int, _Held]]] = [(root, {})]
         while stack:
             node, held = stack.pop()
             if node < 0:
                 if held:
                     yield tuple(self._in_words(feature, held[feature]) for feature in sorted(held)), ~node
                 continue
-            feature = int(forest.feature[node])
-            before = held.get(feature)
-            yes: _Range | frozenset[int]
-            no: _Range | frozenset[int]
-            if forest.flags[node] & CATEGORY:
-                every = frozenset(range(len(self._texts(feature))))
-                left = before if isinstance(before, frozenset) else every
+            feature, flags = int(forest.feature[node]), int(forest.flags[node])
+            before = held.get(feature, _Held())
+            missing_left = bool(flags & MISSING_LEFT)
+            seen = before.seen or bool(flags & SEEN_MISSING)
+            yes = replace(before, missing=before.missing and missing_left, seen=seen)
+            no = replace(before, missing=before.missing and not missing_left, seen=seen)
+            if flags & CATEGORY:
+                codes = frozenset(range(len(self._texts(feature)))) if before.codes is None else before.codes
                 chosen = frozenset(forest.categories(node))
-                yes, no = left & chosen, left - chosen
+                yes, no = replace(yes, codes=codes & chosen), replace(no, codes=codes - chosen)
             else:
-                low, high = before if isinstance(before, tuple) else (-math.inf, math.inf)
                 threshold = float(forest.threshold[node])
-                yes, no = (low, min(high, threshold)), (max(low, threshold), high)
+                yes = replace(yes, high=min(before.high, threshold))
+                no = replace(no, low=max(before.low, threshold))
             stack.append((int(forest.right[node]), {**held, feature: no}))
             stack.append((int(forest.left[node]), {**held, feature: yes}))
 
@@ -179,20 +190,22 @@ class TreeTagger(Tagger):
         forest = self.potential.forest
         if forest.context and feature == forest.n_features - 1:
             return [*map(str, self.classes), "(start)"]
-        column = self.schema.columns[feature % len(self.schema.columns)]
-        return [*(column.categories or ()), "(outside)"]
+        place, k = divmod(feature, len(self.schema.columns))
+        texts = list(self.schema.columns[k].categories or ())
+        return texts if place == self.potential.window[0] else [*texts, "(outside)"]
 
-    def _in_words(self, feature: int, held: _Range | frozenset[int]) -> str:
-        """A condition: a range of numbers, or some categories."""
+    def _in_words(self, feature: int, held: _Held) -> str:
+        """A condition: a range of numbers, or some categories; of what training saw missing, if it may be."""
         name = self.feature_names[feature]
-        if isinstance(held, tuple):
-            low, high = (0.0 if abs(bound) < _NOTHING else bound for bound in held)
-            if low == -math.inf:
-                return f"{name} <= {high:.6g}"
-            return f"{name} > {low:.6g}" if high == math.inf else f"{low:.6g} < {name} <= {high:.6g}"
+        if held.codes is None:
+            return _range_in_words(name, held)
         texts = self._texts(feature)
-        words = [texts[c] for c in sorted(held) if c < len(texts)]
-        others = [text for c, text in enumerate(texts) if c not in held]
+        words = [texts[c] for c in sorted(held.codes) if c < len(texts)]
+        others = [text for c, text in enumerate(texts) if c not in held.codes]
+        if held.seen:
+            if not words or not others:
+                return f"{name} {'missing' if held.missing else 'not missing'}"
+            (words if held.missing else others).append("(missing)")
         if len(words) == 1:
             return f"{name} = {words[0]}"
         if len(others) == 1:
@@ -233,18 +246,8 @@ class TreeTagger(Tagger):
         n_jobs: int | None = None,
     ) -> TreeTagger:
         """The tagger in what a model file holds."""
-        classes, window, decode = header.get("classes"), header.get("window"), header.get("decode")
-        if header.get("model") != KIND:
-            raise ModelFileError(
-                f"cannot read the model {name}: expected a {KIND}, got {header.get('model')!r}"
-            )
-        if (
-            not isinstance(classes, list)
-            or not classes
-            or not all(isinstance(label, (str, int)) for label in classes)
-            or len(set(classes)) < len(classes)
-        ):
-            raise ModelFileError(f"cannot read the model {name}: its labels are malformed")
+        classes = checked_classes(header, KIND, name)
+        window, decode = header.get("window"), header.get("decode")
         if (
             not isinstance(window, list)
             or len(window) != 2
@@ -262,5 +265,24 @@ class TreeTagger(Tagger):
         return cls(classes, schema, potential, decode, n_jobs)
 
 
+def _range_in_words(name: str, held: _Held) -> str:
+    low, high = held.low, held.high
+    # LightGBM's last bin ends at infinity: a split there parts numbers from what is missing.
+    if low >= high:
+        return f"{name} missing"
+    suffix = " or missing" if held.seen and held.missing else ""
+    # LightGBM has ±1e-35 on either side of 0.
+    below = "< 0" if -_NOTHING < high < 0 else f"<= {0.0 if 0 < high < _NOTHING else high:.6g}"
+    from_zero = -_NOTHING < low < 0
+    least = 0.0 if abs(low) < _NOTHING else low
+    if from_zero and 0 < high < _NOTHING:
+        return f"{name} = 0{suffix}"
+    if low == -math.inf:
+        return f"{name} {below}{suffix}" if high < math.inf else f"{name} not missing"
+    if high == math.inf:
+        return f"{name} {'>=' if from_zero else '>'} {least:.6g}{suffix}"
+    return f"{least:.6g} {'<=' if from_zero else '<'} {name} {below}{suffix}"
+
+
 _LISTED = 12  # categories that a condition shows
-_NOTHING = 1e-30  # LightGBM has ±1e-35 on either side of 0
+_NOTHING = 1e-30  # nearer to 0 than any number that is meant

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from crfkit.data.labels import Labels
 from crfkit.data.tables import Table
-from crfkit.inference import Lattice, max_marginal, viterbi
+from crfkit.inference import Lattice
 from crfkit.objectives.functional_gradient import (
     Errors,
     likelihood_errors,
@@ -34,11 +34,10 @@ from crfkit.potentials.tree_potential import TransitionTables, TreePotential
 
 FloatArray = npt.NDArray[np.float64]
 
-_FIRST_FIT, _NEXT_FIT = (
-    30,
-    4,
-)  # iterations of fitting the transitions, before the first and before later rounds
+# Iterations of fitting the transitions, before the first and before later rounds.
+_FIRST_FIT, _NEXT_FIT = 30, 4
 _LEAST_CURVATURE = 1e-6
+_DRAWS = 50  # samples of rows or columns that are tried before a round counts as one that cannot split
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Boosting:
         self.stages: list[TransitionTables | None] = []  # the tables after each round
         self._data = Scored(table, self._blank)
         self._grower: TreeGrower | GroupedGrower
-        self._start: Forest | None = None  # what comes before the trees of the first round
+        self.start = empty  # what comes before the trees of the first round
         if settings.by is None:
             self._grower = TreeGrower(rows, categories, settings.growth)
             return
@@ -109,12 +108,14 @@ class Boosting:
         self._grower = GroupedGrower(
             table, settings.window, observed.astype(np.float64), settings.by, categories, settings.growth
         )
-        self._start = self._grower.start()
-        self._data.add(self._start, settings.window, n_jobs)
+        self.start = self._grower.start()
+        self._data.add(self.start, settings.window, n_jobs)
 
     def watch(self, table: Table) -> Scored:
         """Scores of other data, to be kept up with ``Scored.add`` after each round."""
-        return Scored(table, self._blank)
+        scored = Scored(table, self._blank)
+        scored.add(self.start, self.settings.window, self._n_jobs)
+        return scored
 
     def round(self) -> dict[str, Any] | None:
         """Grow one tree a label more; None where that is no longer possible.
@@ -124,7 +125,8 @@ class Boosting:
         number, settings = len(self.rounds), self.settings
         if self.tables is not None and number % settings.transition_every == 0:
             self._fit_tables(_FIRST_FIT if number == 0 else _NEXT_FIT)
-        errors = self._errors(number)
+        lattice = self._data.lattice(self.tables)
+        errors, objective = self._errors(lattice, number)
         d_edges = () if errors.edge is None else (errors.edge,)
         gradient = -self._blank.backward(self._data.table, errors.node, *d_edges)  # [rows, L]
         if settings.newton:
@@ -135,34 +137,45 @@ class Boosting:
             hessian = np.ones_like(gradient)
         if settings.trim > 0:
             _trim(gradient, hessian, settings.trim)
-        forest = self._grower.grow(gradient, hessian)
+        forest = self._grown(gradient, hessian)
         if forest is None:
             return None
         step = self._line_search(forest) if settings.line_search else 1.0
         if step != 1.0:
             forest = forest.scaled(step)
         self._data.add(forest, settings.window, self._n_jobs)
-        if self._start is not None:
-            forest, self._start = Forest.end_to_end([self._start, forest]), None
         self.rounds.append(forest)
         self.stages.append(self.tables)
-        return {"iteration": number + 1, "objective": -errors.value, "step": step}
+        return {"iteration": number + 1, "objective": objective, "step": step}
 
     def potential(self, n_rounds: int | None = None) -> TreePotential:
         """The model after so many rounds; None: after all."""
         n = len(self.rounds) if n_rounds is None else n_rounds
-        if n == 0:
-            return self._blank
-        forest = Forest.end_to_end(self.rounds[:n])
-        return TreePotential(forest, self.settings.window, self.stages[n - 1])
+        forest = Forest.end_to_end([self.start, *self.rounds[:n]])
+        return TreePotential(forest, self.settings.window, self.stages[n - 1] if n else self.tables)
 
-    def _errors(self, number: int) -> Errors:
-        lattice = self._data.lattice(self.tables)
+    def _grown(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
+        """The next trees. Where a round sees a sample, another one may have the split that it lacks."""
+        growth = self.settings.growth
+        for _ in range(_DRAWS if growth.is_sampled else 1):
+            forest = self._grower.grow(gradient, hessian)
+            if forest is not None:
+                return forest
+        return None
+
+    def _errors(self, lattice: Lattice, number: int) -> tuple[Errors, float]:
+        """What the next trees are fitted to, and minus the log-likelihood."""
         settings = self.settings
         known = self._labels.allowed is None
         if number < settings.pseudo_iterations and known and settings.order == 1:
-            return pseudo_likelihood_errors(lattice, self._labels, self._weights)
-        return likelihood_errors(lattice, self._labels, self._weights, self._n_jobs)
+            errors = pseudo_likelihood_errors(lattice, self._labels, self._weights)
+            return errors, -self._log_likelihood(lattice)
+        errors = likelihood_errors(lattice, self._labels, self._weights, self._n_jobs)
+        return errors, -errors.value
+
+    def _log_likelihood(self, lattice: Lattice) -> float:
+        found = log_likelihood(lattice, self._labels, self._n_jobs)  # [N]
+        return float(found.sum() if self._weights is None else found @ self._weights)
 
     def _fit_tables(self, iterations: int) -> None:
         if self.tables is None:
@@ -188,8 +201,7 @@ class Boosting:
             trial = Scored.__new__(Scored)
             trial.table, trial.node = data.table, data.node + step * h.node
             trial.edge = None if data.edge is None or h.edge is None else data.edge + step * h.edge
-            found = log_likelihood(trial.lattice(self.tables), self._labels, self._n_jobs)
-            return float(found.sum() if self._weights is None else found @ self._weights)
+            return self._log_likelihood(trial.lattice(self.tables))
 
         return best_step(value)
 
@@ -219,10 +231,3 @@ def _trim(gradient: FloatArray, hessian: FloatArray, share: float) -> None:
     out = order[: int(np.searchsorted(mass, share * mass[-1]))]
     gradient[out] = 0.0
     hessian[out] = _LEAST_CURVATURE
-
-
-def decoded(lattice: Lattice, decode: str, n_jobs: int | None) -> npt.NDArray[np.int32]:
-    """Labels [ΣT] by marginals or by Viterbi."""
-    if decode == "marginal":
-        return max_marginal(lattice, n_jobs=n_jobs).labels
-    return viterbi(lattice, n_jobs=n_jobs).labels

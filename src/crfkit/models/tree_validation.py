@@ -11,7 +11,8 @@ import numpy.typing as npt
 from crfkit.data.labels import Labels
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
-from crfkit.models.tree_training import Boosting, decoded
+from crfkit.inference.expected_gain import decoded
+from crfkit.models.tree_training import Boosting
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -27,11 +28,7 @@ class HeldOut:
         self._ids = labels.ids
         # A label that training never saw is in no set of its own: it counts as wrong, as it is.
         self._allowed = labels.allowed
-        self._given: npt.NDArray[np.bool_] = np.ones(len(labels.ids), np.bool_)
-        if labels.allowed is not None:
-            self._given = np.logical_not(labels.allowed.all(axis=1))
-        if not self._given.any():
-            raise InputError("the held-out data has no labels")
+        self._given = _given(labels)
 
     @property
     def n_positions(self) -> int:
@@ -41,6 +38,12 @@ class HeldOut:
     def after_round(self) -> float:
         """The accuracy with the trees of the last round, which are added here."""
         self._scored.add(self._boosting.rounds[-1], self._boosting.settings.window, self._n_jobs)
+        return self.accuracy()
+
+    def accuracy(self) -> float:
+        """The share of labels that are right, with the trees as they are; 0 where there are no labels."""
+        if not self.n_positions:
+            return 0.0
         lattice = self._scored.lattice(self._boosting.tables)
         found = decoded(lattice, self._decode, self._n_jobs)
         right = found == self._ids
@@ -49,28 +52,45 @@ class HeldOut:
         return float(right[self._given].mean())
 
 
+def _given(labels: Labels) -> npt.NDArray[np.bool_]:
+    """Which positions have a label, or some that it may be [ΣT]."""
+    if labels.allowed is None:
+        return np.ones(len(labels.ids), np.bool_)
+    return np.logical_not(labels.allowed.all(axis=1))
+
+
+def n_labelled(labels: Labels, table: Table) -> npt.NDArray[np.int64]:
+    """Positions of each sequence that have a label [N]."""
+    ends = np.concatenate([[0], np.cumsum(_given(labels))])  # [ΣT+1]
+    found: npt.NDArray[np.int64] = np.diff(ends[table.offsets])
+    return found
+
+
 def fold_numbers(
-    lengths: npt.NDArray[np.int64], groups: Sequence[Any] | None, n_folds: int, seed: int
+    sizes: npt.NDArray[np.int64], groups: Sequence[Any] | None, n_folds: int, seed: int, asked_by: str
 ) -> npt.NDArray[np.int64]:
-    """The fold of each sequence [N]: groups stay together, folds have about the same number of positions."""
-    if groups is not None and len(groups) != len(lengths):
-        raise InputError(f"groups must be one a sequence, {len(lengths)} of them; got {len(groups)}")
-    names = list(range(len(lengths))) if groups is None else list(groups)
+    """The fold of each sequence [N]: groups stay together, folds add up to about the same size.
+
+    ``asked_by`` is the parameter that wants them, for messages.
+    """
+    if groups is not None and len(groups) != len(sizes):
+        raise InputError(f"groups must be one a sequence, {len(sizes)} of them; got {len(groups)}")
+    names = list(range(len(sizes))) if groups is None else list(groups)
     distinct = list(dict.fromkeys(names))
     if len(distinct) < n_folds:
         raise InputError(
-            f"early_stopping={n_folds} needs as many {'sequences' if groups is None else 'groups'}, but "
+            f"{asked_by}={n_folds} needs as many {'sequences' if groups is None else 'groups'}, but "
             f"there are {len(distinct)}"
         )
     place = {name: g for g, name in enumerate(distinct)}
     of = np.array([place[name] for name in names])  # [N]
-    sizes = np.bincount(of, lengths, len(distinct))
+    together = np.bincount(of, sizes, len(distinct))
     order = np.random.default_rng(seed).permutation(len(distinct))
-    order = order[np.argsort(-sizes[order], kind="stable")]
+    order = order[np.argsort(-together[order], kind="stable")]
     filled, fold = np.zeros(n_folds), np.zeros(len(distinct), np.int64)
     for g in order:
         fold[g] = int(np.argmin(filled))
-        filled[fold[g]] += sizes[g] + 1e-9
+        filled[fold[g]] += together[g] + 1e-9
     found: npt.NDArray[np.int64] = fold[of]
     return found
 
@@ -89,23 +109,31 @@ def rounds_by_folds(
 ) -> tuple[int, list[float]]:
     """The number of rounds with the best accuracy over all folds, and the accuracies after each round.
 
-    ``make`` gives the boosting of some sequences. All folds go on together, until no more is gained.
+    ``make`` gives the boosting of some sequences. All folds go on together, until no more is gained; one that
+    cannot split any more waits for the others.
     """
     parts: list[tuple[Boosting, HeldOut]] = []
+    right: list[float] = []  # of each fold, held-out positions that are right now
     for k in range(int(fold.max()) + 1):
         inside, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         boosting = make(inside)
-        right = labels.subset(out, table.offsets)
-        parts.append((boosting, HeldOut(boosting, table.subset(out), right, decode, n_jobs)))
+        truth = labels.subset(out, table.offsets)
+        held = HeldOut(boosting, table.subset(out), truth, decode, n_jobs)
+        parts.append((boosting, held))
+        right.append(held.accuracy() * held.n_positions)
     n_positions = sum(held.n_positions for _, held in parts)
+    going = list(range(len(parts)))
     curve: list[float] = []
     for number in range(n_iterations):
-        correct = 0.0
-        for boosting, held in parts:
+        for k in list(going):
+            boosting, held = parts[k]
             if boosting.round() is None:
-                return _best(curve), curve
-            correct += held.after_round() * held.n_positions
-        curve.append(correct / n_positions)
+                going.remove(k)
+            else:
+                right[k] = held.after_round() * held.n_positions
+        if not going:
+            break
+        curve.append(sum(right) / max(1, n_positions))
         show({"iteration": number + 1, "cv_accuracy": curve[-1]})
         if number + 1 - _best(curve) >= patience:
             break

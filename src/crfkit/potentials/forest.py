@@ -20,7 +20,9 @@ from crfkit.inference.threads import thread_count
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 
-CATEGORY, MISSING_LEFT = 1, 2  # flags of inner nodes
+# Flags of inner nodes. A missing number goes left or right, a missing category right; the third flag says
+# that training had missing values there.
+CATEGORY, MISSING_LEFT, SEEN_MISSING = 1, 2, 4
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,9 +144,12 @@ def _lookup(feature: int, values: list[tuple[int, float]], otherwise: float) -> 
         right.append(0)
         return len(left) - 1
 
-    root = new_node([code for code, _ in values])
-    left[root] = split(values)
-    right[root] = leaf(otherwise)
+    if values:
+        root = new_node([code for code, _ in values])
+        left[root] = split(values)
+        right[root] = leaf(otherwise)
+    else:  # the column is missing everywhere
+        root = leaf(otherwise)
     n = len(left)
     return Forest(
         np.full(n, feature, np.int32),
@@ -156,7 +159,7 @@ def _lookup(feature: int, values: list[tuple[int, float]], otherwise: float) -> 
         np.array(right, np.int32),
         np.zeros(n, np.float32),
         np.concatenate([[0], np.cumsum([len(words) for words in sets])]).astype(np.int64),
-        np.concatenate(sets),
+        np.concatenate([np.empty(0, np.uint32), *sets]),
         np.array(leaves),
         np.zeros(len(leaves), np.int64),
         np.array([root], np.int32),

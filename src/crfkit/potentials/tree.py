@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
-from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, Forest
+from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 
 FloatArray = npt.NDArray[np.float64]
 
 _BATCH = 1 << 14  # rows made at a time
 _MANY_CELLS = 1 << 20
+_SAMPLING = {"feature_fraction", "feature_fraction_bynode", "bagging_fraction", "extra_trees"}
 _MISSING_NAN = 2  # LightGBM's missing type of a split that has seen missing values
 
 
@@ -37,6 +38,26 @@ def lightgbm() -> Any:
     return library
 
 
+# What TreeCRF relies on: LightGBM's parameter with its aliases, and the only value that will do.
+_RELIED_ON: dict[tuple[str, ...], Any] = {
+    ("objective", "objective_type", "app", "application", "loss"): "none",
+    ("boosting", "boosting_type", "boost"): "gbdt",
+    ("num_class", "num_classes"): None,
+    ("linear_tree", "linear_trees"): False,
+    ("zero_as_missing",): False,
+    ("use_missing",): True,
+}
+
+
+def check_lightgbm_parameters(given: Mapping[str, Any]) -> None:
+    """Raise where LightGBM would grow trees that are not what the rest of crfkit takes them for."""
+    for names, value in _RELIED_ON.items():
+        for name in names:
+            if name in given and (value is None or given[name] != value):
+                only = "it is the number of labels" if value is None else f"it must stay {value!r}"
+                raise InputError(f"lightgbm_params: {name}={given[name]!r} cannot be: {only}")
+
+
 @dataclass(frozen=True)
 class GrowthSettings:
     """How trees are grown."""
@@ -50,6 +71,11 @@ class GrowthSettings:
     seed: int
     n_threads: int
     more: Mapping[str, Any]  # LightGBM's own parameters, which win
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a tree sees part of the rows or columns, by chance."""
+        return self.subsample < 1 or self.colsample < 1 or bool(_SAMPLING & set(self.more))
 
     def to_lightgbm(self, n_labels: int) -> dict[str, Any]:
         """Its parameters. Categories get little smoothing: windows have few of each."""
@@ -145,23 +171,27 @@ class TreeGrower:
                 params=self._parameters,
             )
             self._booster = library.Booster(self._parameters, self._data)
+            # LightGBM fails where all rows are the same, instead of growing nothing.
+            self._differ = any(self._data.feature_num_bin(k) > 1 for k in range(rows.n_features))
         except library.basic.LightGBMError as error:
             raise InputError(f"LightGBM does not take this: {error}") from error
-        self._rounds = 0
 
     def grow(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
         """The trees of one more round; None where no split is worth while.
 
         gradient and hessian [rows, L] are those of what is to be minimised.
         """
+        if not self._differ:
+            return None
         given = [np.asarray(array, np.float32) for array in (gradient, hessian)]
         if self._rows.n_labels == 1:
             given = [array.reshape(-1) for array in given]  # as LightGBM wants it of a single class
         finished = self._booster.update(fobj=lambda _scores, _data: (given[0], given[1]))
         if finished:
             return None
-        text = self._booster.model_to_string(num_iteration=1, start_iteration=self._rounds)
-        self._rounds += 1
+        # Counted by LightGBM: it keeps a first round that could not split, and only that one.
+        last = self._booster.current_iteration() - 1
+        text = self._booster.model_to_string(num_iteration=1, start_iteration=last)
         return read_trees(text, self._rows.n_features, self._rows.n_labels, self._rows.context)
 
 
@@ -229,6 +259,7 @@ def _read_tree(fields: Mapping[str, str]) -> Forest:
     majority_left = count(left) >= count(right)
     missing_left = np.where(seen_missing, default_left, majority_left) & ~category
     flags = np.where(category, CATEGORY, 0) | np.where(missing_left, MISSING_LEFT, 0)
+    flags |= np.where(seen_missing, SEEN_MISSING, 0)
     sets = _numbers(fields, "cat_boundaries", np.int64)
     return Forest(
         _numbers(fields, "split_feature", np.int32),

@@ -193,7 +193,7 @@ def test_damage_is_found(good, data):
 HEADERS = [
     ("model", "hidden Markov model", "expected a linear-chain CRF, got 'hidden Markov model'"),
     ("model", None, "expected a linear-chain CRF"),
-    ("classes", [], "expected a linear-chain CRF"),
+    ("classes", [], "labels are malformed"),
     ("classes", ["a", "a"], "labels are malformed"),
     ("classes", ["a", [1]], "labels are malformed"),
     ("classes", ["a", None], "labels are malformed"),

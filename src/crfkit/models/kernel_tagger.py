@@ -266,7 +266,7 @@ def _load_kernel(specification: Any, key: str, take: _Taker) -> MercerKernel:
         )
         k, normalized, metric = (specification.get(x) for x in ("n_neighbors", "normalized", "metric"))
         if type(k) is int and k > 0 and isinstance(normalized, bool) and isinstance(metric, str):
-            return GraphMap(spectrum, rows, k, normalized, metric)
+            return GraphMap(spectrum, rows, np.arange(n, dtype=np.int64), k, normalized, metric)
     raise take.wrong(f"its kernel is malformed: {specification!r:.80}")
 
 

@@ -23,7 +23,7 @@ from crfkit.kernels.mercer import Kernel
 from crfkit.kernels.positions import read_positions
 from crfkit.models.kernel_cliques import Clique, draw_path
 from crfkit.models.kernel_data import TrainingSet, labels_with_gaps
-from crfkit.models.kernel_fitting import RULES, fit_kernels, kernels_of, takes_objects
+from crfkit.models.kernel_fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
 from crfkit.models.kernel_tagger import KernelTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
 
@@ -104,7 +104,8 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
     transitions_ : array [L, L]
         w.
     dual_, dual_edge_ : arrays [ΣT, L] and [ΣT, L, L], or None
-        With ``n_cliques=None``: the coefficients of all labellings of all cliques of the labelled sequences.
+        With ``n_cliques=None`` and no ``n_candidates``: the coefficients of all labellings of all cliques of
+        the labelled sequences.
     converged_ : bool
     tagger_ : crfkit.models.kernel_tagger.KernelTagger
 
@@ -134,7 +135,7 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
         graph: GraphKernel | None = None,
         turns: str = "compete",
         cliques: str = "vertex",
-        n_cliques: int | None = 200,
+        n_cliques: int | None = N_CLIQUES,
         per_round: int = 1,
         all_labelings: bool = False,
         reg: float = 1.0,

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.data.labels import encode_labels
 from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.matrix import KernelMatrix
@@ -26,6 +25,7 @@ from crfkit.selection.cliques import Pick
 
 FloatArray = npt.NDArray[np.float64]
 
+N_CLIQUES = 200  # unless a number is asked for
 GAMMA: rule.Rule = (
     "a number above 0, 'median' or 'scale'",
     lambda v: v in ("median", "scale") if isinstance(v, str) else rule.number(0)[1](v) and float(v) > 0,
@@ -114,6 +114,8 @@ def fit_kernels(
     boundary_gain: float = 0.0,
 ) -> FittedKernels:
     """Train with the estimator's parameters, which have been checked."""
+    if estimator.graph is None:
+        _warn_of_unused(data, unlabeled)
     L = len(data.classes)
     seed = estimator.random_state or 0
     matrices = kernel_matrices(
@@ -140,11 +142,7 @@ def fit_kernels(
     held = None
     if dev is not None:
         positions, y = dev
-        try:
-            labels = encode_labels(y, data.classes, positions.offsets, unknown="ignore")
-        except InputError as error:
-            raise InputError(f"in the dev set: {error}") from error
-        held = KernelDevSet.of(labels, L, positions.offsets, decode, boundary_gain, estimator.n_jobs)
+        held = KernelDevSet.of(y, data.classes, positions.offsets, decode, boundary_gain, estimator.n_jobs)
     n_cliques = estimator.n_cliques
     if n_cliques is not None:
         n_cliques = _no_more_than_there_are(estimator, risk, matrices, edge_cliques)
@@ -170,7 +168,7 @@ def fit_kernels(
         )
     potential, supports = potential_of(risk, matrices)
     dual = dual_edge = None
-    if n_cliques is None:
+    if n_cliques is None and all(matrix.n_candidates == data.learn.n_positions for matrix in matrices):
         residuals = risk.residuals(risk.scores(), edges=edge_cliques)
         # Where the risk is least, λα = observed - expected, for every labelling of every clique.
         dual = -residuals.node / risk.reg
@@ -186,10 +184,23 @@ def fit_kernels(
     return FittedKernels(data, potential, outcome, cliques, path, dual, dual_edge)
 
 
+def _warn_of_unused(data: TrainingSet, unlabeled: Positions | None) -> None:
+    """Without a graph nothing is learnt from what has no label."""
+    n = 0 if unlabeled is None else unlabeled.n_sequences
+    n += int((np.diff(data.everything.offsets) > 0).sum()) - len(data.numbers)
+    if n:
+        warnings.warn(
+            f"{n:,} sequences have no label, and without a graph nothing is learnt from them: give "
+            "graph=GraphKernel(), or leave them out",
+            InputWarning,
+            stacklevel=4,
+        )
+
+
 def _no_more_than_there_are(
     estimator: Any, risk: KernelRisk, matrices: Sequence[KernelMatrix], edge_cliques: bool
 ) -> int:
-    """n_cliques, or with a warning as many candidates as there are."""
+    """n_cliques, or as many candidates as there are: with a warning, unless nobody asked for a number."""
     L, asked = risk.n_labels, int(estimator.n_cliques)
     lengths = np.diff(risk.offsets)
     inner = np.ones(risk.n_positions, np.bool_)
@@ -199,7 +210,7 @@ def _no_more_than_there_are(
         there += matrix.n_candidates * (1 if estimator.all_labelings else L)
         if edge_cliques:
             there += int(inner[matrix.candidates].sum()) * (1 if estimator.all_labelings else L * L)
-    if asked > there:
+    if asked > there and asked != N_CLIQUES:
         warnings.warn(
             f"n_cliques={asked:,} asks for more cliques than exist: there are {there:,} candidates, and all "
             "are taken",

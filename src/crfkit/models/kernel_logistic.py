@@ -23,7 +23,7 @@ from crfkit.kernels.mercer import Kernel
 from crfkit.kernels.positions import Positions, read_positions
 from crfkit.models.kernel_cliques import draw_path
 from crfkit.models.kernel_data import TrainingSet
-from crfkit.models.kernel_fitting import RULES, fit_kernels, kernels_of, takes_objects
+from crfkit.models.kernel_fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
 from crfkit.models.kernel_tagger import KernelTagger
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         coef0: float = 1.0,
         graph: GraphKernel | None = None,
         turns: str = "compete",
-        n_cliques: int | None = 200,
+        n_cliques: int | None = N_CLIQUES,
         per_round: int = 1,
         all_labelings: bool = False,
         reg: float = 1.0,

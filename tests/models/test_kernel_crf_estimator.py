@@ -110,6 +110,38 @@ def test_strings_with_a_kernel_of_ones_own():
         model.save(io.BytesIO())
 
 
+def same_parts(a, b):
+    return np.array([[len(set(x) & set(y)) for y in b] for x in a], dtype=float)
+
+
+def test_tuples_of_different_lengths_are_objects():
+    X = [[(1, 2), (3,)], [(1,), (3, 4)]]
+    y = [["a", "b"], ["a", "b"]]
+    model = KernelCRF(same_parts, n_cliques=4, reg=0.1).fit(X, y)
+    assert model.predict(X) == y
+    assert model.predict([[(1, 9), (3, 8)]]) == [["a", "b"]]  # of one length, and still objects
+    arrays = [np.array(["ab", "c"]), np.array(["a", "cd"])]
+    assert KernelCRF(same_parts, n_cliques=4, reg=0.1).fit(arrays, y).predict(arrays) == y
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_points_that_are_strings(kind):
+    words, labels = kind(["ab", "c", "a", "cd"]), ["a", "c", "a", "c"]
+    model = KernelLogisticRegression(same_parts, n_cliques=4, reg=0.1).fit(words, labels)
+    assert model.predict(kind(["ba", "dc"])).tolist() == ["a", "c"]
+
+
+def test_precomputed_points_in_grid_search():
+    table, labels = np.vstack(X), np.array(flat(Y))
+    K = Kernel("rbf", gamma=0.5).between(table, table)
+    grid, cv = {"reg": [0.1, 1.0]}, KFold(3)
+    given = GridSearchCV(KernelLogisticRegression("precomputed", **FEW), grid, cv=cv).fit(K, labels)
+    plain = GridSearchCV(KernelLogisticRegression(gamma=0.5, **FEW), grid, cv=cv).fit(table, labels)
+    np.testing.assert_allclose(
+        given.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], atol=1e-9
+    )
+
+
 def test_precomputed():
     table = np.vstack(X)
     K = Kernel("rbf", gamma=0.5).between(table, table)

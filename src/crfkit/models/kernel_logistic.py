@@ -20,7 +20,7 @@ from crfkit.exceptions import InputError
 from crfkit.inference.threads import thread_count
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.mercer import Kernel
-from crfkit.kernels.positions import Positions, read_positions
+from crfkit.kernels.positions import Positions, read_objects, read_positions
 from crfkit.models.kernel_cliques import draw_path
 from crfkit.models.kernel_data import TrainingSet
 from crfkit.models.kernel_fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
@@ -135,12 +135,18 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.converged_ = fitted.outcome.converged
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        """With a precomputed kernel, a part of X has the same rows and columns."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
     def predict_proba(self, X: Any) -> FloatArray:
         """p(y = l | x) [n, L]."""
         check_is_fitted(self, "tagger_")
         self.tagger_.n_jobs = self.n_jobs
         width = self.tagger_.width
-        points = _points(X, width is None, width, "X")
+        points = _points(X, width is None, width, "X", fitted=True)
         lattice = self.tagger_.potential.scores(points)
         scores = lattice.node - lattice.node.max(axis=1, keepdims=True)
         shares = np.exp(scores)
@@ -158,10 +164,12 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         return draw_path(self.path_, axes)
 
 
-def _points(X: Any, objects: bool, width: int | None, name: str) -> Positions:
-    """Every point a sequence of its own."""
+def _points(X: Any, objects: bool, width: int | None, name: str, *, fitted: bool = False) -> Positions:
+    """Every point a sequence of its own. With ``objects`` points may be any; once ``fitted``, they are."""
+    if objects and getattr(X, "ndim", 0) == 1:
+        X = X.tolist()
     if objects and isinstance(X, (list, tuple)):
-        positions = read_positions([X], objects=True, name=name)
+        positions = read_objects([X], name) if fitted else read_positions([X], objects=True, name=name)
     else:
         table = X if hasattr(X, "ndim") or hasattr(X, "columns") else np.asarray(X)
         if getattr(table, "ndim", 2) != 2:

@@ -142,6 +142,24 @@ def test_precomputed_points_in_grid_search():
     )
 
 
+def test_labels_of_a_graph_that_is_a_matrix():
+    kernel = GraphKernel(6, n_eigenvectors=20)
+    affinity = kernel._neighbour_weights(np.vstack(X))
+    given = GraphKernel(6, n_eigenvectors=20, affinity=affinity)
+    plain = KernelCRF(graph=kernel, **FEW).fit(X[:6], Y[:6], X_unlabeled=X[6:])
+    model = KernelCRF(graph=given, **FEW).fit(X[:6], Y[:6], X_unlabeled=X[6:])
+    assert model.transduction_ == plain.predict(X)
+    for a, b in zip(model.transduction_marginals_, plain.predict_marginals(X, as_arrays=True), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert plain.transduction_ is None
+    with pytest.raises(InputError, match="is in transduction_"):
+        model.predict(X)
+    labels = np.array([*flat(Y[:6]), *[None] * 24], object)
+    points = KernelLogisticRegression(graph=given, **FEW).fit(np.vstack(X), labels)
+    assert points.transduction_.shape == (60,)
+    np.testing.assert_allclose(points.transduction_marginals_.sum(axis=1), 1.0)
+
+
 def test_precomputed():
     table = np.vstack(X)
     K = Kernel("rbf", gamma=0.5).between(table, table)

@@ -58,7 +58,8 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         above 30,000 positions where pynndescent is there.
     affinity
         A symmetric sparse matrix of weights between all positions in the place of nearest neighbours. Such a
-        kernel cannot be extended to new positions.
+        kernel cannot be extended to new positions: what an estimator finds for those given to fit is in its
+        ``transduction_``.
 
     The kernel is scaled to a mean of 1 on its diagonal, so that it can compete with others.
     """

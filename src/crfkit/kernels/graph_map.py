@@ -65,7 +65,8 @@ class GraphMap:
         if self.rows is None:
             raise InputError(
                 "the graph was given as an affinity matrix: where new positions lie in it is not known. "
-                "Give GraphKernel the features, without affinity=, to label new sequences"
+                "What was found for those given to fit is in transduction_; to label others give GraphKernel "
+                "the features, without affinity="
             )
         if n_rows(rows) == 0:
             return np.zeros((0, len(self.spectrum.eigenvalues)))
@@ -123,6 +124,26 @@ class GraphMap:
     def between(self, represented: Rows, support: FloatArray) -> FloatArray:
         """K [n, m]."""
         return np.asarray(represented @ support.T, np.float64)
+
+
+@dataclass(frozen=True)
+class OwnPositions:
+    """A graph's kernel for the positions that it was built over, in their order, whatever their rows."""
+
+    graph: GraphMap
+    name: str = "graph"
+
+    def represent(self, rows: Rows) -> FloatArray:
+        """[n, m]."""
+        return self.graph.training
+
+    def support(self, represented: Rows, places: npt.NDArray[np.int64]) -> FloatArray:
+        """Rows."""
+        return self.graph.support(represented, places)
+
+    def between(self, represented: Rows, support: FloatArray) -> FloatArray:
+        """K [n, m]."""
+        return self.graph.between(represented, support)
 
 
 def row_keys(rows: Rows) -> list[bytes]:

@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
+from crfkit.data.labels import decode_labels
 from crfkit.data.training_data import sequence_weights
 from crfkit.exceptions import InputError, ModelFileError
+from crfkit.inference import marginals
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.kernels.graph import GraphKernel
@@ -25,6 +27,7 @@ from crfkit.models.kernel_cliques import Clique, draw_path
 from crfkit.models.kernel_data import TrainingSet, labels_with_gaps
 from crfkit.models.kernel_fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
 from crfkit.models.kernel_tagger import KernelTagger
+from crfkit.models.kernel_training import decoded
 from crfkit.models.sequence_labeller import SequenceLabeller
 
 if TYPE_CHECKING:
@@ -106,6 +109,9 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
     dual_, dual_edge_ : arrays [ΣT, L] and [ΣT, L, L], or None
         With ``n_cliques=None`` and no ``n_candidates``: the coefficients of all labellings of all cliques of
         the labelled sequences.
+    transduction_, transduction_marginals_ : lists, or None
+        Where the graph was given as an affinity matrix: labels, and p(y_t = l | x) [T, L], of the sequences
+        of X and then of ``X_unlabeled``, which cannot be asked for with ``predict``.
     converged_ : bool
     tagger_ : crfkit.models.kernel_tagger.KernelTagger
 
@@ -244,6 +250,14 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
             boundary_gain=float(self.boundary_gain),
             n_jobs=self.n_jobs,
         )
+        self.transduction_: list[list[Any]] | None = None
+        self.transduction_marginals_: list[FloatArray] | None = None
+        if fitted.whole is not None:
+            whole = fitted.whole
+            labels = decoded(whole, self.decode, float(self.boundary_gain), self.n_jobs)
+            self.transduction_ = decode_labels(labels, whole.offsets, data.classes)
+            shares = marginals(whole, edge=False, n_jobs=self.n_jobs).node
+            self.transduction_marginals_ = np.split(shares, whole.offsets[1:-1])
         self.classes_ = data.classes
         self.cliques_ = fitted.cliques
         self.path_ = fitted.path
@@ -334,6 +348,7 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
         model.classes_ = tagger.classes
         model.cliques_, model.path_, model.risk_ = cliques, path, risk
         model.dual_ = model.dual_edge_ = None
+        model.transduction_ = model.transduction_marginals_ = None
         model.converged_ = bool(header.get("converged"))
         model.stopped_because_ = stopped
         return model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from crfkit import parameters as rule
 from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
+from crfkit.inference import Lattice
 from crfkit.kernels.graph import GraphKernel
+from crfkit.kernels.graph_map import GraphMap, OwnPositions
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel, MercerKernel, Precomputed, as_kernel
-from crfkit.kernels.positions import Positions
+from crfkit.kernels.positions import Positions, stack_rows
 from crfkit.models.kernel_cliques import Clique
 from crfkit.models.kernel_data import TrainingSet, kernel_matrices
 from crfkit.models.kernel_training import KernelDevSet, KernelOutcome, Rounds, potential_of, train_kernel
@@ -97,6 +99,7 @@ class FittedKernels:
     path: list[dict[str, Any]]
     dual: FloatArray | None  # [ΣT, L] of all vertices, where all cliques were taken
     dual_edge: FloatArray | None  # [ΣT, L, L] of all edges
+    whole: Lattice | None  # of all sequences given, where the graph is a matrix and no others can be scored
 
 
 def fit_kernels(
@@ -181,7 +184,22 @@ def fit_kernels(
         | {"cliques": [lister.name(pick) for pick in record["picks"]]}
         for record in outcome.path
     ]
-    return FittedKernels(data, potential, outcome, cliques, path, dual, dual_edge)
+    whole = None
+    if estimator.graph is not None and estimator.graph.affinity is not None:
+        whole = _whole_lattice(potential, data.everything, unlabeled)
+    return FittedKernels(data, potential, outcome, cliques, path, dual, dual_edge, whole)
+
+
+def _whole_lattice(potential: KernelPotential, given: Positions, unlabeled: Positions | None) -> Lattice:
+    """Scores of all positions of the graph: the sequences of X, then those without labels."""
+    if unlabeled is not None:
+        offsets = np.concatenate([given.offsets, given.offsets[-1] + unlabeled.offsets[1:]])
+        given = Positions(stack_rows([given.rows, unlabeled.rows]), offsets)
+    terms = [
+        replace(term, kernel=OwnPositions(term.kernel)) if isinstance(term.kernel, GraphMap) else term
+        for term in potential.terms
+    ]
+    return KernelPotential(potential.n_labels, terms, potential.transitions, potential.bias).scores(given)
 
 
 def _warn_of_unused(data: TrainingSet, unlabeled: Positions | None) -> None:

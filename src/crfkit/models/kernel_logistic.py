@@ -127,6 +127,11 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         )
         self.tagger_ = KernelTagger(data.classes, fitted.potential, points.width, n_jobs=self.n_jobs)
         self.classes_ = np.array(data.classes)
+        self.transduction_: npt.NDArray[Any] | None = None  # as KernelCRF has them
+        self.transduction_marginals_: FloatArray | None = None
+        if fitted.whole is not None:
+            self.transduction_marginals_ = _shares(fitted.whole.node)
+            self.transduction_ = self.classes_[self.transduction_marginals_.argmax(axis=1)]
         if points.width is not None:
             self.n_features_in_ = points.width
         self.cliques_, self.path_ = fitted.cliques, fitted.path
@@ -147,11 +152,7 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.tagger_.n_jobs = self.n_jobs
         width = self.tagger_.width
         points = _points(X, width is None, width, "X", fitted=True)
-        lattice = self.tagger_.potential.scores(points)
-        scores = lattice.node - lattice.node.max(axis=1, keepdims=True)
-        shares = np.exp(scores)
-        found: FloatArray = shares / shares.sum(axis=1, keepdims=True)
-        return found
+        return _shares(self.tagger_.potential.scores(points).node)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable label of each point [n]."""
@@ -162,6 +163,13 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         """Draw risk, dev log-likelihood and dev accuracy against the number of points (with matplotlib)."""
         check_is_fitted(self, "tagger_")
         return draw_path(self.path_, axes)
+
+
+def _shares(scores: FloatArray) -> FloatArray:
+    """Probabilities [n, L] of scores [n, L]."""
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    found: FloatArray = shares / shares.sum(axis=1, keepdims=True)
+    return found
 
 
 def _points(X: Any, objects: bool, width: int | None, name: str, *, fitted: bool = False) -> Positions:

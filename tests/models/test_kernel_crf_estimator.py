@@ -218,6 +218,14 @@ def test_files_and_pickles(settings, sparse, tmp_path):
     assert refitted.risk_ == pytest.approx(model.risk_, rel=1e-4)
 
 
+def test_a_transform_that_is_a_function_is_not_written():
+    graph = GraphKernel(5, np.ones_like, n_eigenvectors=8)
+    model = KernelCRF(None, graph=graph, **FEW).fit(X, Y)
+    with pytest.warns(InputWarning, match="transform is a function, which a model file cannot hold"):
+        file = saved(model)
+    assert KernelCRF.load(file).predict(X) == model.predict(X)
+
+
 def test_damaged_files(model):
     good = saved(model)
     with pytest.raises(ModelFileError):

@@ -6,6 +6,7 @@ Lafferty, Zhu and Liu, "Kernel conditional random fields: representation and cli
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from crfkit import parameters as rule
 from crfkit.data.labels import decode_labels
 from crfkit.data.training_data import sequence_weights
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.inference import marginals
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
@@ -296,9 +297,18 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically.
 
-        Kernels that are functions cannot be written: pickle the estimator instead.
+        Kernels that are functions cannot be written: pickle the estimator instead. Kernels of which no clique
+        was chosen are not written either: ``kernel`` has the others alone once the model is loaded.
         """
         tagger = self._fitted()
+        if self.graph is not None and callable(self.graph.transform):
+            warnings.warn(
+                "the graph's transform is a function, which a model file cannot hold: the loaded model "
+                "labels as this one does, but its graph has transform='inverse', should it be fitted again. "
+                "Pickle the estimator to keep it",
+                InputWarning,
+                stacklevel=2,
+            )
         params = {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self.get_params(deep=False).items()

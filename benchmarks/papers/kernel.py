@@ -1,6 +1,6 @@
 """Kernel CRFs: the experiments of Lafferty, Zhu and Liu (ICML 2004), with settings of our own.
 
-The digits of our copy of the paper are masked; the sizes are those of docs/kernel.md.
+The settings are ours, as the paper's are not at hand; the sizes are those of docs/kernel.md.
 
     python benchmarks/papers/kernel.py galaxy mixtures [--plots DIRECTORY] [--markdown FILE]
     python benchmarks/papers/kernel.py proteins [--sizes 5 10] [--trials 10] [--cache FILE]

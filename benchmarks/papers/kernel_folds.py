@@ -8,35 +8,25 @@ chains in their own training.
 
 from __future__ import annotations
 
-import json
 import time
 from argparse import Namespace
-from collections.abc import Callable
+from functools import cache as cache_once
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kernel_proteins import GAINS, TOLERANCE, Fold, LabelLists, Task, kernel_crf, linear_crf, score
-from rs126 import PREDICTORS, folds, q3, read_chains
+from kernel_proteins import GAINS, TOLERANCE, WIDTH, Fold, Method, Task, choose, kernel_crf, linear_crf, score
+from results_file import Results
+from rs126 import PREDICTORS, folds, read_chains
 from tables import seconds, table
 
 from crfkit.kernels import median_gamma
 from crfkit.kernels.graph_map import GraphMap
 
 N_CLIQUES, N_CANDIDATES = 800, 3000
-Run = Callable[[Fold, dict[str, Any]], dict[float, LabelLists]]
-
-
-def chosen(run: Run, grid: list[dict[str, Any]], part: Fold) -> tuple[dict[str, Any], float]:
-    """The best settings in Q3, and the largest gain of boundaries that costs less than half a point of it."""
-    scored = []
-    for settings in grid:
-        decoded = run(part, settings)
-        scored.append((settings, {gain: q3(part.y_held, decoded[gain]) for gain in GAINS}))
-    settings, by_gain = max(scored, key=lambda one: one[1][0.0])
-    top = max(by_gain.values())
-    return settings, max(gain for gain, value in by_gain.items() if value >= top - TOLERANCE)
+SETTINGS = f"window {WIDTH}, gains {GAINS} within {TOLERANCE}, {N_CLIQUES} of {N_CANDIDATES}"
 
 
 def one_fold(fold: Fold, graph: GraphMap, number: int, quick: bool) -> dict[str, Any]:
@@ -54,14 +44,19 @@ def one_fold(fold: Fold, graph: GraphMap, number: int, quick: bool) -> dict[str,
     common = {"all_labelings": True, "bias": True, "transition_reg": 0.1, "tol": 1e-4}
     small: dict[str, Any] = {**common, "n_cliques": 20 if quick else 200, "per_round": 50}
     grid = [{**small, "gamma": gamma * g, "reg": reg} for g, reg in product((0.5, 1.0), (0.3, 1.0))]
-    linear, linear_gain = chosen(linear_crf, [{"c2": c2} for c2 in (0.3, 1.0, 3.0)], part)
-    settings, gain = chosen(kernel_crf, grid[:1] if quick else grid, part)
-    settings |= {"n_cliques": 30 if quick else N_CLIQUES, "per_round": 100, "n_candidates": N_CANDIDATES}
+    linear = choose(Method("linear CRF", [{"c2": c2} for c2 in (0.3, 1.0, 3.0)], linear_crf), [part])
+    vertex = choose(Method("KCRF(v)", grid[:1] if quick else grid, kernel_crf), [part])
+    gain = vertex.gain
+    settings = vertex.settings | {
+        "n_cliques": 30 if quick else N_CLIQUES,
+        "per_round": 100,
+        "n_candidates": N_CANDIDATES,
+    }
     both = {**settings, "kernel": ["rbf", graph], "turns": "alternate"}
     results: dict[str, Any] = {}
     spent = []
     for name, run, own, worth in (
-        ("linear CRF", linear_crf, linear, linear_gain),
+        ("linear CRF", linear_crf, linear.settings, linear.gain),
         ("KCRF(v)", kernel_crf, settings, gain),
         ("KCRF(v) + graph", kernel_crf, both, gain),
     ):
@@ -78,23 +73,19 @@ def report(arguments: Namespace) -> str:
     quick: bool = arguments.quick
     cache: Path | None = arguments.cache
     chains, task = read_chains(), Task.read()
-    known: dict[str, Any] = {}
-    if cache is not None and cache.exists():
-        known = json.loads(cache.read_text(encoding="utf-8"))
-    graph = None
+    results = Results(cache)
+    graph = cache_once(lambda: task.graph(quick))
+    known: list[dict[str, Any]] = []
     labels: dict[str, dict[int, list[str]]] = {}
     n_folds = 1 if quick else arguments.trials or 7
     for number, (learn, held) in enumerate(folds(len(chains))[:n_folds]):
         if quick:
             learn, held = learn[:5], held[:3]
-        key = f"fold {number}"
-        if key not in known:
-            graph = task.graph(quick) if graph is None else graph
-            fold = Fold(*([source[i] for i in ids] for ids in (learn, held) for source in (task.X, task.y)))
-            known[key] = one_fold(fold, graph, number, quick)
-            if cache is not None:
-                cache.write_text(json.dumps(known), encoding="utf-8")
-        for name, found in known[key]["labels"].items():
+        fold = Fold(*([source[i] for i in ids] for ids in (learn, held) for source in (task.X, task.y)))
+        key = f"folds, fold {number}, {SETTINGS}{', quick' if quick else ''}"
+        measure = partial(lambda fold, k: one_fold(fold, graph(), k, quick), fold, number)
+        known.append(results.get(key, measure))
+        for name, found in known[-1]["labels"].items():
             labels.setdefault(name, {}).update(zip(held, found, strict=True))
     tested = sorted(labels["KCRF(v)"])
     truth = [task.y[i] for i in tested]
@@ -104,11 +95,11 @@ def report(arguments: Namespace) -> str:
     for name in PREDICTORS:
         stored = [list(chains[i].predicted[name]) for i in tested]
         rows.append([f"stored: {name}", *(f"{value:.1f}" for value in score(truth, stored))])
-    spent = float(np.mean([found["seconds"] for found in known.values()]))
+    spent = float(np.mean([found["seconds"] for found in known]))
     return (
         f"### RS126, 7-fold cross-validation ({len(tested)} chains)\n\n"
         + table(["method", "Q3, %", "transitions, %"], rows)
         + f"\n\n{N_CLIQUES:,} cliques with all labels, chosen among {N_CANDIDATES:,} positions a fold; fit "
         f"and prediction of a fold took {seconds(spent)}. Chosen in the folds (bandwidth over median, λ, "
-        "gain): " + "; ".join(found["notes"] for found in known.values()) + "."
+        "gain): " + "; ".join(found["notes"] for found in known) + ". Rows with a graph are transductive."
     )

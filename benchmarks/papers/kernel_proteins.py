@@ -9,17 +9,19 @@ variants of the kernel CRF take over what was chosen for vertex cliques. Cliques
 
 from __future__ import annotations
 
-import json
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache as cache_once
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from results_file import Results
 from rs126 import Chain, few_chains, profile, q3, read_chains, transition_accuracy, windows
 from tables import seconds, table
 
@@ -38,6 +40,7 @@ TOLERANCE = 0.5  # points of Q3 that boundaries may cost, in cross-validation
 BANDWIDTHS = (0.5, 1.0)  # factors of the median heuristic
 REGULARISATION = (0.1, 0.3, 1.0)
 COSTS = (0.3, 1.0, 3.0, 10.0)
+SETTINGS = f"window {WIDTH}, gains {GAINS} within {TOLERANCE}, γ {BANDWIDTHS}, λ {REGULARISATION}, C {COSTS}"
 
 
 def inputs(chain: Chain) -> FloatArray:
@@ -139,9 +142,8 @@ class Choice:
     gain: float
 
 
-def choose(method: Method, X: Arrays, y: LabelLists) -> Choice:
+def choose(method: Method, folds: Sequence[Fold]) -> Choice:
     """The best settings in Q3, and the largest gain of boundaries that costs less than half a point of it."""
-    folds = inner_folds(X, y)
     held = [labels for fold in folds for labels in fold.y_held]
     best: tuple[float, dict[str, Any], dict[float, float]] | None = None
     for settings in method.grid:
@@ -180,7 +182,7 @@ def trial(task: Task, n_learn: int, seed: int, graph: GraphMap, quick: bool) -> 
     learn, held = few_chains(len(task.X), n_learn, seed)
     X, y = [task.X[i] for i in learn], [task.y[i] for i in learn]
     fold = Fold(X, y, [task.X[i] for i in held], [task.y[i] for i in held])
-    gamma = median_gamma(np.vstack(X))
+    gamma, inner = median_gamma(np.vstack(X)), inner_folds(X, y)
     results: dict[str, list[float]] = {}
 
     def record(method: Method, choice: Choice) -> None:
@@ -196,7 +198,7 @@ def trial(task: Task, n_learn: int, seed: int, graph: GraphMap, quick: bool) -> 
         logistic(),
         Method("linear CRF", [{"c2": c2} for c2 in (0.1, 0.3, 1.0, 3.0)], linear_crf, gains=True),
     ):
-        record(method, choose(method, X, y))
+        record(method, choose(method, inner))
     few = {
         "n_cliques": 20 if quick else 200,
         "per_round": 20,
@@ -207,7 +209,7 @@ def trial(task: Task, n_learn: int, seed: int, graph: GraphMap, quick: bool) -> 
     }
     grid = [{**few, "gamma": gamma * g, "reg": reg} for g, reg in product(BANDWIDTHS, REGULARISATION)]
     vertex = Method("KCRF(v)", grid[:2] if quick else grid, kernel_crf, gains=True)
-    chosen = choose(vertex, X, y)
+    chosen = choose(vertex, inner)
     record(vertex, chosen)
     # The others take over bandwidth, λ and gain.
     both: dict[str, Any] = {"kernel": ["rbf", graph], "turns": "alternate"}
@@ -228,21 +230,15 @@ def report(arguments: Namespace) -> str:
     quick: bool = arguments.quick
     cache: Path | None = arguments.cache
     sizes, seeds = ([3], 1) if quick else (arguments.sizes, arguments.trials or 10)
-    known: dict[str, dict[str, list[float]]] = {}
-    if cache is not None and cache.exists():
-        known = json.loads(cache.read_text(encoding="utf-8"))
-    graph = None
+    results = Results(cache)
+    graph = cache_once(lambda: task.graph(quick))
     texts = []
     for n_learn in sizes:
         trials = []
         for seed in range(seeds):
-            key = f"{n_learn}-{seed}"
-            if key not in known:
-                graph = task.graph(quick) if graph is None else graph
-                known[key] = trial(task, n_learn, seed, graph, quick)
-                if cache is not None:
-                    cache.write_text(json.dumps(known), encoding="utf-8")
-            trials.append(known[key])
+            key = f"proteins, {n_learn} chains, trial {seed}, {SETTINGS}{', quick' if quick else ''}"
+            measure = partial(lambda n, s: trial(task, n, s, graph(), quick), n_learn, seed)
+            trials.append(results.get(key, measure))
         rows = []
         for name in trials[0]:
             values = np.array([found[name] for found in trials])  # [trials, 3]
@@ -254,6 +250,7 @@ def report(arguments: Namespace) -> str:
         texts.append(
             f"### RS126, {n_learn} training chains, mean of {len(trials)} trials ± standard error\n\n"
             + table(["method", "Q3, %", "transitions, %", "fit and predict"], rows)
+            + "\n\nRows with a graph are transductive: it sees the windows of the chains that are tested."
         )
     if arguments.plots is not None:
         draw(task, arguments.plots / "kernel-proteins.png", 20 if quick else 300)

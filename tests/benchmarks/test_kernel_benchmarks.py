@@ -84,6 +84,24 @@ def test_scores(rs126):
     assert rs126.transition_accuracy(["H-H"], ["HHH"]) == 0
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_one_file_for_all_parts(data, tmp_path):
+    kept = tmp_path / "kept"
+    command = [sys.executable, str(BENCHMARKS / "papers" / "kernel.py"), "proteins", "folds", "--quick"]
+    found = [
+        subprocess.run(
+            [*command, "--cache", str(kept)],
+            env={**os.environ, "CRFKIT_DATA": str(data)},
+            capture_output=True,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    assert [done.returncode for done in found] == [0, 0], found[0].stderr
+    assert len(kept.read_text(encoding="utf-8").splitlines()) == 2
+    assert found[1].stderr == ""  # nothing is measured again
+
+
 @pytest.mark.parametrize(
     ("part", "words"),
     [

@@ -91,6 +91,52 @@ def test_sparse_rows():
     )
 
 
+@pytest.mark.parametrize("normalized", [True, False])
+def test_equal_rows_are_one_vertex(normalized):
+    twice = np.vstack([ROWS, ROWS[10:25], ROWS[:3]])
+    kernel = GraphKernel(5, n_eigenvectors=8, normalized=normalized)
+    built, component = kernel.build(twice)
+    once, _ = kernel.build(ROWS)
+    assert len(component) == len(twice)
+    assert built.spectrum.eigenvectors.shape == (60, 8)
+    np.testing.assert_allclose(built.training[60:75], built.training[10:25])
+    np.testing.assert_allclose(built.training, built.represent(twice))
+    np.testing.assert_allclose(built.spectrum.eigenvalues, once.spectrum.eigenvalues)
+    assert (built.training**2).sum(axis=1).mean() == pytest.approx(1.0)
+    with pytest.raises(InputError, match="two positions that differ, got 1"):
+        kernel.build(np.ones((5, 2)))
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_sparse_and_dense_rows_are_the_same(sparse):
+    """Whatever is explicit or in whatever order in a sparse matrix, rows are found again."""
+    rows = np.where(RNG.random((40, 6)) < 0.5, 0.0, RNG.standard_normal((40, 6)))
+    rows[3, 2] = -0.0
+    messy = csr_matrix(rows[:, ::-1])[:, ::-1]  # columns in no order
+    messy = csr_matrix(
+        (
+            np.concatenate([messy.data, [0.0]]),
+            np.concatenate([messy.indices, [2]]),
+            np.concatenate([messy.indptr[:-1], [messy.indptr[-1] + 1]]),
+        ),
+        shape=messy.shape,
+    )  # and an explicit 0
+    built, _ = GraphKernel(4, n_eigenvectors=8).build(messy if sparse else rows)
+    other = rows if sparse else messy
+    np.testing.assert_allclose(built.represent(other), built.training)
+    new = rows + 0.05
+    np.testing.assert_allclose(built.represent(new), built.represent(csr_matrix(new)), atol=1e-9)
+
+
+def test_new_positions_beside_isolated_ones():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((60, 2))
+    with pytest.warns(InputWarning, match="have no neighbour"):
+        built, _ = GraphKernel(2, mutual=True, n_eigenvectors=40).build(rows)
+    near = built.represent(rows + 1e-6)
+    assert np.abs(near).max() < 100 * np.abs(built.training).max()
+
+
 def test_faulty_graphs():
     apart = np.vstack([ROWS, [[100.0, 100.0]]])
     with pytest.warns(InputWarning, match=r"1 of 61 positions have no neighbour .* position 60"):
@@ -102,7 +148,7 @@ def test_faulty_graphs():
     ):
         with pytest.raises(InputError, match=message):
             GraphKernel(affinity=affinity).build(np.zeros((3, 1)))
-    with pytest.raises(InputError, match="needs at least two positions"):
+    with pytest.raises(InputError, match="needs at least two positions that differ, got 1"):
         GraphKernel().build(np.zeros((1, 1)))
     with pytest.raises(InputError, match="needs numbers"):
         GraphKernel().build(["a", "b"])

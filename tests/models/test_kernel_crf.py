@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix
 
 from crfkit import CRF, KernelCRF, KernelLogisticRegression
 from crfkit.datasets import galaxy, gaussian_mixtures
+from crfkit.exceptions import InputWarning
 from crfkit.inference import log_partition
 from crfkit.kernels import GraphKernel, Kernel
 
@@ -140,7 +141,8 @@ def test_patience_keeps_the_best():
 
 def test_cliques_can_be_listed():
     y = [None, *Y[1:]]  # the numbers are those of the X that was given
-    model = KernelCRF(n_cliques=12, cliques="vertex+edge").fit(X, y)
+    with pytest.warns(InputWarning, match="1 sequences have no label, and without a graph"):
+        model = KernelCRF(n_cliques=12, cliques="vertex+edge").fit(X, y)
     assert len(model.cliques_) == 12
     for clique in model.cliques_:
         assert 1 <= clique.sequence < 12

@@ -110,13 +110,65 @@ def test_strings_with_a_kernel_of_ones_own():
         model.save(io.BytesIO())
 
 
+def same_parts(a, b):
+    return np.array([[len(set(x) & set(y)) for y in b] for x in a], dtype=float)
+
+
+def test_tuples_of_different_lengths_are_objects():
+    X = [[(1, 2), (3,)], [(1,), (3, 4)]]
+    y = [["a", "b"], ["a", "b"]]
+    model = KernelCRF(same_parts, n_cliques=4, reg=0.1).fit(X, y)
+    assert model.predict(X) == y
+    assert model.predict([[(1, 9), (3, 8)]]) == [["a", "b"]]  # of one length, and still objects
+    arrays = [np.array(["ab", "c"]), np.array(["a", "cd"])]
+    assert KernelCRF(same_parts, n_cliques=4, reg=0.1).fit(arrays, y).predict(arrays) == y
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_points_that_are_strings(kind):
+    words, labels = kind(["ab", "c", "a", "cd"]), ["a", "c", "a", "c"]
+    model = KernelLogisticRegression(same_parts, n_cliques=4, reg=0.1).fit(words, labels)
+    assert model.predict(kind(["ba", "dc"])).tolist() == ["a", "c"]
+
+
+def test_precomputed_points_in_grid_search():
+    table, labels = np.vstack(X), np.array(flat(Y))
+    K = Kernel("rbf", gamma=0.5).between(table, table)
+    grid, cv = {"reg": [0.1, 1.0]}, KFold(3)
+    given = GridSearchCV(KernelLogisticRegression("precomputed", **FEW), grid, cv=cv).fit(K, labels)
+    plain = GridSearchCV(KernelLogisticRegression(gamma=0.5, **FEW), grid, cv=cv).fit(table, labels)
+    np.testing.assert_allclose(
+        given.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], atol=1e-9
+    )
+
+
+def test_labels_of_a_graph_that_is_a_matrix():
+    kernel = GraphKernel(6, n_eigenvectors=20)
+    affinity = kernel._neighbour_weights(np.vstack(X))
+    given = GraphKernel(6, n_eigenvectors=20, affinity=affinity)
+    plain = KernelCRF(graph=kernel, **FEW).fit(X[:6], Y[:6], X_unlabeled=X[6:])
+    model = KernelCRF(graph=given, **FEW).fit(X[:6], Y[:6], X_unlabeled=X[6:])
+    assert model.transduction_ == plain.predict(X)
+    for a, b in zip(model.transduction_marginals_, plain.predict_marginals(X, as_arrays=True), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert plain.transduction_ is None
+    with pytest.raises(InputError, match="is in transduction_"):
+        model.predict(X)
+    labels = np.array([*flat(Y[:6]), *[None] * 24], object)
+    points = KernelLogisticRegression(graph=given, **FEW).fit(np.vstack(X), labels)
+    assert points.transduction_.shape == (60,)
+    np.testing.assert_allclose(points.transduction_marginals_.sum(axis=1), 1.0)
+
+
 def test_precomputed():
     table = np.vstack(X)
     K = Kernel("rbf", gamma=0.5).between(table, table)
     rows = [K[6 * i : 6 * i + 6] for i in range(10)]
     y = [None, *Y[1:]]  # unlabelled sequences keep their columns
-    given = KernelCRF("precomputed", **FEW).fit(rows, y)
-    plain = KernelCRF(gamma=0.5, **FEW).fit(X, y)
+    with pytest.warns(InputWarning, match="1 sequences have no label"):
+        given = KernelCRF("precomputed", **FEW).fit(rows, y)
+    with pytest.warns(InputWarning, match="1 sequences have no label"):
+        plain = KernelCRF(gamma=0.5, **FEW).fit(X, y)
     assert given.risk_ == pytest.approx(plain.risk_, rel=1e-8)
     assert given.predict(rows[:2]) == plain.predict(X[:2])
     again = KernelCRF.load(io.BytesIO(saved(given)))
@@ -164,6 +216,14 @@ def test_files_and_pickles(settings, sparse, tmp_path):
         assert again.boundary_gain == model.boundary_gain
     refitted = clone(loaded).fit(data, Y)
     assert refitted.risk_ == pytest.approx(model.risk_, rel=1e-4)
+
+
+def test_a_transform_that_is_a_function_is_not_written():
+    graph = GraphKernel(5, np.ones_like, n_eigenvectors=8)
+    model = KernelCRF(None, graph=graph, **FEW).fit(X, Y)
+    with pytest.warns(InputWarning, match="transform is a function, which a model file cannot hold"):
+        file = saved(model)
+    assert KernelCRF.load(file).predict(X) == model.predict(X)
 
 
 def test_damaged_files(model):
@@ -281,6 +341,71 @@ def test_more_cliques_than_exist():
     with pytest.warns(InputWarning, match=r"n_cliques=1,000 asks for more .* there are 18 candidates"):
         model = KernelCRF(n_cliques=1000, per_round=6).fit(X[:1], [["a", "b", "c"] * 2])
     assert len(model.cliques_) <= 18
+
+
+def test_the_default_number_of_cliques_asks_for_nothing():
+    assert len(KernelCRF(per_round=6).fit(X[:1], [["a", "b", "c"] * 2]).cliques_) <= 18  # and no warning
+
+
+@pytest.mark.parametrize("per_round", [1, 5])
+def test_ctrl_c_while_choosing(per_round, monkeypatch):
+    from crfkit.selection import cliques as selection
+
+    calls = []
+    take = selection.CliqueSelector._take
+
+    def interrupted(*arguments):
+        found = take(*arguments)
+        calls.append(found)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(selection.CliqueSelector, "_take", interrupted)
+    with pytest.warns(ConvergenceWarning, match="it was interrupted"):
+        model = KernelCRF(n_cliques=20, per_round=per_round).fit(X, Y)
+    assert len(model.cliques_) == (7 if per_round == 1 else 5)
+    assert model.predict(X)
+    whole = KernelCRF(n_cliques=len(model.cliques_), per_round=per_round)
+    monkeypatch.undo()
+    assert model.risk_ == pytest.approx(whole.fit(X, Y).risk_, rel=1e-6)
+
+
+def test_scores_where_labels_are_known(model):
+    right = model.predict(X)
+    wrong = [[(label + 1) % 3 for label in labels] for labels in right]
+    gaps = [None, [*right[1][:2], *wrong[1][2:4], None, {0, 1}], *[[None] * 6] * 8]
+    assert model.score(X, gaps) == 0.5
+    assert model.score(X, [None, wrong[1], *right[2:]], sample_weight=[1, 8, *[1] * 8]) == 0.5
+    with pytest.raises(InputError, match="no tokens"):
+        model.score(X, [None] * 10)
+    table = np.vstack(X)
+    assert model.score(table, gaps, lengths=[6] * 10) == 0.5
+    search = GridSearchCV(
+        KernelCRF(None, graph=GraphKernel(5, n_eigenvectors=5), **FEW), {"reg": [0.1, 1.0]}, cv=KFold(2)
+    ).fit(X, [None, *Y[1:]])
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_dev_labels_that_training_has_not():
+    strange = [[9] * 6, *Y[1:]]
+    record = KernelCRF(**FEW).fit(X, Y, X_dev=X, y_dev=strange).path_[-1]
+    without = KernelCRF(**FEW).fit(X, Y, X_dev=X[1:], y_dev=Y[1:]).path_[-1]
+    assert record["dev_accuracy"] == pytest.approx(0.9 * without["dev_accuracy"])
+    assert record["dev_log_likelihood"] == pytest.approx(without["dev_log_likelihood"])
+    for nothing in ([None] * 10, [[9] * 6] * 10):
+        with pytest.raises(InputError, match="the dev set has no label that training has"):
+            KernelCRF(**FEW).fit(X, Y, X_dev=X, y_dev=nothing)
+
+
+def test_dual_only_of_all_candidates():
+    assert KernelCRF(n_cliques=None).fit(X, Y).dual_ is not None
+    assert KernelCRF(n_cliques=None, n_candidates=20).fit(X, Y).dual_ is None
+
+
+def test_unlabelled_sequences_need_a_graph():
+    with pytest.warns(InputWarning, match="3 sequences have no label, and without a graph nothing is learnt"):
+        KernelCRF(**FEW).fit(X, [None, *Y[1:]], X_unlabeled=X[:2])
 
 
 def test_constant_features():

@@ -19,8 +19,8 @@ from sklearn.base import BaseEstimator
 
 from crfkit import parameters as rule
 from crfkit.exceptions import CRFKitError, InputError, InputWarning
-from crfkit.kernels.graph_map import GraphMap, Spectrum
-from crfkit.kernels.positions import FloatArray, Rows, n_rows
+from crfkit.kernels.graph_map import GraphMap, Spectrum, row_keys
+from crfkit.kernels.positions import FloatArray, Rows, n_rows, take_rows
 
 _DENSE = 200  # vertices up to which all eigenpairs are computed and the first taken
 _APPROXIMATE = 30_000  # vertices from which pynndescent is worth it
@@ -38,7 +38,8 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_neighbors
-        Each position is joined to so many nearest ones (and to those that have it among theirs).
+        Each position is joined to so many nearest ones (and to those that have it among theirs). Positions
+        with equal features are one vertex.
     transform
         r(λ): "inverse" 1 / (λ + epsilon), "diffusion" exp(-λ / epsilon), "step" 1, or a function of the array
         of eigenvalues.
@@ -57,7 +58,8 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         above 30,000 positions where pynndescent is there.
     affinity
         A symmetric sparse matrix of weights between all positions in the place of nearest neighbours. Such a
-        kernel cannot be extended to new positions.
+        kernel cannot be extended to new positions: what an estimator finds for those given to fit is in its
+        ``transduction_``.
 
     The kernel is scaled to a mean of 1 on its diagonal, so that it can compete with others.
     """
@@ -106,14 +108,17 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 "a graph of nearest neighbours needs numbers as features; give affinity= for objects"
             )
-        weights = (
-            self._neighbour_weights(rows) if self.affinity is None else self._given_weights(n_rows(rows))
-        )
-        degrees = np.asarray(weights.sum(axis=1), np.float64).ravel()  # [n]
-        alone = np.flatnonzero(degrees == 0)
+        vertex = np.arange(n_rows(rows), dtype=np.int64)  # [n] of each position
+        if self.affinity is None:
+            rows, vertex = _different(rows)
+            weights = self._neighbour_weights(rows)
+        else:
+            weights = self._given_weights(n_rows(rows))
+        degrees = np.asarray(weights.sum(axis=1), np.float64).ravel()  # [v]
+        alone = np.flatnonzero(degrees[vertex] == 0)
         if len(alone):
             warnings.warn(
-                f"{len(alone):,} of {len(degrees):,} positions have no neighbour in the graph (the first is "
+                f"{len(alone):,} of {len(vertex):,} positions have no neighbour in the graph (the first is "
                 f"position {alone[0]} of all): nothing is learnt about them from it. Take more neighbours, "
                 "or mutual=False",
                 InputWarning,
@@ -122,13 +127,13 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         _, component = connected_components(weights, directed=False)
         values, vectors = _smoothest(weights, degrees, self.n_eigenvectors, self.normalized)
         multipliers = self._multipliers(values)
-        diagonal = float(((vectors**2) @ multipliers).mean())
+        diagonal = float(((vectors**2) @ multipliers)[vertex].mean())
         if diagonal > 0:
             multipliers = multipliers / diagonal
         spectrum = Spectrum(values, vectors, degrees, multipliers)
         kept = None if self.affinity is not None else rows
-        graph = GraphMap(spectrum, kept, int(self.n_neighbors), bool(self.normalized), self.metric)
-        return graph, component.astype(np.int64)
+        graph = GraphMap(spectrum, kept, vertex, int(self.n_neighbors), bool(self.normalized), self.metric)
+        return graph, component.astype(np.int64)[vertex]
 
     def _multipliers(self, values: FloatArray) -> FloatArray:
         transform = self.transform
@@ -157,13 +162,13 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         return weights
 
     def _neighbour_weights(self, rows: Rows) -> Any:
-        """W [n, n], 1 where two positions are neighbours."""
+        """W [v, v], 1 where two vertices are neighbours."""
         from scipy.sparse import csr_matrix
 
         n = n_rows(rows)
         k = min(int(self.n_neighbors), n - 1)
         if k < 1:
-            raise InputError(f"a graph needs at least two positions, got {n}")
+            raise InputError(f"a graph needs at least two positions that differ, got {n}")
         near = self._nearest(rows, k)  # [n, k]
         directed = csr_matrix(
             (np.ones(near.size), (np.repeat(np.arange(n), k), near.ravel())), shape=(n, n), dtype=np.float64
@@ -190,6 +195,16 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         index = NearestNeighbors(n_neighbors=k, metric=self.metric).fit(rows)
         near: npt.NDArray[np.int64] = index.kneighbors(return_distance=False).astype(np.int64)
         return near
+
+
+def _different(rows: Rows) -> tuple[Rows, npt.NDArray[np.int64]]:
+    """The rows that differ, in order [v], and which of them each row is [n]."""
+    numbers: dict[bytes, int] = {}
+    found = np.array([numbers.setdefault(key, len(numbers)) for key in row_keys(rows)], np.int64)
+    if len(numbers) == len(found):
+        return rows, found
+    first = np.unique(found, return_index=True)[1]
+    return take_rows(rows, first), found
 
 
 def _without_itself(near: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:

@@ -8,7 +8,7 @@ neighbours, reads, with weights w and degrees d,
     normalised Laplacian   φ_k(x) = 1 / (1 - λ_k) Σ_j w(x, j) / √(d(x) d_j) φ_k(j)
     plain Laplacian        φ_k(x) = 1 / (d(x) - λ_k) Σ_j w(x, j) φ_k(j)
 
-A position that equals one of the graph gets that one's values.
+A position that equals one of the graph gets that one's values. Positions with equal features are one vertex.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _SMALLEST = 0.05  # of a denominator, as a share of the degree: beyond, eigenvec
 
 @dataclass(frozen=True)
 class Spectrum:
-    """What is kept of a graph over n positions."""
+    """What is kept of a graph with v vertices."""
 
     eigenvalues: FloatArray  # [m]
-    eigenvectors: FloatArray  # [n, m], orthonormal
-    degrees: FloatArray  # [n]
+    eigenvectors: FloatArray  # [v, m], orthonormal
+    degrees: FloatArray  # [v]
     multipliers: FloatArray  # [m] r(λ), scaled
 
 
@@ -43,7 +43,8 @@ class GraphMap:
     """Positions to rows whose inner products are the kernel."""
 
     spectrum: Spectrum
-    rows: Rows  # of the graph; None where it was given as an affinity matrix
+    rows: Rows  # of the v vertices; None where the graph was given as an affinity matrix
+    vertex: npt.NDArray[np.int64]  # [n] of each position that the graph was built over
     n_neighbors: int
     normalized: bool
     metric: str = "euclidean"
@@ -51,25 +52,31 @@ class GraphMap:
 
     @property
     def training(self) -> FloatArray:
-        """The graph's own positions, represented: [n, m]."""
-        spectrum = self.spectrum
-        return spectrum.eigenvectors * np.sqrt(spectrum.multipliers)
+        """The positions that the graph was built over, represented: [n, m]."""
+        return self._vertices[self.vertex]
+
+    @property
+    def _vertices(self) -> FloatArray:
+        """[v, m]."""
+        return self.spectrum.eigenvectors * np.sqrt(self.spectrum.multipliers)
 
     def represent(self, rows: Rows) -> FloatArray:
         """Any positions, represented: [n', m]."""
         if self.rows is None:
             raise InputError(
                 "the graph was given as an affinity matrix: where new positions lie in it is not known. "
-                "Give GraphKernel the features, without affinity=, to label new sequences"
+                "What was found for those given to fit is in transduction_; to label others give GraphKernel "
+                "the features, without affinity="
             )
         if n_rows(rows) == 0:
             return np.zeros((0, len(self.spectrum.eigenvalues)))
-        places = np.array([self._places.get(key, -1) for key in _row_keys(rows)], np.int64)  # [n'], -1: new
-        found = self.training[places]
+        places = np.array([self._places.get(key, -1) for key in row_keys(rows)], np.int64)  # [n'], -1: new
+        found = self._vertices[places]
         new = np.flatnonzero(places < 0)
         if len(new):
             k = min(self.n_neighbors, n_rows(self.rows))
-            near = self._neighbours.kneighbors(take_rows(rows, new), n_neighbors=k, return_distance=False)
+            asked = _in_the_form_of(self.rows, take_rows(rows, new))
+            near = self._neighbours.kneighbors(asked, n_neighbors=k, return_distance=False)
             found[new] = self.extend(near)
         return found
 
@@ -79,7 +86,11 @@ class GraphMap:
         values = spectrum.eigenvectors
         degree = float(neighbours.shape[1])
         if self.normalized:
-            scaled = values / np.sqrt(np.maximum(spectrum.degrees, 1e-300))[:, None]  # [n, m]
+            degrees = spectrum.degrees[:, None]
+            # A vertex without edges says nothing of others: its values are 0 but for rounding.
+            scaled = np.where(
+                degrees > 0, values / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0
+            )  # [v, m]
             sums = scaled[neighbours].sum(axis=1) / np.sqrt(degree)  # [n', m]
             below = np.maximum(1.0 - spectrum.eigenvalues, _SMALLEST)
         else:
@@ -96,9 +107,8 @@ class GraphMap:
 
     @cached_property
     def _places(self) -> dict[bytes, int]:
-        """Where each of the graph's positions is, by its content; the first of equals."""
-        keys = _row_keys(self.rows)
-        return {key: i for i, key in zip(range(len(keys) - 1, -1, -1), reversed(keys), strict=True)}
+        """Which vertex has this content."""
+        return {key: i for i, key in enumerate(row_keys(self.rows))}
 
     def __getstate__(self) -> dict[str, Any]:
         made = ("_neighbours", "_places")  # when first used
@@ -116,13 +126,46 @@ class GraphMap:
         return np.asarray(represented @ support.T, np.float64)
 
 
-def _row_keys(rows: Rows) -> list[bytes]:
-    """What tells rows apart: digests of their content [n]."""
+@dataclass(frozen=True)
+class OwnPositions:
+    """A graph's kernel for the positions that it was built over, in their order, whatever their rows."""
+
+    graph: GraphMap
+    name: str = "graph"
+
+    def represent(self, rows: Rows) -> FloatArray:
+        """[n, m]."""
+        return self.graph.training
+
+    def support(self, represented: Rows, places: npt.NDArray[np.int64]) -> FloatArray:
+        """Rows."""
+        return self.graph.support(represented, places)
+
+    def between(self, represented: Rows, support: FloatArray) -> FloatArray:
+        """K [n, m]."""
+        return self.graph.between(represented, support)
+
+
+def row_keys(rows: Rows) -> list[bytes]:
+    """What tells rows apart: digests [n] of their columns that are not 0, the same for dense and sparse."""
     if hasattr(rows, "tocsr"):
-        csr = rows.tocsr()
+        csr = rows.tocsr().copy()
+        csr.sum_duplicates()  # sorts them as well
+        csr.eliminate_zeros()
+        columns, data = csr.indices.astype(np.int64), csr.data.astype(np.float64)
         ends = csr.indptr.tolist()
-        columns = csr.indices.astype(np.int64)
-        parts = [columns[a:b].tobytes() + csr.data[a:b].tobytes() for a, b in pairwise(ends)]
+        parts = [columns[a:b].tobytes() + data[a:b].tobytes() for a, b in pairwise(ends)]
     else:
-        parts = [row.tobytes() for row in np.ascontiguousarray(rows, np.float64) + 0.0]  # no negative zeros
+        table = np.asarray(rows, np.float64)
+        filled = ((row, np.flatnonzero(row)) for row in table)
+        parts = [columns.astype(np.int64).tobytes() + row[columns].tobytes() for row, columns in filled]
     return [blake2b(part, digest_size=16).digest() for part in parts]
+
+
+def _in_the_form_of(example: Rows, rows: Rows) -> Rows:
+    """Rows sparse or dense as the example is."""
+    if hasattr(example, "tocsr") and not hasattr(rows, "tocsr"):
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(rows)
+    return rows.toarray() if hasattr(rows, "tocsr") and not hasattr(example, "tocsr") else rows

@@ -110,8 +110,8 @@ def read_positions(
     if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
         raise InputError(f"{name} must be a list of sequences, got {type(X).__name__}")
     sequences = list(X)
-    if objects and sequences and not any(_is_table(sequence) for sequence in sequences):
-        return _read_objects(sequences, name)
+    if objects and sequences and not _are_tables(sequences):
+        return read_objects(sequences, name)
     parts: list[Rows] = []
     for i, sequence in enumerate(sequences):
         part = _numbers(sequence, i, name)
@@ -129,7 +129,10 @@ def read_positions(
     return Positions(rows, offsets)
 
 
-def _read_objects(sequences: list[Any], name: str) -> Positions:
+def read_objects(sequences: Iterable[Any], name: str = "X") -> Positions:
+    """Sequences of any objects, whatever they look like."""
+    if isinstance(sequences, (str, bytes, Mapping)) or not isinstance(sequences, Iterable):
+        raise InputError(f"{name} must be a list of sequences, got {type(sequences).__name__}")
     rows: list[Any] = []
     counts = []
     for i, sequence in enumerate(sequences):
@@ -167,18 +170,22 @@ def _is_sparse(value: Any) -> bool:
     return hasattr(value, "tocsr")
 
 
-def _is_table(sequence: Any) -> bool:
-    """Whether a sequence is a table of numbers, and no list of objects."""
-    if is_matrix(sequence) or is_frame(sequence):
+def _are_tables(sequences: Sequence[Any]) -> bool:
+    """Whether sequences are tables of numbers, and no lists of objects: tuples of any length, say."""
+    if any(is_matrix(sequence) or is_frame(sequence) for sequence in sequences):
         return True
-    if isinstance(sequence, (str, bytes)) or not isinstance(sequence, Sequence) or len(sequence) == 0:
+    lists = [s for s in sequences if isinstance(s, Sequence) and not isinstance(s, (str, bytes))]
+    if len(lists) < len(sequences):
         return False
-    first = sequence[0]
-    return (
-        isinstance(first, (list, tuple, np.ndarray))
-        and len(first) > 0
-        and all(isinstance(value, (int, float, np.number)) for value in first)
-    )
+    widths = {_width_of(item) for sequence in lists for item in sequence}
+    return len(widths) == 1 and widths != {0}
+
+
+def _width_of(item: Any) -> int:
+    """How many numbers a row has; 0 where it is none."""
+    if not isinstance(item, (list, tuple, np.ndarray)) or getattr(item, "ndim", 1) != 1:
+        return 0
+    return len(item) if all(isinstance(value, (int, float, np.number)) for value in item) else 0
 
 
 def _numbers(table: Any, sequence: int | None, name: str) -> Rows:

@@ -6,6 +6,7 @@ Lafferty, Zhu and Liu, "Kernel conditional random fields: representation and cli
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
@@ -13,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
+from crfkit.data.labels import decode_labels
 from crfkit.data.training_data import sequence_weights
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.inference import marginals
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.kernels.graph import GraphKernel
@@ -23,8 +26,9 @@ from crfkit.kernels.mercer import Kernel
 from crfkit.kernels.positions import read_positions
 from crfkit.models.kernel_cliques import Clique, draw_path
 from crfkit.models.kernel_data import TrainingSet, labels_with_gaps
-from crfkit.models.kernel_fitting import RULES, fit_kernels, kernels_of, takes_objects
+from crfkit.models.kernel_fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
 from crfkit.models.kernel_tagger import KernelTagger
+from crfkit.models.kernel_training import decoded
 from crfkit.models.sequence_labeller import SequenceLabeller
 
 if TYPE_CHECKING:
@@ -104,7 +108,11 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
     transitions_ : array [L, L]
         w.
     dual_, dual_edge_ : arrays [ΣT, L] and [ΣT, L, L], or None
-        With ``n_cliques=None``: the coefficients of all labellings of all cliques of the labelled sequences.
+        With ``n_cliques=None`` and no ``n_candidates``: the coefficients of all labellings of all cliques of
+        the labelled sequences.
+    transduction_, transduction_marginals_ : lists, or None
+        Where the graph was given as an affinity matrix: labels, and p(y_t = l | x) [T, L], of the sequences
+        of X and then of ``X_unlabeled``, which cannot be asked for with ``predict``.
     converged_ : bool
     tagger_ : crfkit.models.kernel_tagger.KernelTagger
 
@@ -134,7 +142,7 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
         graph: GraphKernel | None = None,
         turns: str = "compete",
         cliques: str = "vertex",
-        n_cliques: int | None = 200,
+        n_cliques: int | None = N_CLIQUES,
         per_round: int = 1,
         all_labelings: bool = False,
         reg: float = 1.0,
@@ -243,6 +251,14 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
             boundary_gain=float(self.boundary_gain),
             n_jobs=self.n_jobs,
         )
+        self.transduction_: list[list[Any]] | None = None
+        self.transduction_marginals_: list[FloatArray] | None = None
+        if fitted.whole is not None:
+            whole = fitted.whole
+            labels = decoded(whole, self.decode, float(self.boundary_gain), self.n_jobs)
+            self.transduction_ = decode_labels(labels, whole.offsets, data.classes)
+            shares = marginals(whole, edge=False, n_jobs=self.n_jobs).node
+            self.transduction_marginals_ = np.split(shares, whole.offsets[1:-1])
         self.classes_ = data.classes
         self.cliques_ = fitted.cliques
         self.path_ = fitted.path
@@ -281,9 +297,18 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically.
 
-        Kernels that are functions cannot be written: pickle the estimator instead.
+        Kernels that are functions cannot be written: pickle the estimator instead. Kernels of which no clique
+        was chosen are not written either: ``kernel`` has the others alone once the model is loaded.
         """
         tagger = self._fitted()
+        if self.graph is not None and callable(self.graph.transform):
+            warnings.warn(
+                "the graph's transform is a function, which a model file cannot hold: the loaded model "
+                "labels as this one does, but its graph has transform='inverse', should it be fitted again. "
+                "Pickle the estimator to keep it",
+                InputWarning,
+                stacklevel=2,
+            )
         params = {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self.get_params(deep=False).items()
@@ -333,6 +358,7 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
         model.classes_ = tagger.classes
         model.cliques_, model.path_, model.risk_ = cliques, path, risk
         model.dual_ = model.dual_edge_ = None
+        model.transduction_ = model.transduction_marginals_ = None
         model.converged_ = bool(header.get("converged"))
         model.stopped_because_ = stopped
         return model

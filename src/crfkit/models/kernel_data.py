@@ -17,7 +17,7 @@ from crfkit.kernels.checks import check_square, warn_of_no_kernel
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel, MercerKernel, Precomputed
-from crfkit.kernels.positions import Positions, Rows, n_rows, read_positions, stack_rows, take_rows
+from crfkit.kernels.positions import Positions, Rows, n_rows, stack_rows, take_rows
 
 IntArray = npt.NDArray[np.int64]
 
@@ -154,8 +154,3 @@ def _warn_of_unlabelled_components(component: IntArray, labelled: IntArray) -> N
             InputWarning,
             stacklevel=4,
         )
-
-
-def read_beside(X: Any, data: Positions, name: str, objects: bool, lengths: Any = None) -> Positions:
-    """Other sequences of the same kind as those of training."""
-    return read_positions(X, lengths, objects=objects, width=data.width, name=name)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.data.labels import encode_labels
 from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
+from crfkit.inference import Lattice
 from crfkit.kernels.graph import GraphKernel
+from crfkit.kernels.graph_map import GraphMap, OwnPositions
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel, MercerKernel, Precomputed, as_kernel
-from crfkit.kernels.positions import Positions
+from crfkit.kernels.positions import Positions, stack_rows
 from crfkit.models.kernel_cliques import Clique
 from crfkit.models.kernel_data import TrainingSet, kernel_matrices
 from crfkit.models.kernel_training import KernelDevSet, KernelOutcome, Rounds, potential_of, train_kernel
@@ -26,6 +27,7 @@ from crfkit.selection.cliques import Pick
 
 FloatArray = npt.NDArray[np.float64]
 
+N_CLIQUES = 200  # unless a number is asked for
 GAMMA: rule.Rule = (
     "a number above 0, 'median' or 'scale'",
     lambda v: v in ("median", "scale") if isinstance(v, str) else rule.number(0)[1](v) and float(v) > 0,
@@ -97,6 +99,7 @@ class FittedKernels:
     path: list[dict[str, Any]]
     dual: FloatArray | None  # [ΣT, L] of all vertices, where all cliques were taken
     dual_edge: FloatArray | None  # [ΣT, L, L] of all edges
+    whole: Lattice | None  # of all sequences given, where the graph is a matrix and no others can be scored
 
 
 def fit_kernels(
@@ -114,6 +117,8 @@ def fit_kernels(
     boundary_gain: float = 0.0,
 ) -> FittedKernels:
     """Train with the estimator's parameters, which have been checked."""
+    if estimator.graph is None:
+        _warn_of_unused(data, unlabeled)
     L = len(data.classes)
     seed = estimator.random_state or 0
     matrices = kernel_matrices(
@@ -140,11 +145,7 @@ def fit_kernels(
     held = None
     if dev is not None:
         positions, y = dev
-        try:
-            labels = encode_labels(y, data.classes, positions.offsets, unknown="ignore")
-        except InputError as error:
-            raise InputError(f"in the dev set: {error}") from error
-        held = KernelDevSet.of(labels, L, positions.offsets, decode, boundary_gain, estimator.n_jobs)
+        held = KernelDevSet.of(y, data.classes, positions.offsets, decode, boundary_gain, estimator.n_jobs)
     n_cliques = estimator.n_cliques
     if n_cliques is not None:
         n_cliques = _no_more_than_there_are(estimator, risk, matrices, edge_cliques)
@@ -170,7 +171,7 @@ def fit_kernels(
         )
     potential, supports = potential_of(risk, matrices)
     dual = dual_edge = None
-    if n_cliques is None:
+    if n_cliques is None and all(matrix.n_candidates == data.learn.n_positions for matrix in matrices):
         residuals = risk.residuals(risk.scores(), edges=edge_cliques)
         # Where the risk is least, λα = observed - expected, for every labelling of every clique.
         dual = -residuals.node / risk.reg
@@ -183,13 +184,41 @@ def fit_kernels(
         | {"cliques": [lister.name(pick) for pick in record["picks"]]}
         for record in outcome.path
     ]
-    return FittedKernels(data, potential, outcome, cliques, path, dual, dual_edge)
+    whole = None
+    if estimator.graph is not None and estimator.graph.affinity is not None:
+        whole = _whole_lattice(potential, data.everything, unlabeled)
+    return FittedKernels(data, potential, outcome, cliques, path, dual, dual_edge, whole)
+
+
+def _whole_lattice(potential: KernelPotential, given: Positions, unlabeled: Positions | None) -> Lattice:
+    """Scores of all positions of the graph: the sequences of X, then those without labels."""
+    if unlabeled is not None:
+        offsets = np.concatenate([given.offsets, given.offsets[-1] + unlabeled.offsets[1:]])
+        given = Positions(stack_rows([given.rows, unlabeled.rows]), offsets)
+    terms = [
+        replace(term, kernel=OwnPositions(term.kernel)) if isinstance(term.kernel, GraphMap) else term
+        for term in potential.terms
+    ]
+    return KernelPotential(potential.n_labels, terms, potential.transitions, potential.bias).scores(given)
+
+
+def _warn_of_unused(data: TrainingSet, unlabeled: Positions | None) -> None:
+    """Without a graph nothing is learnt from what has no label."""
+    n = 0 if unlabeled is None else unlabeled.n_sequences
+    n += int((np.diff(data.everything.offsets) > 0).sum()) - len(data.numbers)
+    if n:
+        warnings.warn(
+            f"{n:,} sequences have no label, and without a graph nothing is learnt from them: give "
+            "graph=GraphKernel(), or leave them out",
+            InputWarning,
+            stacklevel=4,
+        )
 
 
 def _no_more_than_there_are(
     estimator: Any, risk: KernelRisk, matrices: Sequence[KernelMatrix], edge_cliques: bool
 ) -> int:
-    """n_cliques, or with a warning as many candidates as there are."""
+    """n_cliques, or as many candidates as there are: with a warning, unless nobody asked for a number."""
     L, asked = risk.n_labels, int(estimator.n_cliques)
     lengths = np.diff(risk.offsets)
     inner = np.ones(risk.n_positions, np.bool_)
@@ -199,7 +228,7 @@ def _no_more_than_there_are(
         there += matrix.n_candidates * (1 if estimator.all_labelings else L)
         if edge_cliques:
             there += int(inner[matrix.candidates].sum()) * (1 if estimator.all_labelings else L * L)
-    if asked > there:
+    if asked > there and asked != N_CLIQUES:
         warnings.warn(
             f"n_cliques={asked:,} asks for more cliques than exist: there are {there:,} candidates, and all "
             "are taken",

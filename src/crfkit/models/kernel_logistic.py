@@ -20,10 +20,10 @@ from crfkit.exceptions import InputError
 from crfkit.inference.threads import thread_count
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.mercer import Kernel
-from crfkit.kernels.positions import Positions, read_positions
+from crfkit.kernels.positions import Positions, read_objects, read_positions
 from crfkit.models.kernel_cliques import draw_path
 from crfkit.models.kernel_data import TrainingSet
-from crfkit.models.kernel_fitting import RULES, fit_kernels, kernels_of, takes_objects
+from crfkit.models.kernel_fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
 from crfkit.models.kernel_tagger import KernelTagger
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         coef0: float = 1.0,
         graph: GraphKernel | None = None,
         turns: str = "compete",
-        n_cliques: int | None = 200,
+        n_cliques: int | None = N_CLIQUES,
         per_round: int = 1,
         all_labelings: bool = False,
         reg: float = 1.0,
@@ -127,6 +127,11 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         )
         self.tagger_ = KernelTagger(data.classes, fitted.potential, points.width, n_jobs=self.n_jobs)
         self.classes_ = np.array(data.classes)
+        self.transduction_: npt.NDArray[Any] | None = None  # as KernelCRF has them
+        self.transduction_marginals_: FloatArray | None = None
+        if fitted.whole is not None:
+            self.transduction_marginals_ = _shares(fitted.whole.node)
+            self.transduction_ = self.classes_[self.transduction_marginals_.argmax(axis=1)]
         if points.width is not None:
             self.n_features_in_ = points.width
         self.cliques_, self.path_ = fitted.cliques, fitted.path
@@ -135,17 +140,19 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.converged_ = fitted.outcome.converged
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        """With a precomputed kernel, a part of X has the same rows and columns."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
     def predict_proba(self, X: Any) -> FloatArray:
         """p(y = l | x) [n, L]."""
         check_is_fitted(self, "tagger_")
         self.tagger_.n_jobs = self.n_jobs
         width = self.tagger_.width
-        points = _points(X, width is None, width, "X")
-        lattice = self.tagger_.potential.scores(points)
-        scores = lattice.node - lattice.node.max(axis=1, keepdims=True)
-        shares = np.exp(scores)
-        found: FloatArray = shares / shares.sum(axis=1, keepdims=True)
-        return found
+        points = _points(X, width is None, width, "X", fitted=True)
+        return _shares(self.tagger_.potential.scores(points).node)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable label of each point [n]."""
@@ -158,10 +165,19 @@ class KernelLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[
         return draw_path(self.path_, axes)
 
 
-def _points(X: Any, objects: bool, width: int | None, name: str) -> Positions:
-    """Every point a sequence of its own."""
+def _shares(scores: FloatArray) -> FloatArray:
+    """Probabilities [n, L] of scores [n, L]."""
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    found: FloatArray = shares / shares.sum(axis=1, keepdims=True)
+    return found
+
+
+def _points(X: Any, objects: bool, width: int | None, name: str, *, fitted: bool = False) -> Positions:
+    """Every point a sequence of its own. With ``objects`` points may be any; once ``fitted``, they are."""
+    if objects and getattr(X, "ndim", 0) == 1:
+        X = X.tolist()
     if objects and isinstance(X, (list, tuple)):
-        positions = read_positions([X], objects=True, name=name)
+        positions = read_objects([X], name) if fitted else read_positions([X], objects=True, name=name)
     else:
         table = X if hasattr(X, "ndim") or hasattr(X, "columns") else np.asarray(X)
         if getattr(table, "ndim", 2) != 2:

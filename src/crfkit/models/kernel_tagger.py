@@ -16,7 +16,7 @@ from crfkit.inference.expected_gain import decoded
 from crfkit.io.model_file import Source, read_model, write_model
 from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
-from crfkit.kernels.positions import Rows, read_positions
+from crfkit.kernels.positions import Positions, Rows, read_objects, read_positions
 from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
 from crfkit.potentials.kernel import KernelPotential, KernelTerm
 
@@ -55,14 +55,20 @@ class KernelTagger(Tagger):
         """How many numbers are computed for each position."""
         return max(1, self.potential.scores_per_position)
 
+    def _positions(self, X: Any, lengths: Any = None) -> Positions:
+        """X as in training: tables of numbers, or objects even where they look like rows of one."""
+        if self.width is None and lengths is None:
+            return read_objects(X)
+        return read_positions(X, lengths, width=self.width)
+
     def scored(self, X: Any) -> Scored:
         """The scores of a batch, all at once."""
-        positions = read_positions(X, objects=self.width is None, width=self.width)
+        positions = self._positions(X)
         return Scored(self.potential.scores(positions), None, True)
 
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
         """The scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
-        positions = read_positions(X, lengths, objects=self.width is None, width=self.width)
+        positions = self._positions(X, lengths)
         size = max(1, _PIECE // self.scores_per_position)  # positions
         if whole or positions.n_positions <= size:
             yield self.potential.scores(positions), None
@@ -258,7 +264,7 @@ def _load_kernel(specification: Any, key: str, take: _Taker) -> MercerKernel:
         )
         k, normalized, metric = (specification.get(x) for x in ("n_neighbors", "normalized", "metric"))
         if type(k) is int and k > 0 and isinstance(normalized, bool) and isinstance(metric, str):
-            return GraphMap(spectrum, rows, k, normalized, metric)
+            return GraphMap(spectrum, rows, np.arange(n, dtype=np.int64), k, normalized, metric)
     raise take.wrong(f"its kernel is malformed: {specification!r:.80}")
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.data.labels import Labels
+from crfkit.data.labels import encode_labels
+from crfkit.exceptions import InputError
 from crfkit.inference import Lattice, partial_log_likelihood
 from crfkit.inference.expected_gain import decoded
 from crfkit.kernels.matrix import KernelMatrix
@@ -48,30 +49,54 @@ class KernelDevSet:
     """Held-out sequences, whose rows follow those of training in the kernel matrices."""
 
     offsets: IntArray  # [N+1]
-    allowed: npt.NDArray[np.bool_]  # [ΣT, L]
+    allowed: npt.NDArray[np.bool_]  # [ΣT, L]; all of them where the label is missing or unseen
+    given: npt.NDArray[np.bool_]  # [ΣT] there is a label
+    known: npt.NDArray[np.bool_]  # [ΣT] and training has it; if not, whatever is found is wrong
     decode: str
     boundary_gain: float
     n_jobs: int | None
 
     @classmethod
     def of(
-        cls, labels: Labels, n_labels: int, offsets: IntArray, decode: str, gain: float, n_jobs: int | None
+        cls,
+        y: Sequence[Sequence[Any]],
+        classes: list[Any],
+        offsets: IntArray,
+        decode: str,
+        gain: float,
+        n_jobs: int | None,
     ) -> KernelDevSet:
-        """From encoded labels."""
+        """From labels, with gaps."""
+        try:
+            labels = encode_labels(y, classes, offsets, unknown="ignore")
+        except InputError as error:
+            raise InputError(f"in the dev set: {error}") from error
         allowed = labels.allowed
         if allowed is None:
-            allowed = labels.ids[:, None] == np.arange(n_labels)
-        return cls(offsets, allowed, decode, gain, n_jobs)
+            allowed = labels.ids[:, None] == np.arange(len(classes))
+        flat = [label for sequence in y for label in sequence]
+        given = np.array([label is not None for label in flat], np.bool_)
+        seen = set(classes)
+        several = (set, frozenset, list, tuple)
+        known = np.array(
+            [not seen.isdisjoint(label if isinstance(label, several) else [label]) for label in flat],
+            np.bool_,
+        )
+        if not known.any():
+            raise InputError(
+                f"the dev set has no label that training has ({classes!r:.80}): there is nothing to score. "
+                "Give labels in y_dev, or leave X_dev and y_dev out"
+            )
+        return cls(offsets, allowed, given, known, decode, gain, n_jobs)
 
     def scores(self, lattice: Lattice) -> dict[str, float]:
-        """Log-likelihood a position, and the share of right labels among the known."""
-        known = ~self.allowed.all(axis=1)  # [ΣT]
+        """Log-likelihood a position of known label, and the share of right labels among those given."""
         found = decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
-        right = self.allowed[np.arange(len(found)), found]
+        right = self.allowed[np.arange(len(found)), found] & self.known
         log_likelihood = float(partial_log_likelihood(lattice, self.allowed, n_jobs=self.n_jobs).sum())
         return {
-            "dev_log_likelihood": log_likelihood / max(1, int(known.sum())),
-            "dev_accuracy": float(right[known].mean()) if known.any() else float("nan"),
+            "dev_log_likelihood": log_likelihood / int(self.known.sum()),
+            "dev_accuracy": float(right[self.given].mean()),
         }
 
 

@@ -5,6 +5,8 @@ A subclass fits, and leaves a :class:`crfkit.models.tagger.Tagger` as ``tagger_`
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from itertools import compress
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -82,11 +84,19 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     def score(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
     ) -> float:
-        """Share of positions labelled as in y (token accuracy), each counted as often as its sequence."""
+        """Share of positions labelled as in y (token accuracy), each counted as often as its sequence.
+
+        Only positions with one label count: those with None or a set of labels are left out, and sequences
+        that are None as a whole.
+        """
         from crfkit.metrics import token_accuracy
 
-        y = label_lists(y)
-        found = self.predict(X, lengths=cut_as(X, y, lengths))
+        if isinstance(y, Iterable) and not isinstance(y, (str, bytes, Mapping)):
+            y = list(y)
+            if not any(labels is None for labels in y):
+                lengths = cut_as(X, label_lists(y), lengths)
+        found = self.predict(X, lengths=lengths)
+        y, found = _with_one_label(y, found)
         weights = sequence_weights(sample_weight, len(found))
         if weights is None:
             return float(token_accuracy(y, found))
@@ -96,3 +106,19 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         if not positions.any():
             raise InputError("no tokens to score: all sequences with a weight are empty")
         return float(scores @ positions / positions.sum())
+
+
+def _with_one_label(y: Any, found: list[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
+    """y and what was found, without the positions at which y does not say the one label."""
+    if isinstance(y, list) and len(y) == len(found):
+        y = [[None] * len(own) if labels is None else labels for labels, own in zip(y, found, strict=True)]
+    true = label_lists(y)
+    several = (set, frozenset, list, tuple)
+    known = [[not (label is None or isinstance(label, several)) for label in labels] for labels in true]
+    fits = list(map(len, true)) == list(map(len, found))  # if not, the metric says so
+    if not fits or all(map(all, known)):
+        return list(true), found
+    pairs = list(zip(true, found, known, strict=True))
+    return [list(compress(a, mask)) for a, _, mask in pairs], [
+        list(compress(b, mask)) for _, b, mask in pairs
+    ]

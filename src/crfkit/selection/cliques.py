@@ -79,13 +79,6 @@ class CliqueSelector:
         self._turn = 0
         self._floor = 0.0  # derivatives below are rounding
 
-    @property
-    def n_free(self) -> int:
-        """How many candidates are left."""
-        if self.all_labelings:
-            return sum(int(family.free.any(axis=1).sum()) for family in self.families)
-        return sum(int(family.free.sum()) for family in self.families)
-
     def derivatives(self) -> list[FloatArray]:
         """dR of all candidates [c, labellings], a table a family (kernel by kernel; vertices, then edges)."""
         risk, L = self.risk, self.risk.n_labels
@@ -110,8 +103,19 @@ class CliqueSelector:
     def choose(self, count: int) -> list[Pick]:
         """The next cliques: at most ``count``, fewer where no candidate has a derivative other than 0.
 
-        They are in the risk's blocks from then on, with coefficients of 0.
+        They are in the risk's blocks from then on, with coefficients of 0. Ctrl-C leaves the risk as it was.
         """
+        sizes, x = self.risk.sizes(), self.risk.vector()
+        try:
+            picks = self._choose(count)
+        except KeyboardInterrupt:
+            self.risk.restore(sizes, x)  # no functions without coefficients, no cliques that nobody has named
+            raise
+        for block in self.risk.blocks:
+            block.grow()
+        return picks
+
+    def _choose(self, count: int) -> list[Pick]:
         for family, table in zip(self.families, self.derivatives(), strict=True):
             family.gradient = np.where(family.free, table, 0.0)
         self._floor = _ROUNDING * max(float(np.abs(family.gradient).max()) for family in self.families)
@@ -127,8 +131,6 @@ class CliqueSelector:
             if pick is not None:
                 picks.append(pick)
                 self._turn += 1
-        for block in self.risk.blocks:
-            block.grow()
         return picks
 
     def _prepare(self, count: int) -> None:

@@ -18,6 +18,7 @@ from crfkit.data.labels import decode_labels
 from crfkit.data.training_data import sequence_weights
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.inference import marginals
+from crfkit.inference.expected_gain import decoded
 from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source
 from crfkit.kernels.graph import GraphKernel
@@ -28,7 +29,6 @@ from crfkit.models.kernel_cliques import Clique, draw_path
 from crfkit.models.kernel_data import TrainingSet, labels_with_gaps
 from crfkit.models.kernel_fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
 from crfkit.models.kernel_tagger import KernelTagger
-from crfkit.models.kernel_training import decoded
 from crfkit.models.sequence_labeller import SequenceLabeller
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
         self.transduction_marginals_: list[FloatArray] | None = None
         if fitted.whole is not None:
             whole = fitted.whole
-            labels = decoded(whole, self.decode, float(self.boundary_gain), self.n_jobs)
+            labels = decoded(whole, self.decode, self.n_jobs, boundary_gain=float(self.boundary_gain))
             self.transduction_ = decode_labels(labels, whole.offsets, data.classes)
             shares = marginals(whole, edge=False, n_jobs=self.n_jobs).node
             self.transduction_marginals_ = np.split(shares, whole.offsets[1:-1])

@@ -46,6 +46,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one split, a few genes: does it run?")
     parser.add_argument("--variant", choices=list(VARIANTS), action="append")
     parser.add_argument("--c2", type=float, help="this penalty, without cross-validation")
+    parser.add_argument(
+        "--folds", action="store_true", help="only three folds of the first split's training genes, with --c2"
+    )
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -53,6 +56,12 @@ def main() -> None:
     penalties = PENALTIES if arguments.c2 is None else (arguments.c2,)
     if arguments.quick:
         splits, penalties = [(splits[0][0][:9], splits[0][1][:3])], (3.0,)
+    if arguments.folds:
+        for name in arguments.variant or VARIANTS:
+            for c2 in penalties:
+                held = [evaluate(a, b, c2, VARIANTS[name]) for a, b in folds(splits[0][0], 3)]
+                print(f"{name}, c2 {c2:g}: {np.round(percentages(held), 1).tolist()}", flush=True)
+        return
     lines = ["| model | " + " | ".join(LEVELS) + " | seconds a split |", "|---" * 6 + "|"]
     for name in arguments.variant or VARIANTS:
         begun, results = time.perf_counter(), []

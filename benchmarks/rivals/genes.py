@@ -39,10 +39,12 @@ QUOTED = {
 }
 
 
-def evaluate(train: list[Window], test: list[Window], jobs: int | None) -> tuple[GeneScores, float, float]:
+def evaluate(
+    train: list[Window], test: list[Window], jobs: int | None, gc_classes: int = 1
+) -> tuple[GeneScores, float, float]:
     """Scores, seconds to train, seconds to predict."""
     begun = time.perf_counter()
-    finder = GeneFinder(n_jobs=jobs).fit(
+    finder = GeneFinder(n_jobs=jobs, gc_classes=gc_classes).fit(
         [w.sequence for w in train], [w.exons for w in train], [w.id for w in train]
     )
     trained = time.perf_counter()
@@ -61,6 +63,17 @@ def run_tool(
     return score(test, found), time.perf_counter() - begun
 
 
+def compare_gc_classes(windows: list[Window], numbers: list[int], jobs: int | None) -> None:
+    """By classes of GC content: 128 genes to train, the others to test, twice."""
+    for n in numbers:
+        scores = []
+        for seed in (0, 1):
+            order = np.random.default_rng(seed).permutation(len(windows))
+            train, test = ([windows[i] for i in part] for part in (order[:128], order[128:]))
+            scores.append(evaluate(train, test, jobs, n)[0])
+        print(f"{n} classes of GC content: {np.round(percentages(scores), 1).tolist()}", flush=True)
+
+
 def row(name: str, cells: list[str]) -> str:
     return f"| {name} | " + " | ".join(cells) + " |"
 
@@ -70,6 +83,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one split, a few genes: does it run?")
     parser.add_argument("--jobs", type=int, help="threads")
     parser.add_argument("--optimise", type=int, default=0, metavar="ROUNDS", help="of AUGUSTUS's settings")
+    parser.add_argument("--gc-classes", type=int, nargs="+", metavar="N", help="only: compare on other genes")
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", InputWarning)
@@ -80,6 +94,9 @@ def main() -> None:
     sample = {w.id for split in splits for part in split for w in part}
     windows = read_windows()
     held = [w for w in windows if w.id in sample], [w for w in windows if w.id not in sample]
+    if arguments.gc_classes:
+        compare_gc_classes(held[1], arguments.gc_classes, arguments.jobs)
+        return
     if arguments.quick:
         splits, held = [(splits[0][0][:12], splits[0][1][:4])], (held[0][:4], held[1][:12])
 

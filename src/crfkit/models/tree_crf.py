@@ -36,6 +36,8 @@ from crfkit.potentials.tree_potential import TreePotential
 FloatArray = npt.NDArray[np.float64]
 Callback = Callable[[dict[str, Any]], Any]
 
+_MANY_LABELS = 5  # from here on potentials="auto" is factored
+
 
 class TreeCRF(SequenceLabeller[TreeTagger]):
     """Conditional random field with potentials that are sums of regression trees.
@@ -481,9 +483,6 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         model.converged_ = record.converged
         model.cv_accuracy_ = []
         return model
-
-
-_MANY_LABELS = 5
 
 
 def _window(value: Any) -> tuple[int, int] | None:

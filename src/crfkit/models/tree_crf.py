@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.data.labels import Labels, decode_labels, encode_labels, label_lists, label_set
+from crfkit.data.labels import decode_labels, encode_labels, label_lists, label_set
 from crfkit.data.tables import Table, TableSchema
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import ConvergenceWarning, InputError
@@ -28,7 +28,7 @@ from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import TrainingRecord
 from crfkit.models.tree_tagger import Conjunction, Stage, TreeTagger
 from crfkit.models.tree_training import Boosting, BoostingSettings
-from crfkit.models.tree_validation import HeldOut, fold_numbers, n_labelled, rounds_by_folds
+from crfkit.models.tree_validation import HeldOut, dev_set, fold_numbers, n_labelled, rounds_by_folds
 from crfkit.objectives.functional_gradient import log_likelihood
 from crfkit.potentials.tree import GrowthSettings, check_lightgbm_parameters
 from crfkit.potentials.tree_potential import TreePotential
@@ -300,7 +300,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             boosting = boosting_of(chosen)
             held = None
             if X_dev is not None:
-                held = self._held_out(boosting, schema, classes, X_dev, y_dev)
+                held = dev_set(boosting, schema, classes, X_dev, y_dev, self.decode, self.n_jobs)
             n_records = len(self.history_)
             kept, message, self.converged_ = self._boost(boosting, held, limit, progress)
             if not self.converged_ and found:  # a member that has barely begun would spoil the mean
@@ -365,22 +365,6 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
                 more=dict(self.lightgbm_params or {}),
             ),
         )
-
-    def _held_out(
-        self, boosting: Boosting, schema: TableSchema, classes: list[Any], X_dev: Any, y_dev: Any
-    ) -> HeldOut:
-        try:
-            y_dev = label_lists(y_dev)
-            table = schema.encode(X_dev, cut_as(X_dev, y_dev, None))
-            if table.n_positions == 0:
-                raise InputError("it has no positions")
-            labels = _dev_labels(y_dev, classes, table)
-            held = HeldOut(boosting, table, labels, self.decode, self.n_jobs)
-            if not held.n_positions:
-                raise InputError("it has no labels")
-            return held
-        except InputError as error:
-            raise InputError(f"in the dev set: {error}") from error
 
     def _boost(
         self, boosting: Boosting, held: HeldOut | None, limit: int, progress: Progress
@@ -508,15 +492,3 @@ def _require_data(table: Table, classes: list[Any]) -> None:
         raise InputError("there is nothing to train on: X has no sequences, or all of them are empty")
     if not classes:
         raise InputError("there is nothing to learn: every label in y is None")
-
-
-def _dev_labels(y: list[Any], classes: list[Any], table: Table) -> Labels:
-    """Labels of held-out data; one that training never saw stays one that is never right."""
-    labels = encode_labels(y, classes, table.offsets, unknown="ignore")
-    if labels.allowed is None:
-        return labels
-    given = np.array([label is not None for found in y for label in found])  # [ΣT]
-    never = given & (labels.ids < 0) & labels.allowed.all(axis=1)
-    allowed = labels.allowed.copy()
-    allowed[never] = False
-    return Labels(labels.ids, allowed)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.data.labels import Labels
-from crfkit.data.tables import Table
+from crfkit.data.labels import Labels, encode_labels, label_lists
+from crfkit.data.tables import Table, TableSchema
+from crfkit.data.training_data import cut_as
 from crfkit.exceptions import InputError
 from crfkit.inference.expected_gain import decoded
 from crfkit.models.tree_training import Boosting
@@ -50,6 +51,41 @@ class HeldOut:
         if self._allowed is not None:
             right |= (self._ids < 0) & self._allowed[np.arange(len(found)), found]
         return float(right[self._given].mean())
+
+
+def dev_set(
+    boosting: Boosting,
+    schema: TableSchema,
+    classes: list[Any],
+    X: Any,
+    y: Any,
+    decode: str,
+    n_jobs: int | None,
+) -> HeldOut:
+    """The dev set that the user gave."""
+    try:
+        y = label_lists(y)
+        table = schema.encode(X, cut_as(X, y, None))
+        if table.n_positions == 0:
+            raise InputError("it has no positions")
+        held = HeldOut(boosting, table, _dev_labels(y, classes, table), decode, n_jobs)
+        if not held.n_positions:
+            raise InputError("it has no labels")
+        return held
+    except InputError as error:
+        raise InputError(f"in the dev set: {error}") from error
+
+
+def _dev_labels(y: list[Any], classes: list[Any], table: Table) -> Labels:
+    """Labels of held-out data; one that training never saw stays one that is never right."""
+    labels = encode_labels(y, classes, table.offsets, unknown="ignore")
+    if labels.allowed is None:
+        return labels
+    given = np.array([label is not None for found in y for label in found])  # [ΣT]
+    never = given & (labels.ids < 0) & labels.allowed.all(axis=1)
+    allowed = labels.allowed.copy()
+    allowed[never] = False
+    return Labels(labels.ids, allowed)
 
 
 def _given(labels: Labels) -> npt.NDArray[np.bool_]:

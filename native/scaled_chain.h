@@ -13,14 +13,18 @@
 // Pair scores of a position, P_t = exp(pair_t - max), are factors of M in order 1, and of ψ_t in higher
 // orders, where the two labels are the end of an out-state.
 //
-// When is it right? Every number below the smallest normal one, τ, may be lost (flushed to 0). α, β, ψ, M and
-// all partial sums are bounded by L, so what is lost at a position is at most τ times a count of terms, in
-// the units of q_t or of the unscaled q_t Σ α_{t-1}; relative to all paths that is τ / min(q_t, q_t Σ
-// α_{t-1}). Losses only make the computed q_t smaller, so demanding q_t >= floor and q_t Σ α_{t-1} >= floor
-// of the computed values proves that less than τ / floor of the probability is missing, whatever is
-// forbidden. Otherwise scaled_posterior returns false and the sequence must be done in log space
-// (log_chain.h), which also tells a lattice without any path.
+// When is it right? Every number below the smallest normal one, τ, may be lost (flushed to 0), and a path
+// that is lost may be the best one: poor at both ends, it is dropped by α there and by β here, and never
+// compared with the others in between. So what may have been lost is given back: α and β get a little more
+// than they can have lost at a step (`spare`), forbidden or not. They are bounds from above, which know every
+// path, and both are at most 1 or so; what is too much at a position is then at most `spare` in the units of
+// q_t or of the unscaled q_t Σ α_{t-1}. Demanding q_t >= floor and q_t Σ α_{t-1} >= floor proves that the
+// surplus is less than spare / floor of the probability at each position. Otherwise scaled_posterior
+// returns false and the sequence must be done in log space (log_chain.h), which also tells a lattice
+// without any path.
 #pragma once
+
+#include <limits>
 
 #include "lattice.h"
 #include "shared_edges.h"
@@ -38,6 +42,13 @@ template <>
 struct Floor<double> {
   static constexpr double value = 1e-270;  // τ = 2.2e-308
 };
+
+// More than α or β can lose at a step of this scale: τ for each label, and for ψ, the edges, the scale
+// and the result.
+template <class Real>
+CRFKIT_INLINE Real spare(const ChainDims& d, Real scale) {
+  return 2 * static_cast<Real>(d.labels + 4) * std::numeric_limits<Real>::min() * (1 + scale);
+}
 
 // counts[c, j, l] += weight M[c][j, l] Σ_{i < n} α_i[j, c] v_i[c, l]: the expected transitions of n
 // positions. alpha: [n, states] of the in-states; v: [n, states].
@@ -169,6 +180,7 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real*
   Real scale = 1;
   for (int64_t t = 0; t < T; ++t, psi += Lp, alpha += d.states) {
     Pack<Real> sum = splat<Real>(0);
+    const Pack<Real> lift = splat(spare(d, scale));
     const Real* table = tables && t > 0 ? tables + t * L * Lp : nullptr;
     const Real* factors = d.order > 1 ? table : nullptr;
     if (t >= d.order) {
@@ -185,7 +197,7 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real*
             weighted_rows<Real, KT>(before + in_offset(d, c), d.forget_stride, rows + k0 * W, Lp, L, in);
           CRFKIT_UNROLL
           for (int k = 0; k < KT; ++k) {
-            const Pack<Real> a = in[k] * (load(psi_c + (k0 + k) * W) * scale);
+            const Pack<Real> a = in[k] * (load(psi_c + (k0 + k) * W) * scale) + lift;
             store(alpha + c * Lp + (k0 + k) * W, a);
             sum += a;
           }
@@ -198,7 +210,7 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real*
         const Real in = t == 0 ? Real(1) : scale * alpha[state_offset(d, h) - d.states];
         const Real* psi_h = paired_psi(d, psi, factors, h, row);
         for (int l = 0; l < Lp; l += W) {
-          const Pack<Real> a = load(edges + h * Lp + l) * load(psi_h + l) * in;
+          const Pack<Real> a = load(edges + h * Lp + l) * load(psi_h + l) * in + lift;
           store(alpha + h * Lp + l, a);
           sum += a;
         }
@@ -281,6 +293,7 @@ void backward_pairs(const ChainDims& d, const Real* table, const Real* before, R
                     const ScaledWork<Real>& w, Real* pair) {
   constexpr int W = Lanes<Real>::count;
   const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
+  const Real lift = spare(d, scale);
   Real* sums = w.pair_sums;
   for (int j = 0; j < L; ++j, table += Lp, sums += Lp) {
     Pack<Real> sum = splat<Real>(0);
@@ -293,7 +306,7 @@ void backward_pairs(const ChainDims& d, const Real* table, const Real* before, R
       store(sums + l, load(sums + l) + p);
       if (pair) store(pair + j * Lp + l, p);
     }
-    w.beta[j] = sum_lanes<Real>(sum) * scale;
+    w.beta[j] = sum_lanes<Real>(sum) * scale + lift;
   }
 }
 
@@ -363,7 +376,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     if (t == 0) break;
 
     const Real share = inverse / before;  // k_t / q_t
-    const Real scale = 1 / sum_lanes<Real>(b_pack);
+    const Real scale = 1 / sum_lanes<Real>(b_pack), lift = spare(d, scale);
     if (in_table) {
       backward_pairs<Real, K>(d, table, alpha - d.states, share, scale, w,
                               out.pair ? out.pair + t * L * Lp : nullptr);
@@ -386,7 +399,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
           Pack<Real> in[KT];
           weighted_rows<Real, KT>(w.weighted + c * Lp, 1, rows + k0 * W, Lp, L, in);
           CRFKIT_UNROLL
-          for (int k = 0; k < KT; ++k) store(to + (k0 + k) * W, in[k] * scale);
+          for (int k = 0; k < KT; ++k) store(to + (k0 + k) * W, in[k] * scale + lift);
         });
         if (d.order > 1) {
           Real* column = w.beta + in_offset(d, c);
@@ -402,7 +415,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
           sum += onward;
           store(w.expand + (e.expand[t] - e.expand[1]) + h * Lp + l, onward * in);
         }
-        w.beta[state_offset(d, h)] = sum_lanes<Real>(sum) * scale;
+        w.beta[state_offset(d, h)] = sum_lanes<Real>(sum) * scale + lift;
       }
     }
   }

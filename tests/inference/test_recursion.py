@@ -77,6 +77,34 @@ def test_only_improbable_states_survive() -> None:
     assert viterbi(lattice).labels.min() == 1
 
 
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("size", [10.0, 60.0, 190.0, 1e4])
+def test_a_path_that_is_poor_at_both_ends(order: int, size: float) -> None:
+    """What α loses at the beginning and β at the end may be far better than the rest in between."""
+    node = np.zeros((60, 3))
+    node[[0, -1], 1] = -8 * size
+    node[20:40, 1] = size
+    edge = np.full((3, 3), -40 * size)
+    np.fill_diagonal(edge, 0)
+    edge2 = np.zeros((3, 3, 3)) if order == 2 else None
+    check_posterior(Lattice(node, edge, [0, 60], edge2=edge2))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_fortunes_that_change(seed: int, forbidden: bool) -> None:
+    """Labels that are seldom left, each far better than the others in some stretches."""
+    rng = np.random.default_rng(seed)
+    size = rng.uniform(10, 100)
+    node = np.repeat(rng.normal(size=(6, 4)) * size, 20, axis=0)
+    edge = rng.normal(size=(4, 4)) - 10.0 ** rng.uniform(1, 5)
+    np.fill_diagonal(edge, 0)
+    if forbidden:
+        edge[rng.random((4, 4)) < 0.4] = -np.inf
+        np.fill_diagonal(edge, 0)
+    check_posterior(Lattice(node, edge, [0, 120]), 1e-8)
+
+
 def test_long_sequences_decode() -> None:
     lattice = big_lattice([10_000, 5], 5, scale=10.0)
     best = viterbi(lattice)

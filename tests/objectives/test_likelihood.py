@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_problems import Problem, make_problem
 
+from crfkit.data.labels import Labels
 from crfkit.exceptions import InputError
 from crfkit.inference import log_partition, marginals
 from crfkit.objectives.likelihood import LinearLikelihood
@@ -150,6 +151,21 @@ def test_extreme_edges_force_log_space():
         np.fill_diagonal(edge, size)
         problem = replace(problem, edge=edge, edges=np.ones((3, 3), bool))
         check(problem, tol=1e-4)
+
+
+@pytest.mark.parametrize("size", [12.0, 190.0])  # lost in single precision, and in double
+def test_a_path_that_is_poor_at_both_ends(size):
+    """The right path is lost by α at the beginning and by β at the end, and is the best by far."""
+    attributes = np.zeros((60, 2))
+    attributes[[0, -1], 0] = attributes[20:40, 1] = 1
+    state = np.zeros((2, 3))
+    state[:, 1] = -8 * size, size
+    edge = np.where(np.eye(3) > 0, 0.0, -40 * size)
+    labels = Labels(np.ones(60, np.int32), None)
+    offsets = np.array([0, 60], np.int64)
+    problem = Problem(attributes, state != 0, state, edge, None, np.ones((3, 3), bool), None, labels, offsets)
+    objective = problem.objective()
+    assert objective(objective.parameters(problem.linear_weights())).value == pytest.approx(0, abs=1e-6)
 
 
 @settings(max_examples=40)

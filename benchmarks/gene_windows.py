@@ -53,6 +53,14 @@ def read_splits() -> list[tuple[list[Window], list[Window]]]:
     ]
 
 
+def other_splits() -> list[tuple[list[Window], list[Window]]]:
+    """(train, test) twice of the genes that are not among the 170: 128, and the others."""
+    sample = {window.id for split in read_splits() for part in split for window in part}
+    windows = [window for window in read_windows() if window.id not in sample]
+    orders = [np.random.default_rng(seed).permutation(len(windows)) for seed in (0, 1)]
+    return [([windows[i] for i in order[:128]], [windows[i] for i in order[128:]]) for order in orders]
+
+
 def folds(windows: Sequence[Window], k: int, seed: int = 0) -> list[tuple[list[Window], list[Window]]]:
     """(train, held out) k times, for choosing settings on training genes alone."""
     part = np.random.default_rng(seed).permutation(len(windows)) % k

@@ -11,6 +11,8 @@ import pytest
 from small_genomes import random_windows
 
 from crfkit.apps.genes.seven_states import label_strings
+from crfkit.data.transcripts import Transcript
+from crfkit.io.gff import write_gff3
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -29,6 +31,14 @@ def data(tmp_path_factory):
     names = [record["id"] for record in records[:24]]
     split = {"genes": names, "splits": [{"seed": 0, "train": names[:18], "test": names[18:]}]}
     (root / "genes" / "splits_170.json").write_text(json.dumps(split), encoding="utf-8")
+    genes = [
+        Transcript("chr", "+", tuple((800 * i + a, 800 * i + b) for a, b in e), id=f"t{i}", gene=f"g{i}")
+        for i, e in enumerate(exons)
+    ]
+    contig = "".join(s.ljust(800, "A") for s in sequences)
+    (root / "genes" / "cneoformans_H99_chr2.fasta").write_text(f">chr\n{contig}\n", encoding="ascii")
+    with (root / "genes" / "cneoformans_H99_chr2.gff3").open("wb") as out:
+        write_gff3(out, genes)
     return root
 
 
@@ -44,6 +54,18 @@ def test_quick(script, data, tmp_path):
     table = (tmp_path / "t.md").read_text(encoding="utf-8")
     assert "| exon |" in table
     assert ("crfkit" if "rivals" in script else "words of 6 bases") in table
+
+
+def test_memory(data, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "gene_memory.py"), "--quick", "--markdown", str(tmp_path / "t.md")],
+        env={**os.environ, "CRFKIT_DATA": str(data)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()[2:]
+    assert [row.split(" | ")[0] for row in rows] == ["| 1,000", "| 8,000", "| 16,000", "| 32,000"]
 
 
 def test_constrained(data, tmp_path):

@@ -21,8 +21,9 @@ from crfkit.apps.genes.seven_states import (
 )
 from crfkit.data.labels import Labels
 from crfkit.exceptions import InputError, InputWarning
+from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
 from crfkit.features.index import build_index
-from crfkit.inference import Lattice, PermittedPairs, constrain, path_score
+from crfkit.inference import Lattice, PermittedPairs, constrain, path_score, viterbi
 from crfkit.inference.posterior import log_partition
 from crfkit.objectives.likelihood import LinearLikelihood
 
@@ -139,46 +140,73 @@ def test_words():
     assert s.offsets.tolist() == [0, 7, 10, 10]
 
 
-def test_words_ahead():
-    X = encode_words(["ACGNAC", "A"], lengths=(2,), ahead=(1, 2))
-    names = X.vocabulary.strings()
-    assert len(names) == 16 + 4 + 16
-    rows = X.sequences
+def test_words_around_sites():
+    text = "CCATGAAAGTNAGCATAATT"
+    X = encode_words([text, "GT"], lengths=(1,), sites=True, donors=("GT",))
+    names, rows = X.vocabulary.strings(), X.sequences
+    assert len(names) == rows.n_attributes == len(set(names))
     found = [
         [names[i] for i in rows.indices[a:b]] for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     ]
-    assert found == [
-        ["a=A", "a=AC"],
-        ["w=AC", "a=C", "a=CG"],
-        ["w=CG", "a=G"],
-        [],
-        ["a=A", "a=AC"],
-        ["w=AC", "a=C"],
-        ["a=A"],
-    ]
+    ends = {"start": "ATG", "stop": "", "donor": "GT", "acceptor": ""}
+    where = {"start": [2], "stop": [6, 18], "donor": [8, 20], "acceptor": [9, 13]}
+    for t, attributes in enumerate(found):
+        base = (text + "GT")[t]
+        assert attributes[:1] == ([] if base == "N" else [f"w={base}"])
+        here = {name.rstrip("+-0123456789=ACGT") for name in attributes if not name.startswith("w=")}
+        assert here == {site for site, places in where.items() if t in places}
+        sequence, at = (text, t) if t < len(text) else ("GT", t - len(text))
+        for name in attributes[1:]:
+            place, word = name.split("=")
+            begin = at + int(place.lstrip("abcdefghijklmnopqrstuvwxyz"))
+            assert begin >= 0
+            assert sequence[begin : begin + len(word)] == word
+        for site in here:
+            assert not ends[site] or f"{site}+0={ends[site][:2]}" in attributes
 
 
-def objective(permissions=None, c2=0.3):
+@given(st.integers(0, 10_000), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_scores_of_transitions_stay_those_of_the_paths(seed, partial):
+    """States with folded pair scores, against a lattice that has them as they are."""
+    rng = np.random.default_rng(seed)
+    text = "".join(rng.choice(list("ATGC"), p=[0.3, 0.3, 0.3, 0.1], size=60)) + "TAATTAGTTGA"
+    codes, T = [encode_bases(text), encode_bases("ATG")], len(text) + 3
+    scores = Lattice(rng.normal(size=(T, 7)), rng.normal(size=(T, 7, 7)), [0, T - 3, T])
+    refined = RefinedStates()
+    folded = refined.lattice(scores, codes, partial=partial)
+    plain = refined.lattice(Lattice(scores.node, np.zeros((7, 7)), scores.offsets), codes, partial=partial)
+    pairs = scores.edge[:, refined.labels][:, :, refined.labels]  # [T, S, S]
+    direct = Lattice(plain.node, pairs + plain.edge, plain.offsets, plain.start, plain.end)
+    np.testing.assert_allclose(log_partition(folded), log_partition(direct), rtol=1e-9)
+    assert viterbi(folded).labels.tolist() == viterbi(direct).labels.tolist()
+
+
+def objective(permissions=None, c2=0.3, sites=False):
     sequences, exons = random_windows(3, seed=5, flank=9)
-    X = encode_words(sequences, lengths=(2,)).sequences
+    encoded = encode_words(sequences, lengths=(2,), sites=sites)
+    X = encoded.sequences
     y = Labels(np.concatenate([label_ids(e, len(s)) for s, e in zip(sequences, exons, strict=True)]), None)
-    index = build_index(X, y, 7, all_possible_states=True)
+    kinds = attribute_kinds(encoded.vocabulary, edge_prefixes(("start", "stop", "donor", "acceptor")))
+    index = build_index(X, y, 7, all_possible_states=True, kinds=kinds if sites else None)
     pairs = permitted(sequences) if permissions else None
     return X, y, index, pairs, LinearLikelihood(X, y, index, c2=c2, n_threads=1, permitted=pairs)
 
 
-def test_training_under_the_grammar_is_the_likelihood_over_permitted_paths():
+@pytest.mark.parametrize("sites", [False, True])
+def test_training_under_the_grammar_is_the_likelihood_over_permitted_paths(sites):
     from crfkit.potentials.linear import LinearPotential
 
-    X, y, index, pairs, likelihood = objective(True, c2=0.0)
+    X, y, index, pairs, likelihood = objective(True, c2=0.0, sites=sites)
     x = np.random.default_rng(1).normal(size=likelihood.n_parameters) * 0.5
     lattice = constrain(LinearPotential(index, likelihood.weights(x)).scores(X), pairs.constraints())
     expected = (log_partition(lattice) - path_score(lattice, y.ids)).sum()
     assert likelihood(x).value == pytest.approx(expected, rel=1e-5)
 
 
-def test_gradient_under_the_grammar():
-    *_, likelihood = objective(True)
+@pytest.mark.parametrize("sites", [False, True])
+def test_gradient_under_the_grammar(sites):
+    *_, likelihood = objective(True, sites=sites)
     rng = np.random.default_rng(0)
     x = rng.normal(size=likelihood.n_parameters) * 0.3
     gradient = likelihood(x).gradient
@@ -206,9 +234,11 @@ def test_permitted_pairs_that_do_not_fit():
     assert pairs.subset([1], X.offsets).kinds.tolist() == pairs.kinds[X.offsets[1] : X.offsets[2]].tolist()
 
 
-def test_fit_and_predict():
+@pytest.mark.parametrize("sites", [False, True])
+def test_fit_and_predict(sites):
     sequences, exons = random_windows(40, seed=2)
-    model = SevenStateGenes(c2=1.0, lower_orders=True, n_jobs=1, tol=1e-3).fit(sequences[:30], exons[:30])
+    model = SevenStateGenes(c2=1.0, lower_orders=True, sites=sites, n_jobs=1, tol=1e-3)
+    model.fit(sequences[:30], exons[:30])
     assert model.donors_ == ("GT",)
     found = model.predict(sequences[30:])
     assert all(is_legal(s, gene) for s, genes in zip(sequences[30:], found, strict=True) for gene in genes)

@@ -34,13 +34,21 @@ ACCEPTORS = ("AG",)
 _START, _STOPPED, _DONOR, _ACCEPTOR = 1, 2, 4, 8  # bits of a position's kind
 
 
+def sites(codes: Codes, donors: tuple[str, ...] = DONORS) -> dict[str, Flags]:
+    """Where a gene may start, may just have stopped, where an intron may begin, may just have ended; [T]."""
+    return {
+        "start": matches(codes, *STARTS),
+        "stop": shifted(matches(codes, *STOPS), 3),
+        "donor": matches(codes, *donors),
+        "acceptor": shifted(matches(codes, *ACCEPTORS), 2),
+    }
+
+
 def permitted_pairs(codes: Codes, donors: tuple[str, ...] = DONORS) -> PermittedPairs:
     """What the grammar permits between each position and the one before, over LABELS."""
     kinds = np.zeros(len(codes), np.int32)
-    kinds |= _START * matches(codes, *STARTS)
-    kinds |= _STOPPED * shifted(matches(codes, *STOPS), 3)
-    kinds |= _DONOR * matches(codes, *donors)
-    kinds |= _ACCEPTOR * shifted(matches(codes, *ACCEPTORS), 2)
+    for bit, found in zip((_START, _STOPPED, _DONOR, _ACCEPTOR), sites(codes, donors).values(), strict=True):
+        kinds |= bit * found
     return PermittedPairs(kinds, _TABLES)
 
 
@@ -142,6 +150,9 @@ class RefinedStates:
         self.transitions = np.zeros((len(names), len(names)), np.bool_)  # [S, S]
         for i, state in enumerate(self._machine.values()):
             self.transitions[[names.index(before) for before in state.after], i] = True
+        # The label that most often comes before; acceptors and stops lead to states with another one.
+        before = [self._machine[state.after[0]].label for state in self._machine.values()]
+        self._before = np.array(before)  # [S]
         outside = np.array([name == "N" or name.startswith("stop") for name in names])
         self.starts = np.array([name in ("N", "start0") for name in names])  # [S]
         self.ends = outside  # [S]
@@ -162,8 +173,12 @@ class RefinedStates:
         """
         node = np.empty((scores.n_positions, len(self.labels)))  # [ΣT, S]
         for begin, end, bases in zip(scores.offsets[:-1], scores.offsets[1:], codes, strict=True):
-            node[begin:end] = np.where(self.positions(bases), scores.node[begin:end][:, self.labels], -np.inf)
-        edge = np.where(self.transitions, scores.edge[np.ix_(self.labels, self.labels)], -np.inf)  # [S, S]
+            found = scores.node[begin:end][:, self.labels]
+            if scores.edge.ndim == 3:
+                found += self._transition_scores(scores.edge[begin:end])
+            node[begin:end] = np.where(self.positions(bases), found, -np.inf)
+        shared = scores.edge if scores.edge.ndim == 2 else np.zeros((len(LABELS), len(LABELS)))
+        edge = np.where(self.transitions, shared[np.ix_(self.labels, self.labels)], -np.inf)  # [S, S]
         never = np.zeros(len(self.labels))
         return Lattice(
             node,
@@ -173,5 +188,20 @@ class RefinedStates:
             end=None if partial else np.where(self.ends, never, -np.inf),
         )
 
+    def _transition_scores(self, edge: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The scores of label pairs [T, 7, 7] as scores of states [T, S]; every legal path keeps its own.
 
-__all__ = ["ACCEPTORS", "DONORS", "LABELS", "STARTS", "STOPS", "RefinedStates", "permitted_pairs"]
+        A state takes the score of coming from its usual label before. Where a path comes from another, the
+        state before is an acceptor or a stop, has but one label to go to, and takes the difference.
+        """
+        own = np.zeros((len(edge), len(self.labels)))
+        own[1:] = edge[1:, self._before, self.labels]
+        for state, label in enumerate(self.labels.tolist()):
+            after = int(np.flatnonzero(self.transitions[state])[0])
+            usual, following = int(self._before[after]), int(self.labels[after])
+            if usual != label:
+                own[:-1, state] += edge[1:, label, following] - edge[1:, usual, following]
+        return own
+
+
+__all__ = ["ACCEPTORS", "DONORS", "LABELS", "STARTS", "STOPS", "RefinedStates", "permitted_pairs", "sites"]

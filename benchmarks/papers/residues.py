@@ -52,7 +52,7 @@ class ResidueColumns:
     def __call__(self, chain: Sequence[str]) -> list[dict[str, Any]]:
         """What ``TreeCRF(window=1)`` takes."""
         padded = ["#"] * self._half + list(chain) + ["#"] * self._half
-        codes = np.array([_LETTERS.find(residue) for residue in chain])
+        codes = np.array([_LETTERS.find(residue) for residue in chain], dtype=np.int64)
         numbers: dict[str, np.ndarray] = {}
         for name, scale in self._scales.items():
             for far in _STRETCHES:

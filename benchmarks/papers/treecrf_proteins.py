@@ -1,9 +1,7 @@
 """Qian and Sejnowski's proteins: 111 chains to learn from, 17 to test on, three classes.
 
-Chains of the training file that are related must not be on both sides of a cross-validation: two are,
-where their best local alignment (2 for a match, -1 for a mismatch, -2 for a gap) scores 20 or more. Half
-of all pairs score 7 and 95 of 100 at most 10; those that are related up to 398. Related to one and the
-same is related.
+Chains of the training file that are related (``protein_chains``) must not be on both sides of a
+cross-validation.
 """
 
 from __future__ import annotations
@@ -12,27 +10,27 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from protein_chains import Chains, family_weights, read_chains, related, standard_error
+from residues import ResidueColumns
 from rs126 import q3
 from tables import seconds, table
-from tasks import data_directory
 
 from crfkit import CRF, TreeCRF
 from crfkit.exceptions import ConvergenceWarning
 from crfkit.models.tree_validation import fold_numbers
 
-Chains = list[list[str]]
 Predictions = dict[str, Chains]  # by decoding
 
 FOLDS = 5
-RELATED = 20  # score of an alignment
 # Chosen by hand with the table's own cross-validation on training chains, which favours them a little.
-# --tune compares them with CANDIDATES in folds that are drawn otherwise. The rivals have no such comparison.
+# --tune compares them with others in folds that are drawn otherwise. The rivals have no such comparison.
 SETTINGS: dict[str, Any] = {
     "potentials": "factored",
     "n_leaves": 8,
@@ -49,72 +47,75 @@ PAPER: dict[str, Any] = {
     "learning_rate": 1.0,
     "n_leaves": 30,
     "n_iterations": 60,
+    "min_samples_leaf": 5,
+    "lightgbm_params": None,
 }
 WINDOWS = (11, 13, 17)
 QUICK: dict[str, Any] = {"n_iterations": 3, "min_samples_leaf": 1}  # tiny data has no larger leaves
-CHOSEN = 17  # of these, by cross-validation: the one whose test accuracy counts
-CANDIDATES: list[dict[str, Any]] = [
-    {},
-    {"window": 11},
-    {"window": 13},
-    {"n_leaves": 4},
-    {"n_leaves": 16},
-    {"n_iterations": 100},
-    {"min_samples_leaf": 10},
-    {"potentials": "joint", "n_iterations": 100},
+CHOSEN = 17  # of these, by cross-validation
+
+
+@dataclass(frozen=True)
+class Member:
+    """One TreeCRF: what differs from SETTINGS, and what it sees."""
+
+    window: int = CHOSEN
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    properties: bool = False  # numbers beside the letters
+    weighted: bool = False  # n related training chains count as much as √n
+
+    def changed(self, **changes: Any) -> Member:
+        """The same with other settings."""
+        return replace(self, settings={**self.settings, **changes})
+
+
+SLOW: dict[str, Any] = {"learning_rate": 0.05, "n_iterations": 120, "colsample": 0.5, "subsample": 0.7}
+# Chosen in the first draw of the folds of --tune: two that see numbers as well, two that see letters alone.
+MEAN = [
+    Member(17, {**SLOW, "random_state": 0}, properties=True, weighted=True),
+    Member(13, {**SLOW, "random_state": 1}, properties=True, weighted=True),
+    Member(17, {"colsample": 0.7, "random_state": 2}, weighted=True),
+    Member(13, {"colsample": 0.7, "random_state": 3}, weighted=True),
 ]
-
-
-def read_chains(part: str) -> tuple[Chains, Chains]:
-    """Residues and structures."""
-    path = data_directory("protein_qs88") / f"protein-secondary-structure.{part}"
-    X: Chains = [[]]
-    y: Chains = [[]]
-    for line in path.read_text(encoding="ascii").splitlines():
-        words = line.split()
-        if not words or line.startswith("#"):
-            continue
-        if words[0] in ("<>", "end", "<end>"):
-            X.append([])
-            y.append([])
-            continue
-        X[-1].append(words[0])
-        y[-1].append(words[1])
-    return [chain for chain in X if chain], [chain for chain in y if chain]
-
-
-def alignment_score(a: Sequence[str], b: Sequence[str]) -> float:
-    """The best local alignment, by Smith and Waterman."""
-    letters = np.array(list(b))
-    gaps = 2.0 * np.arange(len(b) + 1)
-    row, best = np.zeros(len(b) + 1), 0.0
-    for letter in a:
-        new = np.maximum(row - 2.0, 0.0)
-        new[1:] = np.maximum(new[1:], row[:-1] + np.where(letters == letter, 2.0, -1.0))
-        row = np.maximum.accumulate(new + gaps) - gaps
-        best = max(best, float(row.max()))
-    return best
-
-
-def related(X: Chains) -> list[int]:
-    """A number for each chain, the same for chains that are related."""
-    group = list(range(len(X)))
-    for i in range(len(X)):
-        for j in range(i):
-            if group[i] != group[j] and alignment_score(X[i], X[j]) >= RELATED:
-                group = [group[j] if g == group[i] else g for g in group]
-    return group
+CANDIDATES: dict[str, list[Member]] = {
+    "factored, window 17": [Member()],
+    "window 11": [Member(11)],
+    "window 13": [Member(13)],
+    "4 leaves": [Member(settings={"n_leaves": 4})],
+    "16 leaves": [Member(settings={"n_leaves": 16})],
+    "100 iterations": [Member(settings={"n_iterations": 100})],
+    "leaves of 10 or more": [Member(settings={"min_samples_leaf": 10})],
+    "joint, 100 iterations": [Member(settings={"potentials": "joint", "n_iterations": 100})],
+    "families weighted": [Member(weighted=True)],
+    "families weighted, sampled, slower": [Member(settings=SLOW, weighted=True)],
+    "properties": [Member(properties=True)],
+    "properties, families weighted, sampled, slower": MEAN[:1],
+    "mean of two with letters alone": MEAN[2:],
+    "mean of four": MEAN,
+}
 
 
 # ---- models: what they predict for each way of decoding
 
 
-def tree_crf(window: int, **settings: Any) -> Callable[[Chains, Chains, Chains], Predictions]:
+def tree_crfs(members: Sequence[Member]) -> Callable[[Chains, Chains, Chains], Predictions]:
+    """One model or the mean of the marginals of several. Of one, by Viterbi as well."""
+
     def run(X: Chains, y: Chains, Xt: Chains) -> Predictions:
-        model = TreeCRF(window=window, n_jobs=1, **settings).fit(X, y)
-        by_marginals = model.predict_posterior(Xt)
-        model.set_params(decode="viterbi")
-        return {"FB": by_marginals, "V": model.predict(Xt)}
+        total: Any = 0.0  # [ΣT, L]
+        for member in members:
+            window = 1 if member.properties else member.window  # the columns have the letters around
+            model = TreeCRF(**{**SETTINGS, **member.settings, "window": window, "n_jobs": 1})
+            columns = ResidueColumns(X, y, member.window) if member.properties else list
+            weights = family_weights(X) if member.weighted else None
+            model.fit([columns(x) for x in X], y, sample_weight=weights)
+            tested = [columns(x) for x in Xt]
+            total += np.concatenate(model.predict_marginals(tested, as_arrays=True))
+        found = {"FB": _cut(np.array(model.classes_)[total.argmax(axis=1)], Xt)}
+        if len(members) == 1:
+            model.set_params(decode="viterbi")
+            found["V"] = model.predict(tested)
+        return found
 
     return run
 
@@ -189,28 +190,21 @@ def _cut(labels: np.ndarray, X: Chains) -> Chains:
 
 def models(quick: bool) -> dict[str, Callable[[Chains, Chains, Chains], Predictions]]:
     few = QUICK if quick else {}
+    paper = {**PAPER, "n_iterations": 28, **few}
     rows: dict[str, Callable[[Chains, Chains, Chains], Predictions]] = {
         "logistic regression, window 13": logistic(13),
         "LightGBM, sliding window 13": sliding_lightgbm(13),
         "LightGBM, sliding window 17": sliding_lightgbm(17),
         "linear CRF, window 13": linear(13, False),
         "linear CRF, window 13, all pairs": linear(13, True),
-        "TreeCRF as in the paper, window 11": tree_crf(11, **{**PAPER, "n_iterations": 28, **few}),
+        "TreeCRF as in the paper, window 11": tree_crfs([Member(11, paper)]),
     }
     for window in WINDOWS:
-        chosen = " (chosen by the folds)" if window == CHOSEN else ""
-        rows[f"TreeCRF, window {window}{chosen}"] = tree_crf(window, **{**SETTINGS, **few})
-    joint = {**SETTINGS, "potentials": "joint", "n_iterations": 100, **few}
-    rows["TreeCRF, joint, window 17"] = tree_crf(17, **joint)
+        rows[f"TreeCRF, window {window}"] = tree_crfs([Member(window, few)])
+    joint = {"potentials": "joint", "n_iterations": 100, **few}
+    rows["TreeCRF, joint, window 17"] = tree_crfs([Member(17, joint)])
+    rows["TreeCRF, mean of four (chosen by the folds)"] = tree_crfs([m.changed(**few) for m in MEAN])
     return rows
-
-
-def standard_error(y: Chains, found: Chains) -> float:
-    """Of the accuracy, chains being drawn as a whole (1,000 bootstrap samples)."""
-    right = np.array([sum(a == b for a, b in zip(t, p, strict=True)) for t, p in zip(y, found, strict=True)])
-    lengths = np.array([len(t) for t in y])
-    draws = np.random.default_rng(0).integers(len(y), size=(1000, len(y)))
-    return 100 * float(np.std(right[draws].sum(axis=1) / lengths[draws].sum(axis=1)))
 
 
 def cross_validated(
@@ -234,20 +228,27 @@ def tune(arguments: argparse.Namespace) -> str:
     few: dict[str, Any] = {}
     if arguments.quick:
         X, y, few = X[:8], y[:8], QUICK
-    lengths = np.array([len(x) for x in X])
-    fold = fold_numbers(lengths, related(X), 2 if arguments.quick else FOLDS, 1, "folds").tolist()
+    lengths, groups = np.array([len(x) for x in X]), related(X)
+    n_folds = 2 if arguments.quick else FOLDS
     rows = []
-    for changes in CANDIDATES[:2] if arguments.quick else CANDIDATES:
-        name = str(changes or "as chosen")
+    names = ["window 11", "mean of four"] if arguments.quick else list(CANDIDATES)
+    for name in names:
+        members = CANDIDATES[name]
         if arguments.only and arguments.only not in name:
             continue
-        found = cross_validated(tree_crf(**{"window": CHOSEN, **SETTINGS, **changes, **few}), X, y, fold)
-        error = standard_error(y, found["FB"])
-        rows.append([name, f"{q3(y, found['FB']):.1f} ± {error:.1f}", f"{q3(y, found['V']):.1f}"])
+        found = []
+        for seed in (1, 2):
+            fold = fold_numbers(lengths, groups, n_folds, seed, "folds").tolist()
+            run = tree_crfs([member.changed(**few) for member in members])
+            found.append(cross_validated(run, X, y, fold)["FB"])
+        right = [q3(y, labels) for labels in found]
+        error = np.mean([standard_error(y, labels) for labels in found])
+        rows.append([name, *(f"{r:.1f}" for r in right), f"{np.mean(right):.1f} ± {error:.1f}"])
         print(rows[-1], file=sys.stderr, flush=True)
     return (
         "### Proteins: candidates\n\nGrouped cross-validation in other folds of the training chains than "
-        "those of the table.\n\n" + table(["settings", "FB", "V"], rows)
+        "those of the table, drawn twice; by marginals.\n\n"
+        + table(["settings", "first draw", "second draw", "mean"], rows)
     )
 
 

@@ -59,9 +59,9 @@ def data(tmp_path_factory):
     ("part", "words"),
     [
         ("proteins", ["TreeCRF, window 13", "its features", "iterations"]),
-        ("proteins --tune", ["as chosen", "{'window': 11}"]),
-        ("nettalk", ["phoneme and stress", "TreeCRF"]),
-        ("nettalk --tune", ["as chosen"]),
+        ("proteins --tune", ["window 11", "mean of four"]),
+        ("nettalk", ["phoneme and stress", "TreeCRF", "mean of two"]),
+        ("nettalk --tune", ["as chosen first"]),
         ("faq", ["macro-F1", "TreeCRF, ±1 line"]),
         ("rs126", ["as stored", "both"]),
         ("missing", ["missing as missing"]),
@@ -87,13 +87,37 @@ def test_parts(part, words, data, tmp_path):
         assert word in done.stdout
 
 
-def test_related_chains_and_alignments(monkeypatch):
+@pytest.fixture
+def paths(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     monkeypatch.syspath_prepend(str(BENCHMARKS / "papers"))
-    module = importlib.import_module("treecrf_proteins")
+
+
+@pytest.mark.usefixtures("paths")
+def test_related_chains_and_alignments():
+    module = importlib.import_module("protein_chains")
     assert module.alignment_score("ACDEFG", "ACDEFG") == 12
     assert module.alignment_score("ACDEFG", "ACEFG") == 8  # a gap costs as much as a match is worth
     assert module.alignment_score("AAAA", "CCCC") == 0
     a, b = list("ACDEFGHIKLMN"), list("QRSTVWYQRSTV")
     groups = module.related([a, b, a[:11], b[1:]])
     assert groups[0] == groups[2] != groups[1] == groups[3]
+    weights = module.family_weights([a, b, a[:11], list("YYYYYYYYYYYY")])
+    assert weights[0] == weights[2] == pytest.approx(weights[1] / 2**0.5)
+    assert weights @ [12, 12, 11, 12] == pytest.approx(47)  # as if all weighed 1
+
+
+@pytest.mark.usefixtures("paths")
+def test_columns_of_residues():
+    module = importlib.import_module("residues")
+    chains, labels = [list("IIIIRRRX"), list("GAG")], [list("eeee____"), list("h_h")]
+    columns = module.ResidueColumns(chains, labels, 5)
+    rows = columns(chains[0])
+    assert rows[0]["residue -2"] == rows[0]["residue -1"] == "#"
+    assert [rows[0][f"residue {k:+d}"] for k in range(3)] == ["I", "I", "I"]
+    assert rows[0]["hydropathy, ±2"] == pytest.approx(4.5)
+    assert rows[3]["hydropathy, ±1"] == pytest.approx((2 * 4.5 - 4.5) / 3)
+    assert rows[1]["propensity for e, ±1"] > 0 > rows[5]["propensity for e, ±1"]
+    alternating = module.ResidueColumns(chains, labels, 1)(list("IRIRIRIR"))
+    assert alternating[4]["moment 170°, ±3"] > alternating[4]["moment 100°, ±5"]
+    assert module.ResidueColumns(chains, labels, 1)([]) == []

@@ -5,6 +5,8 @@ import random
 
 import pytest
 
+from crfkit import TreeCRF
+
 pytest.importorskip("lightgbm")
 
 
@@ -158,7 +160,20 @@ def test_errors_name_the_line(model, run, tmp_path):
     (tmp_path / "bad.csv").write_text("id,letter,x,label\ns,a,1,up\ns,b,one,up\n", encoding="utf-8")
     ran = run("tag", model, tmp_path / "bad.csv", *OPTIONS)
     assert ran.code == 1
-    assert f"{tmp_path / 'bad.csv'}:3: feature" in ran.err
+    assert f"{tmp_path / 'bad.csv'}:3: feature 'x' held numbers" in ran.err
+
+
+def test_columns_are_called_as_in_the_header(model, table, run, tmp_path):
+    loaded = TreeCRF.load(model)
+    assert loaded.feature_names_ == ["letter[0]", "x[0]", "previous label"]
+    assert any("x[0] > " in str(path) for path in loaded.conjunctions())
+    ran = run(
+        "train", table, table, "--model", "trees", "-m", tmp_path / "m", "--label-column", "label", *OPTIONS,
+        "--max-iterations", "2", "--window", "1",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert TreeCRF.load(tmp_path / "m").feature_names_ == loaded.feature_names_
+    assert "letter[0]" in run("inspect", tmp_path / "m").out
 
 
 def test_attributes_are_refused(run, tmp_path, model):

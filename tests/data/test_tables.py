@@ -1,5 +1,6 @@
 """Mixed tables: what becomes of text, numbers, bools and missing values, in every shape X may have."""
 
+import io
 import json
 import math
 
@@ -12,6 +13,7 @@ from crfkit.data import Columns, Encoded, Vocabulary, encode
 from crfkit.data.raw_columns import read_raw
 from crfkit.data.tables import TableSchema
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.io.csv_data import read_csv
 
 NAN = math.nan
 ITEMS = [
@@ -79,6 +81,52 @@ def test_text_columns_are_numbers_where_all_cells_are():
         schema.encode(Columns.from_rows([[("a", "many", "x")]]))
     schema, table = TableSchema.learn(cells, categorical=[1])
     assert schema.columns[1].categories == ("-2e3", "1.5", "?")
+
+
+def named(text):
+    return read_csv(io.BytesIO(text.encode()))
+
+
+def test_columns_of_a_file_are_called_as_in_its_header():
+    schema, _ = TableSchema.learn(named("size,empty,kind\n1.5,,x\n2,,y\n").without(1))
+    assert [column.name for column in schema.columns] == ["size", "kind"]
+    with pytest.raises(InputError, match="feature 'size' held numbers in training, and here 'many'"):
+        schema.encode(named("size,kind\nmany,x\n"))
+    with pytest.raises(InputError, match="feature 'size' held numbers"):  # the place counts without a header
+        schema.encode(Columns.from_rows([[("many", "x")]]))
+    expected = [[1.5, 0], [2, 1]]
+    for data in (
+        Columns.from_rows([[("1.5", "x"), ("2", "y")]]),
+        named("kind,size\nx,1.5\ny,2\n"),  # in another order
+        named("s,k\n1.5,x\n2,y\n"),  # under other names
+    ):
+        np.testing.assert_array_equal(schema.encode(data).values, expected)
+    again = TableSchema.from_header(json.loads(json.dumps(schema.to_header())), "m")
+    assert again == schema
+
+
+def test_columns_are_meant_by_name_or_place():
+    data = named("empty,1,a\n,5,x\n,6,y\n")  # a header may be of numbers
+    for meant in ("1", 1, "a", 2, "2"):
+        with pytest.warns(InputWarning, match="'empty'"):
+            schema, _ = TableSchema.learn(data, categorical=[meant])
+        assert schema.columns[0].is_category == (str(meant) == "1")
+        assert schema.number_of(meant) == (str(meant) != "1")
+    assert schema.number_of("empty") is schema.number_of(0) is schema.number_of(3) is None
+    for meant in ("b", 3, "3"):
+        with pytest.raises(InputError, match="categorical names the column"):
+            TableSchema.learn(data, categorical=[meant])
+    schema, _ = TableSchema.learn([[{"1": "a", "k": 2}]])  # names alone
+    assert schema.number_of("k") == 1
+    assert schema.number_of(1) == 0
+    assert schema.number_of(0) is None
+
+
+@pytest.mark.parametrize("places", [[0], [0, 2], [0, -1]])
+def test_places_that_cannot_be(places):
+    header = TableSchema.learn([[["a", 1]]])[0].to_header()
+    with pytest.raises(ModelFileError, match="its columns are malformed"):
+        TableSchema.from_header({**header, "places": places}, "m")
 
 
 def test_numbers_as_categories():

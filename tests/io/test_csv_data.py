@@ -44,6 +44,16 @@ def test_one_table_in_many_guises(text):
     assert columns.column(columns.column_number("label")) == [["B-ORG", "O"], ["B-PER"]]
 
 
+def test_parts_keep_their_names():
+    columns = read(TEXT)
+    assert columns.without(-1).names == ("word", "pos")
+    assert columns.select([2, 0]).names == ("label", "word")
+    assert columns.select([2, 0]).column_number("word") == 1
+    assert columns.subset([1]).names == columns[1:].names == columns.names
+    with pytest.raises(InputError, match="there is no column 3"):
+        columns.select([3])
+
+
 def test_paths_gzip_and_line_numbers(tmp_path):
     path = tmp_path / "größe.csv.gz"
     path.write_bytes(gzip.compress(TEXT.encode()))

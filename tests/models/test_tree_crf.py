@@ -403,7 +403,7 @@ def test_trees_by_category():
     assert any("0[0] = " in str(one) for one in model.conjunctions(5))
     weights = model.predict_marginals([["d"]], as_arrays=True)[0][0]
     assert sorted(np.array(model.classes_)[weights > 0.01]) == ["D"]
-    with pytest.raises(InputError, match="by='1': there is no such column"):
+    with pytest.raises(InputError, match="by=1: there is no such column"):
         TreeCRF(**{**QUICK, "by": 1}).fit(X, y)
     with pytest.raises(InputError, match="it holds numbers"):
         TreeCRF(**{**QUICK, "by": 0, "potentials": "factored"}).fit([[1, 2]], [["a", "b"]])

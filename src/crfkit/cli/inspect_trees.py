@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.loading import data_record
@@ -30,7 +29,6 @@ def run(arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any
     if arguments.label is not None and arguments.label not in labels:
         raise InputError(f"the model has no label {arguments.label!r}; it has {', '.join(labels)}")
     wanted = None if arguments.label is None else tagger.classes[labels.index(arguments.label)]
-    tagger = _with_names(tagger, header)
     if arguments.dump:
         for found in tagger.conjunctions(sys.maxsize, wanted):
             print(" & ".join(found.conditions), found.label, repr(found.value), sep="\t")
@@ -51,20 +49,6 @@ def run(arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any
         sections.append(_transition_lines(tagger, labels))
     print("\n\n".join("\n".join(lines) for lines in sections if lines))
     return 0
-
-
-def _with_names(tagger: TreeTagger, header: dict[str, Any]) -> TreeTagger:
-    """The same model, its columns called as in the header of the table it was trained on."""
-    record = data_record(header)
-    if record is None or "names" not in record or tagger.schema.width is None:
-        return tagger
-    kept = [name for place, name in enumerate(record["names"]) if place != record["label_column"]]
-    columns = tuple(
-        replace(column, name=kept[place] if place < len(kept) else column.name)
-        for column, place in zip(tagger.schema.columns, tagger.schema.places, strict=True)
-    )
-    schema = replace(tagger.schema, columns=columns)
-    return type(tagger)(tagger.classes, schema, tagger.potential, tagger.decode, tagger.n_jobs)
 
 
 def _facts(tagger: TreeTagger, header: dict[str, Any]) -> dict[str, Any]:

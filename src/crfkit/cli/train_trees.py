@@ -191,8 +191,13 @@ def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
     if len(parts) == 1:
         return parts[0]
     from crfkit.data.columns import Columns
+    from crfkit.io.csv_data import NamedColumns
 
     rows = Columns.from_rows([sentence for part in parts for sentence in part.x])
+    if isinstance(parts[0].x, NamedColumns):
+        rows = NamedColumns(
+            rows.cells, rows.ids, rows.offsets, rows.lines, rows.source, names=parts[0].x.names
+        )
     return Data(rows, [labels for part in parts for labels in part.y], None, parts[0].record)
 
 

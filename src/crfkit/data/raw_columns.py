@@ -37,12 +37,25 @@ RawColumn = npt.NDArray[Any] | TextColumn
 
 @dataclass(frozen=True)
 class RawTable:
-    """The columns of all positions by name; ``named`` is False where the names are only their places."""
+    """The columns of all positions by name.
+
+    ``named`` is False where columns go by place: their names are places, or what a file's header says.
+    """
 
     columns: dict[str, RawColumn]  # each [ΣT]
     offsets: IntArray  # [N+1]
     named: bool
     lines: tuple[str, IntArray] | None = None  # of files: the name, and the line of each position [ΣT]
+    header: bool = False  # whether columns that go by place have names of their own
+
+    def name_of(self, meant: str | int) -> str | None:
+        """The name of the column that is meant, by its name or its place; None where there is none."""
+        text = str(meant)
+        if text in self.columns and (self.named or isinstance(meant, str)):
+            return text
+        if self.named or not text.isdecimal() or int(text) >= len(self.columns):
+            return None
+        return list(self.columns)[int(text)]
 
     def place(self, position: int) -> str:
         """A position in words."""
@@ -101,10 +114,12 @@ def _length(sequence: Any) -> int:
 
 
 def _of_cells(X: Columns) -> RawTable:
-    columns: dict[str, RawColumn] = {
-        str(k): TextColumn(*X.codes(k)) for k in range(X.n_columns if X.n_positions else 0)
-    }
-    return RawTable(columns, X.offsets, False, None if X.source == NO_FILE else (X.source, X.lines))
+    n = X.n_columns if X.n_positions else 0
+    header: Sequence[str] | None = getattr(X, "names", None)  # those of a csv file have one
+    names = map(str, range(n)) if header is None else header[:n]
+    columns: dict[str, RawColumn] = {name: TextColumn(*X.codes(k)) for k, name in enumerate(names)}
+    lines = None if X.source == NO_FILE else (X.source, X.lines)
+    return RawTable(columns, X.offsets, False, lines, header is not None)
 
 
 # ---- frames and arrays

@@ -107,13 +107,15 @@ class TableSchema:
         they look like numbers.
         """
         raw = read_raw(X, lengths)
-        named = set() if categorical is None else set(map(str, categorical))
-        unknown = sorted(named - set(raw.columns))
-        if unknown:
-            raise InputError(
-                f"categorical names the column {unknown[0]!r}, which X has not; it has "
-                f"{', '.join(list(raw.columns)[:20])}"
-            )
+        named: set[str] = set()
+        for meant in categorical or ():
+            found = raw.name_of(meant)
+            if found is None:
+                raise InputError(
+                    f"categorical names the column {str(meant)!r}, which X has not; it has "
+                    f"{', '.join(list(raw.columns)[:20])}"
+                )
+            named.add(found)
         columns: list[TableColumn] = []
         places: list[int] = []
         empty: list[str] = []
@@ -142,6 +144,15 @@ class TableSchema:
         if raw.offsets[-1]:
             self._check_kind(raw)
         return self._table(raw)
+
+    def number_of(self, meant: str | int) -> int | None:
+        """Which of the columns is meant, by its name or, where they go by place, its place; None: none."""
+        for k, column in enumerate(self.columns):
+            if column.name == str(meant) and (self.width is None or isinstance(meant, str)):
+                return k
+        if self.width is None or not str(meant).isdecimal() or int(meant) not in self.places:
+            return None
+        return self.places.index(int(meant))
 
     @property
     def outside(self) -> FloatArray:
@@ -182,8 +193,14 @@ class TableSchema:
 
     def _table(self, raw: RawTable) -> Table:
         values = np.full((int(raw.offsets[-1]), len(self.columns)), np.nan)  # [ΣT, K]
+        found_at = list(raw.columns.values())
+        # Files with a header may have the columns in another order.
+        by_name = raw.named or (raw.header and all(column.name in raw.columns for column in self.columns))
         for k, column in enumerate(self.columns):
-            found = raw.columns.get(column.name)
+            if by_name:
+                found = raw.columns.get(column.name)
+            else:
+                found = found_at[self.places[k]] if found_at else None
             if found is not None:
                 values[:, k] = _encoded(column, found, raw)
         return Table(values, self.outside, raw.offsets)
@@ -223,6 +240,7 @@ class TableSchema:
                 and all(isinstance(text, str) for c in columns for text in c.categories or ())
                 and (width is None or type(width) is int)
                 and all(type(place) is int for place in places)
+                and (width is None or (len(places) == len(columns) and all(0 <= p < width for p in places)))
             )
         except (TypeError, KeyError, AttributeError) as error:
             raise ModelFileError(f"cannot read the model {name}: its columns are malformed") from error

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import IO
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data.columns import Columns
 from ..data.vocabulary import Vocabulary
@@ -34,6 +35,21 @@ class NamedColumns(Columns):
     def column_number(self, name: str) -> int:
         """The number of the column with this name, for ``column``, ``codes`` and ``without``."""
         return _place(name, self.names, self.source)
+
+    def select(self, places: Sequence[int]) -> NamedColumns:
+        """The columns at these places, in this order, with their names."""
+        names = tuple(self.names[self._column_index(k)] for k in places)
+        return self._named(super().select(places), names)
+
+    def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> NamedColumns:
+        """The given sequences, in the given order; a sequence may come more than once."""
+        return self._named(super().subset(sequence_ids), self.names)
+
+    @staticmethod
+    def _named(columns: Columns, names: tuple[str, ...]) -> NamedColumns:
+        return NamedColumns(
+            columns.cells, columns.ids, columns.offsets, columns.lines, columns.source, names=names
+        )
 
 
 def read_csv(

@@ -352,7 +352,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             line_search=self.line_search,
             transition_c2=float(self.transition_c2),
             transition_every=self.transition_every,
-            by=None if self.by is None else _category(schema, str(self.by)),
+            by=None if self.by is None else _category(schema, self.by),
             growth=GrowthSettings(
                 n_leaves=int(self.n_leaves),
                 learning_rate=float(self.learning_rate),
@@ -477,14 +477,16 @@ def _window(value: Any) -> tuple[int, int] | None:
     return (int(value) // 2, int(value) // 2) if whole(value) and int(value) % 2 else None
 
 
-def _category(schema: TableSchema, name: str) -> int:
-    """The place of a column of categories."""
-    for k, column in enumerate(schema.columns):
-        if column.name == name:
-            if not column.is_category:
-                raise InputError(f"by={name!r} must be a column of categories, and it holds numbers")
-            return k
-    raise InputError(f"by={name!r}: there is no such column; X has {[c.name for c in schema.columns]!r:.200}")
+def _category(schema: TableSchema, meant: str | int) -> int:
+    """Which of the columns ``by`` means: one of categories."""
+    k = schema.number_of(meant)
+    if k is None:
+        raise InputError(
+            f"by={meant!r}: there is no such column; X has {[c.name for c in schema.columns]!r:.200}"
+        )
+    if not schema.columns[k].is_category:
+        raise InputError(f"by={meant!r} must be a column of categories, and it holds numbers")
+    return k
 
 
 def _require_data(table: Table, classes: list[Any]) -> None:

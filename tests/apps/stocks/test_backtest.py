@@ -100,7 +100,8 @@ def test_progress(stocks):
     seen = []
     plan = Plan(QUICK.features, c2=1.0, constrained=False, learners=False)
     run_backtest(stocks[:2], plan, lambda *what: seen.append(what))
-    assert seen == [("walking forward", n, 2) for n in range(3)]
+    common = [("what stocks have in common", n, 1) for n in range(2)]
+    assert seen == common + [("walking forward", n, 2) for n in range(3)]
 
 
 def test_page_and_forecasts(backtest, tmp_path):

@@ -1,9 +1,9 @@
 """The back-test: screen, choose settings on the past, walk forward, compare.
 
 Everything up to a day is used for the forecast of the next, nothing after it: smoothing is causal, the ranges
-of change ratios, the penalty and the bound come from the days before the first prediction, and models are
-trained on the days before the one they predict. Cut off the future, and the forecasts stay the same, bit by
-bit.
+of change ratios, what stocks have in common, the penalty and the bound come from the days before the first
+prediction, and models are trained on the days before the one they predict. Cut off the future, and the
+forecasts stay the same, bit by bit.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
     firsts = [starts[p.ticker] for p in kept]
 
     plan, trials = _chosen(kept, firsts, plan, say)
-    centre = _centre(kept, firsts, plan)
+    centre = _centre(kept, firsts, plan, say)
     tasks = [(p, start, plan, centre) for p, start in zip(kept, firsts, strict=True)]
     results = list(_each(_walk, tasks, plan.n_jobs, "walking forward", say))
     if plan.learners:
@@ -267,7 +267,7 @@ def _chosen(
 
     if plan.c2 is not None and (plan.tau is not None or not plan.constrained):
         return plan, []
-    centre = _centre(prices, [choosing.inner_start(start) for start in starts], plan)
+    centre = _centre(prices, [choosing.inner_start(start) for start in starts], plan, say)
 
     def trial(c2: float, tau: float | None) -> Trial:
         tasks = [
@@ -289,12 +289,15 @@ def _chosen(
     return plan, trials
 
 
-def _centre(prices: Sequence[Prices], starts: Sequence[int], plan: Plan) -> LinearWeights | None:
+def _centre(prices: Sequence[Prices], starts: Sequence[int], plan: Plan, say: Say) -> LinearWeights | None:
     """What the stocks have in common on the days before the first of their first predictions."""
-    if not plan.common:
+    if not plan.common or len(prices) == 1:
         return None
     before = min(p.dates[start] for p, start in zip(prices, starts, strict=True))
-    return common_weights(prices, plan.features, before)
+    say("what stocks have in common", 0, 1)
+    centre = common_weights(prices, plan.features, before)
+    say("what stocks have in common", 1, 1)
+    return centre
 
 
 def _try(task: tuple[Any, ...]) -> Trial:

@@ -1,7 +1,8 @@
 """What a forecast must be compared with, from the same information and re-trained on the way.
 
-The learners see what the CRF sees, as numbers instead of ranges: the change ratios of the last three days, or
-with ``observe="distance"`` the distances of the price to its threshold. They are trained less often than the
+The learners see the numbers that the CRF sees, of the last three days: the change ratios, or with
+``observe="distance"`` the distances of the price to its threshold, in units of what the price has moved in a
+day. Where the CRF has ranges alone, they see what these are made of. They are trained less often than the
 CRF, which is trained every day.
 
 - persistence: tomorrow as today. No learning; hard to beat (see ``smoothing.py``).

@@ -1,8 +1,9 @@
 """Choosing the penalty c2 and the bound τ on the days before the first prediction.
 
 Those days are walked through in the same way, from their own 60 % point on, with the ranges fitted before
-it; the model is re-trained every few days to save time. All stocks choose together, by the log loss of their
-forecasts: one stock alone has too few days to tell settings apart, and right or wrong is too coarse.
+it and what stocks have in common learned before it; the model is re-trained every few days to save time. All
+stocks choose together, by the log loss of their forecasts: one stock alone has too few days to tell settings
+apart, and right or wrong is too coarse.
 
 The strongest penalty (or the weakest constraint) is taken that is not worse than the best by more than one
 standard error (Breiman, Friedman, Olshen and Stone 1984): what cannot be told apart from chance is not

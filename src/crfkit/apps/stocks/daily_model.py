@@ -3,7 +3,7 @@
 The stock's sequence is laid out in the core once (``LinearLikelihood`` with ``as_given``) and shown day by
 day; the weights, and what L-BFGS knows of the curvature, are kept from day to day. One parameter a feature in
 a fixed order, whether it has been seen or not: not a bit of the result depends on days that have not been
-shown.
+shown. Weights may be held to those of a model of all stocks instead of to 0 (``common.py``).
 
 Constrained (Chen, Chen and Wah, KDD 2008): the best path over the last V days may score at most τ above their
 true labels,

@@ -64,6 +64,17 @@ def test_methods_and_tables(backtest):
         assert line.accuracy.value == pytest.approx(backtest.mean_accuracy(line.method))
 
 
+def test_log_losses_side_by_side(backtest):
+    losses = {line.method: line.log_loss for line in summary.lines(backtest)}
+    rival = backtest.sharper_learner()
+    assert losses[rival] == min(losses[LOGISTIC], losses[BOOSTING])
+    apart = backtest.loss_difference(PLAIN, rival)
+    assert apart.value == pytest.approx(losses[PLAIN] - losses[rival])
+    assert apart.low <= apart.value <= apart.high
+    assert f"from that of {rival}" in summary.sharpness(backtest, PLAIN)
+    assert [summary.signed(x, 2) for x in (0.004, -0.004, -1.5, 1.5)] == ["0.00", "0.00", "−1.50", "+1.50"]
+
+
 def test_a_random_walk_is_not_predictable_beyond_persistence(backtest):
     """On prices without any memory the smoothed direction is foretold all the same, the raw one is not."""
     assert backtest.mean_accuracy(PLAIN) > 0.7

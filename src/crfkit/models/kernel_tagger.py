@@ -13,7 +13,7 @@ from crfkit.data.labels import decode_labels
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.inference import Constraints
 from crfkit.inference.expected_gain import decoded
-from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.io.model_file import write_model
 from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
 from crfkit.kernels.positions import Positions, Rows, read_objects, read_positions
@@ -109,13 +109,6 @@ class KernelTagger(Tagger):
             "boundary_gain": float(self.boundary_gain),
         }
         write_model(path, {**own, **header}, arrays)
-
-    @classmethod
-    def load(cls, source: Source, n_jobs: int | None = None) -> tuple[KernelTagger, dict[str, Any]]:
-        """The tagger in a model file and the file's header."""
-        header, arrays = read_model(source)
-        name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
-        return cls.from_parts(header, arrays, name, n_jobs), header
 
     @classmethod
     def from_parts(

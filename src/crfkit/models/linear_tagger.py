@@ -15,7 +15,7 @@ from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
-from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.io.model_file import write_model
 from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
 from crfkit.potentials.linear import LinearPotential, LinearWeights
@@ -223,13 +223,6 @@ class LinearTagger(Tagger):
         if self.conjunctions.atoms:
             own["conjunctions"] = [[name, list(atoms)] for name, atoms in self.conjunctions.atoms.items()]
         write_model(path, {**own, **header}, arrays)
-
-    @classmethod
-    def load(cls, source: Source, n_jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
-        """The tagger in a model file, mapped into memory, and the file's header."""
-        header, arrays = read_model(source)
-        name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
-        return cls.from_parts(header, arrays, name, n_jobs), header
 
     @classmethod
     def from_parts(

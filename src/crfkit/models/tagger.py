@@ -6,10 +6,11 @@ and n-best lists follow. Nothing here imports scikit-learn, so that tagging star
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,9 @@ from crfkit.inference import (
     permitted_labels,
     viterbi,
 )
+from crfkit.io.model_file import Source, read_model
 
+_Self = TypeVar("_Self", bound="Tagger")
 FloatArray = npt.NDArray[np.float64]
 Piece = tuple[Lattice, npt.NDArray[np.int32] | None]  # scores; labels that are certain [ΣT], -1: none
 
@@ -52,6 +55,24 @@ class Tagger(ABC):
     def __init__(self, classes: list[Any], n_jobs: int | None = None) -> None:
         self.classes = classes  # [L]
         self.n_jobs = n_jobs
+
+    @classmethod
+    def load(cls: type[_Self], source: Source, n_jobs: int | None = None) -> tuple[_Self, dict[str, Any]]:
+        """The tagger in a model file, mapped into memory, and the file's header."""
+        header, arrays = read_model(source)
+        name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
+        return cls.from_parts(header, arrays, name, n_jobs), header
+
+    @classmethod
+    @abstractmethod
+    def from_parts(
+        cls: type[_Self],
+        header: dict[str, Any],
+        arrays: dict[str, npt.NDArray[Any]],
+        name: str,
+        n_jobs: int | None = None,
+    ) -> _Self:
+        """The tagger in what a model file holds."""
 
     decode = "viterbi"  # how ``predict`` decodes; or "marginal"
     boundary_gain = 0.0  # what a boundary is worth to the second

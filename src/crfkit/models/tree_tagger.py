@@ -14,7 +14,7 @@ import numpy.typing as npt
 from crfkit.data.tables import Table, TableSchema
 from crfkit.exceptions import ModelFileError
 from crfkit.inference import Constraints, Lattice
-from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.io.model_file import write_model
 from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 from crfkit.potentials.tree_potential import TransitionTables, TreePotential
@@ -229,13 +229,6 @@ class TreeTagger(Tagger):
         if self.potential.tables is not None:
             arrays |= self.potential.tables.to_arrays()
         write_model(path, {**own, **header}, arrays)
-
-    @classmethod
-    def load(cls, source: Source, n_jobs: int | None = None) -> tuple[TreeTagger, dict[str, Any]]:
-        """The tagger in a model file, mapped into memory, and the file's header."""
-        header, arrays = read_model(source)
-        name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
-        return cls.from_parts(header, arrays, name, n_jobs), header
 
     @classmethod
     def from_parts(

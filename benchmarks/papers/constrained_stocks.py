@@ -6,11 +6,13 @@ constraint on the last 100 days. The paper had 1,741 stocks, 2002 to 2007.
 
 Parts:
   paper   the paper's model: conjunctions of three days alone, next to no penalty, tau = 0.01
-  ema10   ours, prices smoothed over 10 days: shorter conjunctions too, c2 and tau chosen on the days before
+  ema10   ours, prices smoothed over 10 days: shorter conjunctions and numbers too, every label trained given
+          the one before it, from what stocks have in common; c2 and tau chosen on the days before
   ema5    the same over 5 days
-  day     ema10 with every label trained given the one before it, in place of all of them together
+  past    the steps from ranges alone to ours, on the days before the first prediction, beside the learners
+  day     ranges alone, every stock alone, trained given the label before
   double  the same on a smoother curve: exponential smoothing twice
-  raw     the raw direction, learned directly
+  raw     the raw direction, learned directly: ranges alone, every stock alone, as a chain
 
 Everything is chosen before the first prediction (at 60 % of the days); the days after it are scored once.
 """
@@ -20,6 +22,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,23 +32,40 @@ from tables import provenance, publish, table
 from tasks import data_directory
 
 from crfkit.apps.stocks import summary
-from crfkit.apps.stocks.backtest import CONSTRAINED, PLAIN, Backtest, Plan, run_backtest
+from crfkit.apps.stocks.backtest import CONSTRAINED, PERSISTENCE, PLAIN, Backtest, Plan, run_backtest
 from crfkit.apps.stocks.features import Settings
 from crfkit.apps.stocks.prices import Prices, read_prices
+from crfkit.apps.stocks.screening import Screening
 
 PARTS: dict[str, tuple[str, Plan]] = {
     "ema10": ("Ours, EMA over 10 days", Plan(Settings(span=10))),
     "ema5": ("Ours, EMA over 5 days", Plan(Settings(span=5))),
     "paper": (
         "The paper's model, EMA over 10 days",
-        Plan(Settings(orders=(3,)), c2=1e-3, tau=0.01, learners=False),  # the learners are those of ema10
+        Plan(  # the learners are those of ema10
+            Settings(orders=(3,), training="chain", numbers=0),
+            c2=1e-3,
+            tau=0.01,
+            common=False,
+            learners=False,
+        ),
     ),
-    "day": ("Trained by the day, EMA over 10 days", Plan(Settings(training="day"))),
+    "day": ("Ranges alone, trained by the day, EMA over 10 days", Plan(Settings(numbers=0), common=False)),
     "double": (
-        "Trained by the day, EMA over 10 days twice",
-        Plan(Settings(smoothing="double", observe="distance", training="day")),
+        "Ranges alone, trained by the day, EMA over 10 days twice",
+        Plan(Settings(smoothing="double", observe="distance", numbers=0), common=False),
     ),
-    "raw": ("The raw direction, learned directly", Plan(Settings(smoothing="none"))),
+    "raw": (
+        "The raw direction, learned directly",
+        Plan(Settings(smoothing="none", training="chain", numbers=0), common=False),
+    ),
+}
+PAST = "past"
+STEPS: dict[str, Plan] = {  # on the days before the first prediction, each as if they were all there is
+    "ranges, as a chain": Plan(Settings(training="chain", numbers=0), common=False),
+    "ranges, by the day": Plan(Settings(numbers=0), common=False),
+    "ranges and numbers, by the day": Plan(common=False),
+    "the same, from what stocks have in common": Plan(),
 }
 PAPER = (
     "The paper (1,741 stocks, its own smoothing and screening): constrained above 82 % in every category, "
@@ -59,6 +79,34 @@ def stock_prices(quick: bool) -> list[Prices]:
     return [p.until(420) for p in prices[:3]] if quick else prices
 
 
+def steps(prices: list[Prices], jobs: int, quick: bool) -> str:
+    """The days before the first prediction as a back-test of their own: what is each step worth?"""
+    past = [p.until(int(0.6 * len(p))) for p in prices]
+    parts = ["### Before the first prediction"]
+    for span in (10, 5):
+        rows = []
+        for name, plan in STEPS.items():
+            learners = name in ("ranges, by the day", "the same, from what stocks have in common")
+            settings = replace(plan.features, span=span)
+            plan = replace(plan, features=settings, constrained=False, learners=learners, n_jobs=jobs)
+            if quick:
+                plan = replace(plan, c2=1.0, screening=Screening(least_days=100))
+            backtest = run_backtest(past, plan)
+            for line in summary.lines(backtest):
+                numbers = "scaled" if settings.numbers else "plain"
+                model = f"CRF, {name}" if line.method == PLAIN else f"{line.method}, {numbers} numbers"
+                if line.method == PERSISTENCE:
+                    model = PERSISTENCE
+                loss = "" if line.log_loss is None else f"{line.log_loss:.4f}"
+                c2 = f"{backtest.c2:g}" if line.method == PLAIN else ""
+                if all(model != row[0] for row in rows):
+                    rows.append([model, c2, loss, f"{100 * line.accuracy.value:.2f} %"])
+        first, last = (min(r.stock.prices.dates[r.start] for r in backtest.results), past[0].dates[-1])
+        parts.append(f"EMA over {span} days, {backtest.n_forecasts:,} forecasts from {first} to {last}:")
+        parts.append(table(["model", "c2", "log loss", "accuracy"], rows))
+    return "\n\n".join(parts)
+
+
 def report(title: str, backtest: Backtest, elapsed: float) -> str:
     found = summary.lines(backtest)
     parts = [f"### {title}", summary.described(backtest) + "."]
@@ -68,7 +116,8 @@ def report(title: str, backtest: Backtest, elapsed: float) -> str:
         apart = backtest.difference(method, rival)
         parts.append(
             f"{method} less the better baseline ({rival}): {summary.points(apart.value)} points "
-            f"(95 %: {summary.points(apart.low)} to {summary.points(apart.high)})."
+            f"(95 %: {summary.points(apart.low)} to {summary.points(apart.high)}). "
+            f"{summary.sharpness(backtest, method)}".rstrip()
         )
     held = next(line.feasible for line in found if line.method == CONSTRAINED)
     cpu = {m: np.mean([r.forecasts[m].cpu_seconds for r in backtest.results]) for m in (PLAIN, CONSTRAINED)}
@@ -90,23 +139,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", nargs="*", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("part", nargs="*", help=f"of {', '.join((*PARTS, PAST))} (default: all)")
     parser.add_argument("--quick", action="store_true", help="three stocks, a few days: does it run?")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--pictures", type=Path, help="directory for Figure 6")
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
-    unknown = set(arguments.part) - set(PARTS)
+    unknown = set(arguments.part) - {*PARTS, PAST}
     if unknown:
-        parser.error(f"there is no part {unknown.pop()}; the parts are {', '.join(PARTS)}")
+        parser.error(f"there is no part {unknown.pop()}; the parts are {', '.join((*PARTS, PAST))}")
     prices = stock_prices(arguments.quick)
     texts = []
-    for part in arguments.part or PARTS:
+    for part in arguments.part or (*PARTS, PAST):
+        if part == PAST:
+            texts.append(steps(prices, arguments.jobs, arguments.quick))
+            continue
         title, plan = PARTS[part]
         if arguments.quick:
-            plan = Plan(plan.features, c2=1.0, tau=1.0, last=40)
+            plan = replace(plan, c2=1.0, tau=1.0, last=40)
         began = time.perf_counter()
-        backtest = run_backtest(prices, Plan(**{**vars(plan), "n_jobs": arguments.jobs}))
+        backtest = run_backtest(prices, replace(plan, n_jobs=arguments.jobs))
         texts.append(report(title, backtest, time.perf_counter() - began))
         print(f"{part}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         if arguments.pictures is not None:

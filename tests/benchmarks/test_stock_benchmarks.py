@@ -19,7 +19,18 @@ def test_quick(tmp_path):
         (tmp_path / "stocks" / f"S{seed}.csv").write_text(text, encoding="utf-8")
     script = BENCHMARKS / "papers" / "constrained_stocks.py"
     done = subprocess.run(
-        [sys.executable, str(script), "paper", "double", "--quick", "--jobs", "1", "--markdown", "t.md"],
+        [
+            sys.executable,
+            str(script),
+            "paper",
+            "double",
+            "past",
+            "--quick",
+            "--jobs",
+            "1",
+            "--markdown",
+            "t.md",
+        ],
         env={**os.environ, "CRFKIT_DATA": str(tmp_path)},
         cwd=tmp_path,
         capture_output=True,
@@ -30,3 +41,5 @@ def test_quick(tmp_path):
     assert "### The paper's model" in text
     assert "unchanged price" in text
     assert "less the better baseline" in text
+    assert "CRF, ranges and numbers, by the day" in text
+    assert "logistic regression, scaled numbers" in text

@@ -50,6 +50,20 @@ def _persistence(text):
     return next(line for line in text.splitlines() if line.startswith("persistence")).split()[:6]
 
 
+def test_the_model_of_the_paper(folder, run):
+    """Ranges alone, each stock alone, all labels together: 2,000 features."""
+    paper = ["--orders", "3", "--numbers", "0", "--training", "chain", "--alone", "--c2", "0.001"]
+    quick = ["--tau", "0.01", "--last", "40", "--no-learners", "-j", "1"]
+    ran = run("stocks", "backtest", str(folder / "all.csv"), *paper, *quick)
+    assert ran.code == 0, ran.err
+    assert "2,000 features, trained as a chain; c2 = 0.001" in ran.out
+    assert "in common" not in ran.out + ran.err
+    ran = run("stocks", "backtest", str(folder / "all.csv"), "--c2", "30", "--models", "plain", "-j", "1")
+    assert "2,230 features, trained by the day, from what stocks have in common; c2 = 30" in ran.out
+    assert "what stocks have in common" in ran.err
+    assert "Its log loss is 0." in " ".join(ran.out.split())
+
+
 def test_one_model_and_a_date(folder, run):
     more = [
         "--models",
@@ -77,6 +91,8 @@ def test_one_model_and_a_date(folder, run):
         (("--orders", "x"), "numbers of days such as 1,2,3"),
         (("--c2", "-1"), "at least 0"),
         (("--span", "0"), "less than 1"),
+        (("--numbers", "-1"), "less than 0"),
+        (("--numbers", "x"), "--numbers"),
     ],
 )
 def test_bad_options(folder, run, options, message):

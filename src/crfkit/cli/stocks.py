@@ -27,7 +27,9 @@ EXAMPLES = """\
 examples:
   crfkit stocks backtest prices/*.csv --report out.html
   crfkit stocks backtest all.csv --span 5 --start 2006-05-16
-  crfkit stocks backtest p/*.csv --orders 3 --c2 0.001 --tau 0.01   the paper's"""
+the paper's model:
+  crfkit stocks backtest prices/*.csv --orders 3 --numbers 0 --training chain
+      --alone --c2 0.001 --tau 0.01"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +75,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--orders", type=_orders, default=(1, 2, 3), metavar="N,…", help="days in a feature (default: 1,2,3)"
     )
     model.add_argument(
+        "--numbers",
+        type=options.whole(0),
+        default=3,
+        metavar="DAYS",
+        help="whose changes are told as numbers, too; 0: ranges alone, as in the paper",
+    )
+    model.add_argument(
         "--observe",
         choices=("change", "distance"),
         default="change",
@@ -83,8 +92,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     training.add_argument(
         "--training",
         choices=("chain", "day"),
-        default="chain",
-        help="all labels of the past together, as in the paper; or each given the one before it",
+        default="day",
+        help="each label given the one before it; or, as in the paper, all of the past together",
+    )
+    training.add_argument(
+        "--alone",
+        action="store_true",
+        help="learn each stock from nothing, as in the paper, not from what all have in common",
     )
     training.add_argument(
         "--models", choices=("both", "plain", "constrained"), default="both", help="which CRF"
@@ -166,6 +180,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
             arguments.orders,
             arguments.observe,
             arguments.training,
+            arguments.numbers,
         ),
         start=arguments.start,
         c2=arguments.c2,
@@ -173,6 +188,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         last=arguments.last,
         plain=arguments.models != "constrained",
         constrained=arguments.models != "plain",
+        common=not arguments.alone,
         learners=not arguments.no_learners,
         adjust=not arguments.keep_splits,
         screening=Screening(least_days=arguments.least_days),

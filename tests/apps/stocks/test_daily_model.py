@@ -15,22 +15,24 @@ from crfkit.optim.lbfgs import minimize_lbfgs
 
 @pytest.fixture(scope="module")
 def stock():
-    return make_stock(random_prices(420), Settings(ranges=6), 300)
+    return make_stock(random_prices(420), Settings(ranges=6, training="chain", numbers=0), 300)
 
 
 @pytest.fixture(scope="module")
 def by_day():
-    return make_stock(random_prices(420), Settings(ranges=6, training="day"), 300)
+    return make_stock(random_prices(420), Settings(ranges=6), 300)
 
 
-def test_the_same_as_the_estimator(stock):
+@pytest.mark.parametrize("numbers", [0, 3])
+def test_the_same_as_the_estimator(numbers):
     """Trained day by day, it is the CRF of the library, trained at once on the days shown."""
+    settings = Settings(ranges=6, training="chain", numbers=numbers)
+    stock = make_stock(random_prices(420), settings, 300)
     model = DailyCRF(stock, c2=1.0, tol=1e-6)
     for day in range(340, 350):
         model.learn(day - 1)
     days = range(stock.first, 350)
-    values = stock.settings.values.tolist()
-    X = [[{str(a): v for a, v in zip(stock.attributes[d], values, strict=True)} for d in days]]
+    X = [[{str(a): v for a, v in zip(stock.attributes[d], stock.values[d], strict=True)} for d in days]]
     y = [[LABELS[stock.labels[day]] for day in days]]
     crf = CRF(c2=1.0, tol=1e-7, all_possible_transitions=True, all_possible_states=True)
     crf.fit([X[0][:-1]], [y[0][:-1]])
@@ -107,7 +109,7 @@ def test_by_the_day_it_is_logistic_regression(by_day):
     model = DailyCRF(stock, c2=1.0, tol=1e-6)
     model.learn(day - 1)
     columns = np.zeros((day + 1, stock.settings.n_attributes))
-    np.put_along_axis(columns, stock.attributes[: day + 1].astype(int), stock.settings.values[None], axis=1)
+    np.put_along_axis(columns, stock.attributes[: day + 1].astype(int), stock.values[: day + 1], axis=1)
     known = slice(stock.first, day)
     # Two weights ±w/2 a column, each with c2 (w/2)²: together c2/2 w²; scikit-learn's penalty is w²/(2C).
     rival = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-8, max_iter=1000)
@@ -123,10 +125,10 @@ def test_the_constraint_by_the_day(by_day):
     assert model.feasible_share > 0.9
 
 
-@pytest.mark.parametrize("training", ["chain", "day"])
-def test_no_look_ahead(stock, training):
+@pytest.mark.parametrize(("training", "numbers"), [("chain", 0), ("chain", 2), ("day", 0), ("day", 3)])
+def test_no_look_ahead(stock, training, numbers):
     """Cut off the future: the forecasts stay the same, bit by bit."""
-    prices, settings = stock.prices, Settings(ranges=6, training=training)
+    prices, settings = stock.prices, Settings(ranges=6, training=training, numbers=numbers)
     for tau in (None, 0.5):
         whole = walk_forward(make_stock(prices, settings, 300), 300, c2=1.0, tau=tau, last=60)
         for n in (301, 333, 400):
@@ -134,10 +136,12 @@ def test_no_look_ahead(stock, training):
             assert (part.probability == whole.probability[: n - 300]).all()
 
 
-def test_tomorrow_does_not_matter(stock):
+@pytest.mark.parametrize("name", ["stock", "by_day"])
+def test_tomorrow_does_not_matter(name, request):
     """Not even the day that is predicted: another price there, and the forecast of the day is the same."""
     from crfkit.apps.stocks.prices import Prices
 
+    stock = request.getfixturevalue(name)
     p = stock.prices
     other = p.close.copy()
     other[350:] *= 3

@@ -1,9 +1,9 @@
 """The back-test: screen, choose settings on the past, walk forward, compare.
 
 Everything up to a day is used for the forecast of the next, nothing after it: smoothing is causal, the ranges
-of change ratios, the penalty and the bound come from the days before the first prediction, and models are
-trained on the days before the one they predict. Cut off the future, and the forecasts stay the same, bit by
-bit.
+of change ratios, what stocks have in common, the penalty and the bound come from the days before the first
+prediction, and models are trained on the days before the one they predict. Cut off the future, and the
+forecasts stay the same, bit by bit.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from crfkit.apps.stocks import baselines, choosing
 from crfkit.apps.stocks.choosing import Trial
+from crfkit.apps.stocks.common import common_weights
 from crfkit.apps.stocks.days import Day
 from crfkit.apps.stocks.features import Settings, Stock, make_stock
 from crfkit.apps.stocks.forecast import Forecast, walk_forward
@@ -27,6 +28,7 @@ from crfkit.apps.stocks.screening import Screening, check_start, first_predictio
 from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
 from crfkit.exceptions import InputError
+from crfkit.potentials.linear import LinearWeights
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -50,6 +52,7 @@ class Plan:
     last: int = 100  # V
     plain: bool = True
     constrained: bool = True
+    common: bool = True  # each stock's model departs from one of all stocks; else, as in the paper, from 0
     learners: bool = True  # logistic regression and gradient boosting
     adjust: bool = True  # prices for splits
     screening: Screening = field(default_factory=Screening)
@@ -121,6 +124,15 @@ class Backtest:
         rivals = [method for method in self.methods if method not in (PLAIN, CONSTRAINED)]
         return max(rivals, key=self.mean_accuracy)
 
+    def sharper_learner(self) -> str | None:
+        """The learner with the better probabilities, by log loss; None where there are no learners."""
+        rivals = [method for method in (LOGISTIC, BOOSTING) if method in self.methods]
+        return min(rivals, key=self.log_loss, default=None)
+
+    def log_loss(self, method: str) -> float:
+        """Over all forecasts of all stocks; nats a forecast."""
+        return float(np.concatenate([r.forecasts[method].losses(r.stock) for r in self.results]).mean())
+
     def intervals(self) -> tuple[dict[str, Interval], dict[str, Interval]]:
         """The accuracy of each method, and how far each is above persistence; both with intervals."""
         present, right = self._grids()
@@ -137,6 +149,12 @@ class Backtest:
         """How far one method is above another."""
         present, right = self._grids()
         return Resampling(present).mean(right[method] - right[other])
+
+    def loss_difference(self, method: str, other: str) -> Interval:
+        """How far the log loss of one method is above that of another."""
+        losses = {m: [r.forecasts[m].losses(r.stock) for r in self.results] for m in (method, other)}
+        present, grid = self._grid([a - b for a, b in zip(losses[method], losses[other], strict=True)])
+        return Resampling(present).mean(grid)
 
     def raw_difference(self, method: str) -> Interval:
         """How far a forecast, copied to the raw price, is above saying the commoner direction every day."""
@@ -202,7 +220,8 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
     firsts = [starts[p.ticker] for p in kept]
 
     plan, trials = _chosen(kept, firsts, plan, say)
-    tasks = [(p, start, plan) for p, start in zip(kept, firsts, strict=True)]
+    centre = _centre(kept, firsts, plan, say)
+    tasks = [(p, start, plan, centre) for p, start in zip(kept, firsts, strict=True)]
     results = list(_each(_walk, tasks, plan.n_jobs, "walking forward", say))
     if plan.learners:
         say("gradient boosting", 0, 1)
@@ -225,13 +244,13 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
 def _too_short(start: int, plan: Plan) -> str | None:
     """Why a stock with so many days before the first prediction is left out; None: it has enough."""
     chosen = plan.c2 is None or (plan.constrained and plan.tau is None)
-    days = int(choosing.INNER_START * start) if chosen else start  # of the first training of all
+    days = choosing.inner_start(start) if chosen else start  # of the first training of all
     features = plan.features
     where = f"the first {days} days" + (" (settings are chosen on those after them)" if chosen else "")
     if days <= features.first:
         return (
             f"{where} are too few to learn from: a span of {features.span} and features over "
-            f"{max(features.orders)} days need more than {features.first}"
+            f"{features.days} days need more than {features.first}"
         )
     if plan.constrained and days - features.first < plan.last:
         return (
@@ -246,36 +265,57 @@ def _chosen(
 ) -> tuple[Plan, list[Trial]]:
     """The plan with c2 and τ filled in, and what was tried."""
 
+    if plan.c2 is not None and (plan.tau is not None or not plan.constrained):
+        return plan, []
+    centre = _centre(prices, [choosing.inner_start(start) for start in starts], plan, say)
+
     def trial(c2: float, tau: float | None) -> Trial:
-        tasks = [(p, s, plan.features, c2, tau, plan.last) for p, s in zip(prices, starts, strict=True)]
+        tasks = [
+            (p, s, plan.features, centre, c2, tau, plan.last) for p, s in zip(prices, starts, strict=True)
+        ]
         words = f"before the first prediction: c2 {c2:g}" + ("" if tau is None else f", tau {tau:g}")
         return choosing.together(list(_each(_try, tasks, plan.n_jobs, words, say)))
 
     trials: list[Trial] = []
     if plan.c2 is None:
-        trials = [trial(c2, None) for c2 in choosing.PENALTIES]
+        penalties = choosing.PENALTIES if centre is None else choosing.COMMON_PENALTIES
+        trials = [trial(c2, None) for c2 in penalties]
         plan = replace(plan, c2=choosing.most_cautious(trials).c2)
     if plan.constrained and plan.tau is None:
-        bounds = [trial(plan.c2 or 0.0, tau) for tau in choosing.BOUNDS]
-        plan = replace(plan, tau=choosing.most_cautious(bounds).tau)
-        trials += bounds
+        bounds = choosing.BOUNDS if centre is None else choosing.COMMON_BOUNDS
+        constrained = [trial(plan.c2 or 0.0, tau) for tau in bounds]
+        plan = replace(plan, tau=choosing.most_cautious(constrained).tau)
+        trials += constrained
     return plan, trials
+
+
+def _centre(prices: Sequence[Prices], starts: Sequence[int], plan: Plan, say: Say) -> LinearWeights | None:
+    """What the stocks have in common on the days before the first of their first predictions."""
+    if not plan.common or len(prices) == 1:
+        return None
+    before = min(p.dates[start] for p, start in zip(prices, starts, strict=True))
+    say("what stocks have in common", 0, 1)
+    centre = common_weights(prices, plan.features, before)
+    say("what stocks have in common", 1, 1)
+    return centre
 
 
 def _try(task: tuple[Any, ...]) -> Trial:
     return choosing.try_setting(*task)
 
 
-def _walk(task: tuple[Prices, int, Plan]) -> StockResult:
+def _walk(task: tuple[Prices, int, Plan, LinearWeights | None]) -> StockResult:
     """All forecasts of one stock that need no other."""
-    prices, start, plan = task
+    prices, start, plan, centre = task
     stock = make_stock(prices, plan.features, start)
     forecasts: dict[str, Forecast] = {}
     c2 = plan.c2 or 0.0
     if plan.plain:
-        forecasts[PLAIN] = walk_forward(stock, start, c2=c2)
+        forecasts[PLAIN] = walk_forward(stock, start, c2=c2, centre=centre)
     if plan.constrained:
-        forecasts[CONSTRAINED] = walk_forward(stock, start, c2=c2, tau=plan.tau, last=plan.last)
+        forecasts[CONSTRAINED] = walk_forward(
+            stock, start, c2=c2, tau=plan.tau, last=plan.last, centre=centre
+        )
     forecasts[PERSISTENCE] = baselines.persistence(stock, start)
     if plan.features.smoothing in ("double", "mean"):  # with ema it is the same as persistence
         forecasts[UNCHANGED] = baselines.unchanged_price(stock, start)

@@ -1,7 +1,8 @@
 """What a forecast must be compared with, from the same information and re-trained on the way.
 
-The learners see what the CRF sees, as numbers instead of ranges: the change ratios of the last three days, or
-with ``observe="distance"`` the distances of the price to its threshold. They are trained less often than the
+The learners see the numbers that the CRF sees, of the last three days: the change ratios, or with
+``observe="distance"`` the distances of the price to its threshold, in units of what the price has moved in a
+day. Where the CRF has ranges alone, they see what these are made of. They are trained less often than the
 CRF, which is trained every day.
 
 - persistence: tomorrow as today. No learning; hard to beat (see ``smoothing.py``).
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.apps.stocks.features import RAISE, Stock
+from crfkit.apps.stocks.features import RAISE, Stock, earlier_days
 from crfkit.apps.stocks.forecast import Forecast
 
 FloatArray = npt.NDArray[np.float64]
@@ -106,9 +107,8 @@ def gradient_boosting(
 
 
 def _observed(stock: Stock, start: int) -> FloatArray:
-    """[D, 3] what was observed of the days before, in units of its spread before the first prediction."""
+    """[D, 3] the numbers of the days before; without numbers in the model, what its ranges are made of."""
+    if stock.settings.numbers:
+        return earlier_days(stock.scaled, _LAGS)
     spread = float(stock.observed[stock.first : start].std()) or 1.0
-    X = np.zeros((stock.n_days, _LAGS))
-    for ago in range(1, _LAGS + 1):
-        X[ago:, ago - 1] = stock.observed[:-ago] / spread
-    return X
+    return earlier_days(stock.observed / spread, _LAGS)

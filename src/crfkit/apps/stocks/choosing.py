@@ -1,8 +1,9 @@
 """Choosing the penalty c2 and the bound τ on the days before the first prediction.
 
 Those days are walked through in the same way, from their own 60 % point on, with the ranges fitted before
-it; the model is re-trained every few days to save time. All stocks choose together, by the log loss of their
-forecasts: one stock alone has too few days to tell settings apart, and right or wrong is too coarse.
+it and what stocks have in common learned before it; the model is re-trained every few days to save time. All
+stocks choose together, by the log loss of their forecasts: one stock alone has too few days to tell settings
+apart, and right or wrong is too coarse.
 
 The strongest penalty (or the weakest constraint) is taken that is not worse than the best by more than one
 standard error (Breiman, Friedman, Olshen and Stone 1984): what cannot be told apart from chance is not
@@ -20,13 +21,16 @@ import numpy.typing as npt
 from crfkit.apps.stocks.features import Settings, make_stock
 from crfkit.apps.stocks.forecast import walk_forward
 from crfkit.apps.stocks.prices import Prices
+from crfkit.potentials.linear import LinearWeights
 
 FloatArray = npt.NDArray[np.float64]
 
-# From the most cautious on.
+# From the most cautious on. What stocks have in common may be held to more strongly than 0.
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 BOUNDS = (20.0, 10.0, 5.0, 1.0, 0.01)
-INNER_START = 0.6
+COMMON_PENALTIES = (100.0, 30.0, 10.0, 3.0, 1.0)
+COMMON_BOUNDS = (40.0, *BOUNDS)
+_INNER_START = 0.6
 _EVERY = 10  # days between trainings
 _BLOCK = 20  # days whose losses are taken together: neighbours are not independent
 
@@ -46,13 +50,24 @@ class Trial:
         return float(self.losses.mean())
 
 
+def inner_start(start: int) -> int:
+    """The first day predicted for the choice."""
+    return int(_INNER_START * start)
+
+
 def try_setting(
-    prices: Prices, start: int, settings: Settings, c2: float, tau: float | None, last: int
+    prices: Prices,
+    start: int,
+    settings: Settings,
+    centre: LinearWeights | None,
+    c2: float,
+    tau: float | None,
+    last: int,
 ) -> Trial:
-    """Walk through the days before ``start``."""
-    inner = int(INNER_START * start)
+    """Walk through the days before ``start``; the centre must be from days before they begin."""
+    inner = inner_start(start)
     stock = make_stock(prices.until(start), settings, inner)
-    forecast = walk_forward(stock, inner, c2=c2, tau=tau, last=last, every=_EVERY)
+    forecast = walk_forward(stock, inner, c2=c2, tau=tau, last=last, every=_EVERY, centre=centre)
     losses = forecast.losses(stock)
     whole = len(losses) // _BLOCK * _BLOCK or len(losses)
     blocks = losses[:whole].reshape(-1, min(_BLOCK, whole)).mean(axis=1)

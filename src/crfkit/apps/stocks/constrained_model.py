@@ -21,6 +21,7 @@ from crfkit.exceptions import InputError
 from crfkit.objectives.validation import Spans, ValidationConstraints
 from crfkit.optim.problem import Evaluation
 from crfkit.optim.saddle import rounded_hinge
+from crfkit.potentials.linear import LinearWeights
 
 _MOST_OUTER = 8
 _FIRST_TEMPERATURE, _FIRST_PENALTY = 1.0, 1.0
@@ -33,9 +34,16 @@ class ConstrainedDailyCRF(DailyCRF):
     """Minimises the same subject to h(w) <= tau over the last days."""
 
     def __init__(
-        self, stock: Stock, *, c2: float, tau: float = 0.01, last: int = 100, tol: float = 3e-3
+        self,
+        stock: Stock,
+        *,
+        c2: float,
+        tau: float = 0.01,
+        last: int = 100,
+        tol: float = 3e-3,
+        centre: LinearWeights | None = None,
     ) -> None:
-        super().__init__(stock, c2=c2, tol=tol)
+        super().__init__(stock, c2=c2, tol=tol, centre=centre)
         if tau < 0:
             raise InputError(f"tau must be a number of at least 0, got {tau}")
         if last < 1:

@@ -3,7 +3,7 @@
 The stock's sequence is laid out in the core once (``LinearLikelihood`` with ``as_given``) and shown day by
 day; the weights, and what L-BFGS knows of the curvature, are kept from day to day. One parameter a feature in
 a fixed order, whether it has been seen or not: not a bit of the result depends on days that have not been
-shown.
+shown. Weights may be held to those of a model of all stocks instead of to 0 (``common.py``).
 
 Constrained (Chen, Chen and Wah, KDD 2008): the best path over the last V days may score at most τ above their
 true labels,
@@ -28,12 +28,13 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit._native import CurvatureHistory
-from crfkit.apps.stocks.features import FALL, RAISE, Stock
+from crfkit.apps.stocks.features import FALL, RAISE, Settings, Stock
 from crfkit.data.labels import Labels
 from crfkit.features.index import FeatureIndex
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Smooth
+from crfkit.potentials.linear import LinearWeights
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -41,25 +42,38 @@ _MEMORY = 10
 _FIRST_TOL, _FIRST_ITERATIONS = 1e-4, 200  # the first training, from nothing
 
 
-class DailyCRF:
-    """Plain: minimises -log p(labels | attributes) + c2·‖w‖² over the days shown."""
+def feature_index(settings: Settings) -> FeatureIndex:
+    """All attributes with both labels; label pairs where labels are trained together."""
+    A = settings.n_attributes
+    return FeatureIndex(
+        n_labels=2,
+        state_indptr=np.arange(0, 2 * A + 1, 2, dtype=np.int64),
+        state_labels=np.tile(np.array([FALL, RAISE], np.int32), A),
+        edges=np.full((2, 2), settings.training == "chain"),
+    )
 
-    def __init__(self, stock: Stock, *, c2: float, tol: float = 3e-3, max_iterations: int = 20) -> None:
-        self._stock, self._values = stock, stock.settings.values
+
+class DailyCRF:
+    """Plain: minimises -log p(labels | attributes) + c2·‖w - w₀‖² over the days shown."""
+
+    def __init__(
+        self,
+        stock: Stock,
+        *,
+        c2: float,
+        tol: float = 3e-3,
+        max_iterations: int = 20,
+        centre: LinearWeights | None = None,  # w₀, what stocks have in common; None: 0
+    ) -> None:
+        self._stock = stock
         self._tol, self._max_iterations = tol, max_iterations
-        A = stock.settings.n_attributes
-        index = FeatureIndex(
-            n_labels=2,
-            state_indptr=np.arange(0, 2 * A + 1, 2, dtype=np.int64),
-            state_labels=np.tile(np.array([FALL, RAISE], np.int32), A),
-            edges=np.full((2, 2), stock.settings.training == "chain"),
-        )
         self.objective = LinearLikelihood(
             stock.sequences(),
             Labels(np.ascontiguousarray(stock.labels[stock.first :]), None),
-            index,
+            feature_index(stock.settings),
             c2=c2,
             n_threads=1,
+            centre=centre,
             as_given=True,
         )
         self.x: FloatArray = np.zeros(self.objective.n_parameters)
@@ -97,7 +111,7 @@ class DailyCRF:
     def raise_probability(self, day: int) -> float:
         """That the smoothed price of ``day`` lies above that of the day before, whose label is known."""
         attributes = self._stock.attributes[day]
-        node = self._values @ self._node[attributes]
+        node = self._stock.values[day] @ self._node[attributes]
         score = node + self._edge[self._stock.labels[day - 1]]
         return 1 / (1 + math.exp(min(700.0, float(score[FALL] - score[RAISE]))))
 

@@ -4,13 +4,14 @@ The features of Chen, Chen and Wah (KDD 2008): the ratio by which the smoothed p
 ranges, an atom says that it lies in one of them, and a feature of order 3 is the conjunction of the atoms of
 the last three days. With 10 ranges that makes 1,000 conjunctions, 2,000 features with two labels. To these
 are added conjunctions of the last two days and of the last one, to fall back on where three days were hardly
-seen.
+seen, and the same changes as numbers: a range does not tell how near to its limit a change was. A number is
+the change in units of what the price has moved in a day lately, because that decides how easily it turns.
 
 What a day is predicted from is known the evening before: position t has the change ratios of t-1, t-2, t-3.
 The ranges are fitted to the days before the first prediction. Zero is always a limit between two of them.
 
-Training is that of the paper, the likelihood of all labels of the past together ("chain"), or that of each
-label given the one before it ("day"). The latter is what a forecast is asked for, because today's label is
+Training is that of each label given the one before it ("day"), or that of the paper, the likelihood of all
+labels of the past together ("chain"). The former is what a forecast is asked for, because today's label is
 known; in a chain the changes of tomorrow help to explain the label of today, which no forecast can use. By
 the day, every day is a sequence of its own, and today's label one of its attributes.
 
@@ -34,6 +35,9 @@ from crfkit.exceptions import InputError
 FloatArray = npt.NDArray[np.float64]
 
 _LONGER = 0.3  # what a conjunction's value is multiplied with for each further day
+_BESIDE_NUMBERS = 0.1  # the value of the shortest conjunction where there are numbers: these come first
+_MOST_NUMBERS = 250
+_LATELY = 60  # days, the span of the average that says what the price moves in a day
 
 FALL, RAISE = 0, 1
 LABELS = ("Fall", "Raise")
@@ -48,7 +52,8 @@ class Settings:
     ranges: int = 10  # of change ratios; even
     orders: tuple[int, ...] = (1, 2, 3)  # days in a conjunction; the paper's model has (3,)
     observe: str = "change"  # of the smoothed price; or "distance" of the price to its threshold
-    training: str = "chain"  # all labels together, as in the paper; or "day": each given the one before
+    training: str = "day"  # each label given the one before; or "chain": all together, as in the paper
+    numbers: int = 3  # days whose change is told as a number, too; 0: ranges alone, as in the paper
 
     def __post_init__(self) -> None:
         if self.ranges < 2 or self.ranges % 2:
@@ -62,6 +67,8 @@ class Settings:
         warm_up_days(self.smoothing, self.span)  # are they known and positive?
         if not self.orders or min(self.orders) < 1 or len(set(self.orders)) < len(self.orders):
             raise InputError(f"orders must be different numbers of days from 1 on, got {self.orders}")
+        if not 0 <= self.numbers <= _MOST_NUMBERS:
+            raise InputError(f"numbers must be 0 to {_MOST_NUMBERS} days, got {self.numbers}")
         if self.n_attributes > 1_000_000:
             raise InputError(
                 f"{self.ranges} ranges over {max(self.orders)} days make {self.n_attributes:,} conjunctions; "
@@ -70,21 +77,30 @@ class Settings:
 
     @property
     def n_attributes(self) -> int:
-        """A: all conjunctions, seen or not; and today's label, where each day is trained for itself."""
-        conjunctions: int = sum(self.ranges**order for order in self.orders)
-        return conjunctions + (2 if self.training == "day" else 0)
+        """A: all conjunctions, seen or not; numbers; today's label, where each day is trained for itself."""
+        return self.n_conjunctions + self.numbers + (2 if self.training == "day" else 0)
+
+    @property
+    def n_conjunctions(self) -> int:
+        """Of ranges, of all orders."""
+        return sum(self.ranges**order for order in self.orders)
+
+    @property
+    def days(self) -> int:
+        """How many days the attributes look back."""
+        return max(*self.orders, self.numbers)
 
     @property
     def first(self) -> int:
         """The first day of a stock with a label and all its attributes."""
-        return warm_up_days(self.smoothing, self.span) + max(self.orders)
+        return warm_up_days(self.smoothing, self.span) + self.days
 
     @property
-    def values(self) -> FloatArray:
-        """[K] of the attributes of a day: a longer conjunction counts less, and so is held back more."""
+    def conjunction_values(self) -> list[float]:
+        """One an order: a longer conjunction counts less, and so is held back more by the penalty."""
         shortest = min(self.orders)
-        values = [_LONGER ** (order - shortest) for order in self.orders]
-        return np.array([*values, 1.0] if self.training == "day" else values)
+        largest = _BESIDE_NUMBERS if self.numbers else 1.0
+        return [largest * _LONGER ** (order - shortest) for order in self.orders]
 
 
 @dataclass(frozen=True)
@@ -94,9 +110,11 @@ class Stock:
     prices: Prices
     smoothed: Smoothed
     first: int  # the first day with a label and all its attributes
-    observed: FloatArray  # [D] what the attributes are made of: the change, or the distance
+    observed: FloatArray  # [D] what the ranges are made of: the change, or the distance
+    scaled: FloatArray  # [D] what the numbers are: the same in units of what the price has moved in a day
     labels: npt.NDArray[np.int32]  # [D] of each day's smoothed price: RAISE, or FALL where it does not rise
-    attributes: npt.NDArray[np.int32]  # [D, K] one an order, known the evening before the day
+    attributes: npt.NDArray[np.int32]  # [D, K] of the day, known the evening before
+    values: FloatArray  # [D, K] of the attributes
     limits: FloatArray  # [ranges - 1]
     settings: Settings
 
@@ -123,7 +141,7 @@ class Stock:
             offsets=np.array([0, n], np.int64) if chain else np.arange(n + 1, dtype=np.int64),
             indptr=np.arange(0, n * k + 1, k, dtype=np.int64),
             indices=np.ascontiguousarray(shown).ravel(),
-            values=np.tile(self.settings.values, n),
+            values=np.ascontiguousarray(self.values[self.first :]).ravel(),
             n_attributes=self.settings.n_attributes,
         )
 
@@ -153,17 +171,55 @@ def make_stock(prices: Prices, settings: Settings, fitted_until: int) -> Stock:
     if not first < fitted_until <= len(prices):
         raise InputError(
             f"{prices.source}: {prices.ticker} has {len(prices)} days, {fitted_until} of them to learn from; "
-            f"a span of {settings.span} and features over {max(settings.orders)} days need more than {first}"
+            f"a span of {settings.span} and features over {settings.days} days need more than {first}"
         )
     limits = range_limits(observed[smoothed.warm_up : fitted_until], settings.ranges)
     ranges = np.searchsorted(limits, observed, side="left")  # [D] how many limits lie below
     labels = np.zeros(len(prices), np.int32)
     labels[1:] = smoothed.values[1:] > smoothed.values[:-1]
-    attributes = _conjunctions(ranges, settings)
+    scaled = _scaled(observed, prices.close, slice(first, fitted_until))
+    attributes, values = _attributes(ranges, scaled, labels, settings)
+    return Stock(prices, smoothed, first, observed, scaled, labels, attributes, values, limits, settings)
+
+
+def _attributes(
+    ranges: npt.NDArray[np.int64], scaled: FloatArray, labels: npt.NDArray[np.int32], settings: Settings
+) -> tuple[npt.NDArray[np.int32], FloatArray]:
+    """[D, K] the attributes of each day, from the days before it, and their values."""
+    D = len(ranges)
+    attributes, values = [_conjunctions(ranges, settings)], [np.tile(settings.conjunction_values, (D, 1))]
+    if settings.numbers:
+        attributes.append(np.tile(settings.n_conjunctions + np.arange(settings.numbers), (D, 1)))
+        values.append(earlier_days(scaled, settings.numbers))
     if settings.training == "day":
         today = np.concatenate([[0], labels[:-1]]) + settings.n_attributes - 2
-        attributes = np.column_stack([attributes, today]).astype(np.int32)
-    return Stock(prices, smoothed, first, observed, labels, attributes, limits, settings)
+        attributes.append(today[:, None])
+        values.append(np.ones((D, 1)))
+    return np.hstack(attributes).astype(np.int32), np.hstack(values)
+
+
+def earlier_days(series: FloatArray, n: int) -> FloatArray:
+    """[D, n] what a series was 1, 2, …, n days before each day; 0 before it begins."""
+    found = np.zeros((len(series), n))
+    for ago in range(1, n + 1):
+        found[ago:, ago - 1] = series[:-ago]
+    return found
+
+
+def _scaled(observed: FloatArray, close: FloatArray, fitted: slice) -> FloatArray:
+    """[D] in units of what the price has moved in a day lately; their spread on the days fitted is 1.
+
+    An exponential average of squared moves, each weighted as if the days before the first had not been.
+    """
+    moves = np.diff(np.log(close), prepend=np.log(close[0])) ** 2  # [D]
+    kept = 1 - 2 / (_LATELY + 1)
+    total = weight = 0.0
+    scaled = np.zeros(len(close))
+    for t in range(1, len(close)):
+        total, weight = kept * total + moves[t], kept * weight + 1
+        if total > 0:  # a price that never moved has no change either
+            scaled[t] = observed[t] / np.sqrt(total / weight)
+    return scaled / (float(scaled[fitted].std()) or 1.0)
 
 
 def _conjunctions(ranges: npt.NDArray[np.int64], settings: Settings) -> npt.NDArray[np.int32]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from crfkit.apps.stocks.constrained_model import ConstrainedDailyCRF
 from crfkit.apps.stocks.daily_model import DailyCRF
 from crfkit.apps.stocks.features import RAISE, Stock
+from crfkit.potentials.linear import LinearWeights
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -51,15 +52,18 @@ def walk_forward(
     last: int = 100,
     every: int = 1,
     stop: int | None = None,
+    centre: LinearWeights | None = None,
 ) -> Forecast:
     """Predict every day from ``start`` on by a CRF trained on all days before it.
 
     It is trained again every ``every`` days, from the weights it has. With ``tau`` it is constrained by the
-    last ``last`` days.
+    last ``last`` days. ``centre``: the weights that its own are held to (``common.py``).
     """
     began, began_cpu = time.perf_counter(), time.process_time()
     model: DailyCRF = (
-        DailyCRF(stock, c2=c2) if tau is None else ConstrainedDailyCRF(stock, c2=c2, tau=tau, last=last)
+        DailyCRF(stock, c2=c2, centre=centre)
+        if tau is None
+        else ConstrainedDailyCRF(stock, c2=c2, tau=tau, last=last, centre=centre)
     )
     stop = stock.n_days if stop is None else stop
     probability = np.empty(stop - start)

@@ -81,7 +81,7 @@ def _learners(backtest: Backtest) -> str:
         return ""
     return (
         f", logistic regression every {baselines.LOGISTIC_EVERY} days, gradient boosting every "
-        f"{baselines.BOOSTING_EVERY}"
+        f"{baselines.BOOSTING_EVERY}, on numbers of the last three days"
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from crfkit.apps.stocks.backtest import CONSTRAINED, PERSISTENCE, PLAIN, Backtest
 from crfkit.apps.stocks.intervals import Interval
 
+_TRAINING = {"day": "by the day", "chain": "as a chain"}
 NOT_ADVICE = (
     "This is a test of a method on past prices. It is not financial advice, and nothing here says that money "
     "can be made: there are no costs, no positions and no returns in it."
@@ -37,7 +38,6 @@ def lines(backtest: Backtest) -> list[Line]:
     found = []
     for method in backtest.methods:
         raws = [result.raw(method) for result in backtest.results]
-        losses = np.concatenate([r.forecasts[method].losses(r.stock) for r in backtest.results])
         certain = all(
             np.isin(result.forecasts[method].probability, (0.0, 1.0)).all() for result in backtest.results
         )
@@ -47,7 +47,7 @@ def lines(backtest: Backtest) -> list[Line]:
                 method,
                 own[method],
                 above.get(method),
-                None if certain else float(losses.mean()),
+                None if certain else backtest.log_loss(method),
                 float(np.concatenate([raw.copied_correct for raw in raws]).mean()),
                 len(implied) / backtest.n_forecasts,
                 float(implied.mean()) if len(implied) else None,
@@ -79,7 +79,8 @@ def verdict(backtest: Backtest, found: Iterable[Line]) -> list[str]:
         )
     for method in (PLAIN, CONSTRAINED):
         if method in by:
-            said.append(_compared(method, by[method]) + _held(by[method]))
+            words = (_compared(method, by[method]), sharpness(backtest, method), _held(by[method]))
+            said.append(" ".join(word for word in words if word))
     said.append(_raw(backtest, by[backtest.methods[0]]))
     return said
 
@@ -115,12 +116,24 @@ def _compared(method: str, line: Line) -> str:
     return f"The {method} has {percent(line.accuracy.value)}, {interval} from persistence: {judged}."
 
 
+def sharpness(backtest: Backtest, method: str) -> str:
+    """The probabilities of a model beside those of the better learner, where there is one."""
+    rival = backtest.sharper_learner()
+    if rival is None:
+        return ""
+    apart = backtest.loss_difference(method, rival)
+    return (
+        f"Its log loss is {backtest.log_loss(method):.4f}, {signed(apart.value, 4)} (95 %: "
+        f"{signed(apart.low, 4)} to {signed(apart.high, 4)}) from that of {rival}."
+    )
+
+
 def _held(line: Line) -> str:
     """How often the constraint was met, where there is one."""
     return (
         ""
         if line.feasible is None
-        else f" The constraint held after {percent(line.feasible)} of its trainings."
+        else f"The constraint held after {percent(line.feasible)} of its trainings."
     )
 
 
@@ -131,8 +144,13 @@ def percent(value: float | None) -> str:
 
 def points(value: float) -> str:
     """A difference of shares in percentage points, with its sign; none where it rounds to 0."""
-    text = f"{100 * value:+.2f}"
-    return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")
+    return signed(100 * value, 2)
+
+
+def signed(value: float, digits: int) -> str:
+    """A number with its sign; none where it rounds to 0."""
+    text = f"{value:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text.replace("-", "−")
 
 
 def summary_table(backtest: Backtest, found: Iterable[Line]) -> tuple[list[str], list[list[str]]]:
@@ -209,7 +227,9 @@ def described(backtest: Backtest) -> str:
     )
     text = (
         f"{len(results)} stocks, {backtest.n_forecasts:,} forecasts from {first} to {last}; {smoothing}, "
-        f"{2 * f.n_attributes:,} features; c2 = {backtest.c2:g}"
+        f"{2 * f.n_attributes:,} features, trained {_TRAINING[f.training]}"
+        f"{', from what stocks have in common' if backtest.plan.common and len(results) > 1 else ''}; "
+        f"c2 = {backtest.c2:g}"
     )
     if backtest.tau is not None:
         text += f", tau = {backtest.tau:g} over the last {backtest.plan.last} days"

@@ -1,0 +1,62 @@
+"""What stocks have in common: one CRF of all of them, from which the model of each stock departs.
+
+A stock alone has a few hundred days to learn from, too few to tell what its numbers and conjunctions are
+worth; all stocks together have many thousands. So a CRF is trained on all of them, once, on the days before
+any prediction, and the weights w of a stock are held to its weights w₀ instead of to 0:
+
+    -log p(labels | attributes; w) + c2 · ‖w - w₀‖².
+
+Ranges and spreads are each stock's own, fitted to the same days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from crfkit.apps.stocks.daily_model import feature_index
+from crfkit.apps.stocks.features import Settings, make_stock
+from crfkit.apps.stocks.prices import Prices
+from crfkit.data.labels import Labels
+from crfkit.data.sequences import Sequences
+from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.optim.lbfgs import minimize_lbfgs
+from crfkit.potentials.linear import LinearWeights
+
+_C2 = 1.0  # with so many days it hardly matters
+_TOL, _ITERATIONS = 1e-4, 300
+
+
+def common_weights(
+    prices: Sequence[Prices], settings: Settings, before: np.datetime64
+) -> LinearWeights | None:
+    """w₀, from the days of all stocks before a date; None if only one has days enough."""
+    days = [int(np.searchsorted(p.dates, before)) for p in prices]
+    stocks = [
+        make_stock(p.until(n), settings, n) for p, n in zip(prices, days, strict=True) if n > settings.first
+    ]
+    if len(stocks) < 2:
+        return None
+    parts = [stock.sequences() for stock in stocks]
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])  # [N]
+    indices = np.concatenate([part.indices for part in parts])
+    n = int(lengths.sum())
+    objective = LinearLikelihood(
+        Sequences(
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            indptr=np.arange(n + 1, dtype=np.int64) * (len(indices) // n),  # as many attributes every day
+            indices=indices,
+            values=np.concatenate([stock.values[stock.first :].ravel() for stock in stocks]),
+            n_attributes=settings.n_attributes,
+        ),
+        Labels(np.concatenate([stock.labels[stock.first :] for stock in stocks]), None),
+        feature_index(settings),
+        c2=_C2,
+        n_threads=1,
+        as_given=True,
+    )
+    found = minimize_lbfgs(objective, np.zeros(objective.n_parameters), tol=_TOL, max_iterations=_ITERATIONS)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return objective.weights(found.x)

@@ -345,6 +345,8 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     const Real* psi = w.psi + t * Lp;
     const Real* alpha = w.alpha + t * d.states;
     const Real* table = w.tables && t > 0 ? w.tables + t * L * Lp : nullptr;
+    const Real before = t > 0 ? w.sums[t - 1] : Real(1);
+    const Pack<Real> lifted = splat(spare(d, 1 / before));  // by forward: what is forbidden keeps a plain 0
     Pack<Real> q_pack = splat<Real>(0), b_pack = splat<Real>(0);
     CRFKIT_UNROLL
     for (int l = 0; l < (K > 0 ? K * W : Lp); l += W) {
@@ -353,7 +355,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
       for (int64_t h = 0; h < H; ++h) {
         const Pack<Real> b = load(w.beta + h * Lp + l);
         store(w.weighted + h * Lp + l, p * b);
-        node += load(alpha + h * Lp + l) * b;
+        node += (load(alpha + h * Lp + l) - lifted) * b;
         b_pack += b;
       }
       store(w.row + l, node);
@@ -365,7 +367,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
         for (int l = 0; l < Lp; l += W)
           store(w.weighted + h * Lp + l, load(w.weighted + h * Lp + l) * load(factors + l));
       }
-    const Real q = sum_lanes<Real>(q_pack), before = t > 0 ? w.sums[t - 1] : Real(1);
+    const Real q = sum_lanes<Real>(q_pack);
     sound &= q >= floor && q * before >= floor && w.sums[t] >= floor;
     const Real inverse = 1 / q;
     if (out.node)

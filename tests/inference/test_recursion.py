@@ -144,3 +144,12 @@ def test_order_two_without_scores_is_order_one() -> None:
     np.testing.assert_array_equal(viterbi(first).labels, viterbi(second).labels)
     np.testing.assert_allclose(nbest(first, 50).scores, nbest(second, 50).scores, rtol=1e-13)
     np.testing.assert_allclose(entropy(first), entropy(second), rtol=1e-11)
+
+
+def test_a_forbidden_label_has_no_probability_at_all() -> None:
+    lattice = big_lattice([50], 5)
+    node = np.array(lattice.node)
+    node[10:20, 3] = -np.inf
+    probability = marginals(Lattice(node, lattice.edge, [0, 50])).node
+    assert (probability[10:20, 3] == 0).all()
+    assert (np.delete(probability, 3, axis=1) > 0).all()

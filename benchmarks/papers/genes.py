@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,15 +25,15 @@ from crfkit.exceptions import ConvergenceWarning
 from crfkit.metrics.genes import LEVELS, GeneScores
 
 PENALTIES = (1.0, 3.0, 10.0)
-VARIANTS = {
-    "words of 6 bases, trained without the grammar": {"grammar": False, "lower_orders": False},
-    "words of 6 bases": {"lower_orders": False},
-    "words of 1 to 6 bases": {"lower_orders": True},
-    "words of 1 to 6 bases, and around sites": {"lower_orders": True, "sites": True},
+VARIANTS: dict[str, dict[str, Any]] = {
+    "words of 6 bases, trained without the grammar": {"grammar": False},
+    "words of 6 bases": {},
+    "words of 1 to 6 bases": {"lengths": range(1, 7)},
+    "words of 1 to 6 bases, and around sites": {"lengths": range(1, 7), "sites": True},
 }
 
 
-def evaluate(train: list[Window], test: list[Window], c2: float, settings: dict[str, bool]) -> GeneScores:
+def evaluate(train: list[Window], test: list[Window], c2: float, settings: dict[str, Any]) -> GeneScores:
     model = SevenStateGenes(c2=c2, tol=1e-4, **settings)
     model.fit([w.sequence for w in train], [w.exons for w in train])
     return score(test, model.predict([w.sequence for w in test]))

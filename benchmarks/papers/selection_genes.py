@@ -76,8 +76,7 @@ class GeneSet:
 def evaluate(part: GeneSet, lengths: tuple[int, ...], features: Selection | None = None) -> GeneScores:
     """A model with these features, or all of these words, trained and tested on one set."""
     settings: dict[str, Any] = {} if features is None else {"features": features}
-    model = SevenStateGenes(c2=C2, tol=1e-3, n_jobs=1, **settings)
-    model.words["lengths"] = lengths
+    model = SevenStateGenes(c2=C2, tol=1e-3, n_jobs=1, lengths=lengths, **settings)
     model.fit([w.sequence for w in part.train], [w.exons for w in part.train])
     return score(part.test, model.predict([w.sequence for w in part.test]))
 

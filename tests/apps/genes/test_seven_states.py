@@ -237,7 +237,7 @@ def test_permitted_pairs_that_do_not_fit():
 @pytest.mark.parametrize("sites", [False, True])
 def test_fit_and_predict(sites):
     sequences, exons = random_windows(40, seed=2)
-    model = SevenStateGenes(c2=1.0, lower_orders=True, sites=sites, n_jobs=1, tol=1e-3)
+    model = SevenStateGenes(c2=1.0, lengths=(1, 2, 3, 4, 5, 6), sites=sites, n_jobs=1, tol=1e-3)
     model.fit(sequences[:30], exons[:30])
     assert model.donors_ == ("GT",)
     found = model.predict(sequences[30:])

@@ -1,7 +1,7 @@
 """The papers' gene model: 7 states, 5th-order emissions, transitions that require their bases.
 
 Emissions are the words of 6 bases that end at a position, each with a weight for each of the 7 labels:
-7 · 4^6 = 28,672 features. ``lower_orders`` adds the shorter words; ``sites`` lets the bases around a site
+7 · 4^6 = 28,672 features. ``lengths`` may add shorter words; ``sites`` lets the bases around a site
 score the transition there, beyond permitting it. Training sums Z over the labellings that the grammar
 permits; decoding finds the best legal gene structure (``grammar.RefinedStates``). A library piece: what
 selects features or constrains training takes ``encode_words`` and ``permitted`` and builds on them.
@@ -145,13 +145,13 @@ class SevenStateGenes:
         As of :class:`crfkit.CRF`, which does the training.
     grammar
         Train under the grammar: Z sums over what it permits. Decoding is under it in any case.
-    lower_orders
-        Words of 1 to 5 bases as well, 38,220 features in all. Rare words then share what shorter ones have
-        learned, which counts for more than any penalty when genes are few.
+    lengths
+        Of the words, in bases; the papers' are of 6. With (1, 2, 3, 4, 5, 6), 38,220 features in all, rare
+        words share what shorter ones have learned, which counts for more than any penalty when genes are few.
     sites
         Words of 1 to 3 bases around start, stop and splice sites score the transitions there, as far as
         training has them: some 26,000 features more, and nearly four times as many genes found beside
-        ``lower_orders``. Not in the papers.
+        words of 1 to 6. Not in the papers.
     all_features
         Also emission features that the training data does not have.
     donors
@@ -164,14 +164,14 @@ class SevenStateGenes:
         c2: float = 1.0,
         *,
         grammar: bool = True,
-        lower_orders: bool = False,
+        lengths: Sequence[int] = (6,),
         sites: bool = False,
         all_features: bool = True,
         donors: tuple[str, ...] | None = None,
         **settings: Any,
     ) -> None:
         self.grammar = grammar
-        self.lengths = (1, 2, 3, 4, 5, 6) if lower_orders else (6,)
+        self.lengths = tuple(lengths)
         self.sites = sites
         self.donors = donors
         scoring_pairs = tuple(_AROUND) if sites else None

@@ -35,6 +35,7 @@ MODELS: dict[str, dict[str, Any]] = {
     SMOOTH: {"gradient": "smooth"},
     "ConstrainedCRF, envelope": {"gradient": "envelope"},
     SLOWEST: {"gradient": "flip"},
+    "ConstrainedCRF, σ² = 100": {"gradient": "smooth", "c2": 0.005},
     "ConstrainedCRF, c2 = 1": {"gradient": "smooth", "c2": 1.0},
     "ConstrainedCRF, c2 the largest feasible": {"c2": "largest"},
 }

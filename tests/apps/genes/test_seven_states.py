@@ -260,3 +260,14 @@ def test_label_strings():
     assert label_strings([(1, 4)], 5) == list("N012N")
     assert permitted([]).kinds.size == 0
     assert permitted_pairs(encode_bases("ATG")).kinds.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("lengths", [(), (0,), (2.5,), (6, 6), (1, 11)])
+def test_lengths_of_words_that_cannot_be(lengths):
+    with pytest.raises(InputError, match="lengths must be"):
+        SevenStateGenes(lengths=lengths)
+
+
+def test_genes_without_introns_are_not_enough():
+    with pytest.raises(InputError, match="nothing of the labels a, b, c"):
+        SevenStateGenes().fit(["CCATGAAATAACC"], [[(2, 11)]])

@@ -24,11 +24,13 @@ from crfkit.apps.genes.labels import LABELS, genes_of, label_ids
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.transcripts import Interval, introns
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputWarning
+from crfkit.exceptions import InputError, InputWarning
 from crfkit.inference import Lattice, PermittedPairs, marginals, viterbi
 from crfkit.models.crf import CRF
 
 Bases = str | bytes | Codes
+
+_LONGEST_WORD = 10  # 4^10 words are a million
 
 
 def codes_of(sequences: Iterable[Bases]) -> list[Codes]:
@@ -170,6 +172,11 @@ class SevenStateGenes:
         donors: tuple[str, ...] | None = None,
         **settings: Any,
     ) -> None:
+        whole = all(isinstance(n, (int, np.integer)) for n in lengths)
+        if not len(lengths) or not whole or len(set(lengths)) < len(lengths):
+            raise InputError(f"lengths must be different whole numbers, got {tuple(lengths)}")
+        if not 1 <= min(lengths) <= max(lengths) <= _LONGEST_WORD:
+            raise InputError(f"lengths must be 1 to {_LONGEST_WORD} bases, got {tuple(lengths)}")
         self.grammar = grammar
         self.lengths = tuple(lengths)
         self.sites = sites
@@ -197,6 +204,12 @@ class SevenStateGenes:
             targets = [t for t, kept in zip(targets, legal, strict=True) if kept]
         pairs = permitted(codes, self.donors_) if self.grammar else None
         y = [[LABELS[i] for i in ids.tolist()] for ids in targets]
+        missing = set(LABELS).difference(*y)
+        if missing:
+            raise InputError(
+                f"the {len(y)} training genes show nothing of the labels {', '.join(sorted(missing))}; it "
+                "takes genes with introns in all three phases, and bases around them"
+            )
         self.crf.fit(self._encode(codes), y, permitted=pairs)
         return self
 

@@ -105,6 +105,7 @@ def test_a_named_pipe_is_read_once(folder, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupted_training_leaves_the_old_model(tmp_path):
     (tmp_path / "x.txt").write_text(as_text(sentences(400)), encoding="utf-8")
     (tmp_path / "m").write_bytes(b"the old model")
@@ -128,6 +129,7 @@ def test_interrupted_training_leaves_the_old_model(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupted_while_waiting(folder):
     with subprocess.Popen(
         [*CRFKIT, "tag", "-q", str(folder / "model.crfkit")],

@@ -394,6 +394,7 @@ print(len(caught), caught[0].category.__name__, crf.n_iter_, crf.score(X[:100], 
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="POSIX signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_real_signal():
     process = subprocess.Popen(
         [sys.executable, "-c", SIGNAL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

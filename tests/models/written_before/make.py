@@ -1,0 +1,83 @@
+"""Write one small model of every kind, and what it answers, as the version that is installed does.
+
+    PYTHONPATH=tests/oracles python tests/models/written_before/make.py FOLDER
+
+``tests/models/test_written_before.py`` loads the files here and compares the answers. They were written by version
+0.1.0 and stay as they are: a new kind of model gets new files, in a folder of its own version.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+from small_genomes import random_windows
+
+from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
+from crfkit.apps.genes import GeneFinder
+from crfkit.datasets import addresses, casino, galaxy
+from crfkit.features import Template, token_features
+from crfkit.kernels import GraphKernel
+from crfkit.mining import AssociationMiner
+from crfkit.selection import GradientSelector
+
+
+def tasks():
+    """Name, estimator, training data, data to ask about, and further keywords of fit."""
+    tokens, labels = addresses(14, random_state=4)
+    words = [token_features(address, window=1) for address in tokens]
+    cells = [[[word, word[:1]] for word in address] for address in tokens]
+    rolls, dice = casino(12, 12, random_state=1)
+    items = [[{"roll": str(roll), "excess": roll - 3.5} for roll in sequence] for sequence in rolls]
+    mixed = [[{"roll": roll, "six": roll == 6, "word": "ab"[roll % 2]} for roll in one] for one in rolls]
+    points, arms = galaxy(9, 6, random_state=2)
+    template = Template.parse("U00:%x[0,0]\nU01:%x[-1,1]/%x[0,1]\nB01:%x[0,1]\nB\n")
+    yield "linear", CRF(c1=0.1, c2=0.01), words, labels, {}
+    yield "numbers", CRF(), items, dice, {}
+    yield "order2", CRF(order=2, c2=0.1, min_freq=2), items, dice, {}
+    yield "template", CRF(template=template), cells, labels, {}
+    for use in ("features", "votes", "constraints"):
+        miner = AssociationMiner(min_support=4, use=use, lengths=(1, 2), important=False, folds=3)
+        yield f"rules_{use}", CRF(associations=miner), words, labels, {}
+    chosen = GradientSelector(n_features=40, conjunctions=True).fit(words, labels).selected_
+    yield "selected", CRF(features=chosen), words, labels, {}
+    yield "constrained", ConstrainedCRF(validation=[[0, 1], [2, 3]]), items, dice, {}
+    yield "arrays", CRF(), points, arms, {}
+    trees = TreeCRF(n_iterations=4, window=3, n_leaves=4, random_state=0, n_jobs=1)
+    yield "trees", trees, mixed, dice, {}
+    yield "kernel", KernelCRF(n_cliques=6, gamma=2.0), points, arms, {}
+    graph = GraphKernel(n_neighbors=4, n_eigenvectors=5)
+    yield "graph", KernelCRF(kernel=None, graph=graph, n_cliques=6), points, arms, {"X_unlabeled": points[6:]}
+
+
+def main() -> None:
+    """Write NAME.crfkit for every task, and answers.json with inputs, labels and probabilities."""
+    folder = Path(sys.argv[1])
+    answers = {}
+    for name, estimator, X, y, more in tasks():
+        model = estimator.fit(X[:-2], y[:-2], **more)
+        model.save(folder / f"{name}.crfkit")
+        asked = X[-2:]
+        answers[name] = {
+            "class": type(model).__name__,
+            "X": [one.tolist() if hasattr(one, "tolist") else one for one in asked],
+            "arrays": hasattr(asked[0], "tolist"),
+            "labels": model.predict(asked),
+            "marginals": [found.tolist() for found in model.predict_marginals(asked, as_arrays=True)],
+        }
+    buffer = io.BytesIO()
+    sequences, exons = random_windows(32, seed=1)
+    finder = GeneFinder(n_jobs=1, folds=2).fit(sequences[:-2], exons[:-2])
+    finder.save(buffer)
+    (folder / "genes.crfkit.gz").write_bytes(gzip.compress(buffer.getvalue(), mtime=0))
+    genes = [[list(gene.exons) for gene in found] for found in finder.predict(sequences[-2:])]
+    answers["genes"] = {"X": sequences[-2:], "genes": genes}
+    with open(folder / "answers.json", "w", encoding="utf-8") as file:
+        json.dump(answers, file, separators=(",", ":"), default=lambda number: number.item())
+
+
+if __name__ == "__main__":
+    main()

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "bind.h"
-#include "ingest_array.h"
-#include "vocabulary.h"
+#include "ingest/ingest_array.h"
+#include "ingest/vocabulary.h"
 
 namespace crfkit {
 

@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include "chain/nbest.h"
+#include "chain/path_score.h"
+#include "chain/sample.h"
 #include "lattice_batch.h"
-#include "nbest.h"
-#include "path_score.h"
-#include "sample.h"
 
 namespace crfkit {
 

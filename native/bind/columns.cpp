@@ -1,5 +1,5 @@
 // Column files and Python rows to tables of cell ids.
-#include "columns.h"
+#include "ingest/columns.h"
 
 #include <string>
 

@@ -1,9 +1,9 @@
 // Model files of other tools: the parts that are long lists of strings and numbers.
+#include "base/utf8.h"
 #include "bound_vocabulary.h"
-#include "cqdb.h"
-#include "double_array.h"
-#include "model_text.h"
-#include "utf8.h"
+#include "foreign/cqdb.h"
+#include "foreign/double_array.h"
+#include "foreign/model_text.h"
 
 namespace crfkit {
 namespace {

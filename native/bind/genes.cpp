@@ -4,9 +4,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/parallel.h"
 #include "bind.h"
-#include "gene_paths.h"
-#include "parallel.h"
+#include "genes/gene_paths.h"
 
 namespace crfkit {
 

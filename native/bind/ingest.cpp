@@ -4,9 +4,9 @@
 
 #include "bind.h"
 #include "bound_vocabulary.h"
-#include "ingest_rows.h"
+#include "ingest/ingest_rows.h"
+#include "ingest/vocabulary.h"
 #include "items.h"
-#include "vocabulary.h"
 
 namespace crfkit {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "bound_vocabulary.h"
-#include "crfsuite_text.h"
-#include "item_writer.h"
-#include "mallet_text.h"
+#include "ingest/crfsuite_text.h"
+#include "ingest/item_writer.h"
+#include "ingest/mallet_text.h"
 
 namespace crfkit {
 namespace {

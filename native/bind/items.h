@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vocabulary.h"
+#include "ingest/vocabulary.h"
 
 namespace crfkit {
 

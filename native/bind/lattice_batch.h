@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "bind.h"
-#include "kernels.h"
-#include "parallel.h"
+#include "simd/kernels.h"
 
 namespace crfkit {
 

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "bind.h"
-#include "linear_objective.h"
-#include "linear_scores.h"
-#include "state_features.h"
+#include "linear/linear_objective.h"
+#include "linear/linear_scores.h"
+#include "linear/state_features.h"
 
 namespace crfkit {
 

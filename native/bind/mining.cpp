@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "bind.h"
-#include "rule_matcher.h"
-#include "rule_miner.h"
-#include "rule_votes.h"
+#include "mining/rule_matcher.h"
+#include "mining/rule_miner.h"
+#include "mining/rule_votes.h"
 
 namespace crfkit {
 

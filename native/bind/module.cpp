@@ -1,6 +1,6 @@
 // The extension module crfkit._native: one entry point a file.
 #include "bind.h"
-#include "kernels.h"
+#include "simd/kernels.h"
 
 NB_MODULE(_native, m) {
   m.doc() = "The C++ core of crfkit. Private: its functions change without notice.";

@@ -1,6 +1,6 @@
 // Vector work of the optimisers.
 #include "bind.h"
-#include "curvature.h"
+#include "optim/curvature.h"
 
 namespace crfkit {
 

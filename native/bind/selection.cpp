@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "bind.h"
-#include "candidate_gain.h"
+#include "selection/candidate_gain.h"
 
 namespace crfkit {
 

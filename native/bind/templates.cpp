@@ -3,8 +3,8 @@
 
 #include "bind.h"
 #include "bound_vocabulary.h"
-#include "template_encode.h"
-#include "template_program.h"
+#include "templates/template_encode.h"
+#include "templates/template_program.h"
 
 namespace crfkit {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "bind.h"
-#include "forest.h"
+#include "trees/forest.h"
 
 namespace crfkit {
 

@@ -1,6 +1,6 @@
 // Constraints of validation sets over the data of a linear objective. Bounds are checked here.
 #include "bind.h"
-#include "validation_sets.h"
+#include "validation/validation_sets.h"
 
 namespace crfkit {
 

@@ -1,7 +1,7 @@
 """Templates: which cells of a column file make which attributes, in CRF++'s or Wapiti's language.
 
 ``template_crfpp.py`` and ``template_wapiti.py`` say what the two languages mean, docs/templates.md shows it.
-Expanding is native and threaded (``native/template_expand.h``).
+Expanding is native and threaded (``native/templates/template_expand.h``).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ the attribute begins with ``U``, one a pair of labels (ordered by the previous l
 Text: ``name: value`` lines, labels, template, lines ``place attribute``, weights, with an empty line between.
 Binary: version, type, cost factor, number of weights, columns, bytes of the dictionary; labels and template
 lines, each list with its size and each string with a NUL; a double array for the attributes
-(``native/double_array.h``); weights in single precision. The byte order is that of the machine, in practice
+(``native/foreign/double_array.h``); weights in single precision. The byte order is that of the machine, in practice
 little-endian.
 
 The cost factor is not used: ``crf_learn`` always writes 1, and ``crf_test`` multiplies scores by what its own

@@ -9,7 +9,7 @@ constraints
 votes
     what the rules that hold at a position say together, as a few attributes for every label.
 
-Rules are matched by an inverted index in the core (native/rule_matcher.h).
+Rules are matched by an inverted index in the core (native/mining/rule_matcher.h).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finding rules: which positions are transactions, the native search, and what is kept of its result.
 
-Definitions 1 and 2 of docs/associations.md; the search itself is native/rule_miner.h.
+Definitions 1 and 2 of docs/associations.md; the search itself is native/mining/rule_miner.h.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ to which the optimiser adds c1 · ‖w - w₀‖₁.
 
 w₀ = 0, except where training continues from an earlier model. With ``permitted`` label pairs p(y | x) is
 a distribution over the permitted paths alone. The value, the gradient and the features that
-share a parameter are native: native/linear_objective.h.
+share a parameter are native: native/linear/linear_objective.h.
 """
 
 from __future__ import annotations

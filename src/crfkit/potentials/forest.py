@@ -1,6 +1,6 @@
 """Sums of regression trees in flat arrays: their scores, their importances, their paths.
 
-Whoever grew the trees is not needed to use them. ``native/forest.h`` walks them.
+Whoever grew the trees is not needed to use them. ``native/trees/forest.h`` walks them.
 """
 
 from __future__ import annotations

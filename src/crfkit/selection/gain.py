@@ -1,7 +1,7 @@
 """Selection by gain: how far the objective falls when the weight of one candidate alone is optimised.
 
 Della Pietra, Della Pietra and Lafferty, PAMI 19 (1997); McCallum, UAI 2003. The arithmetic is in
-native/candidate_gain.h.
+native/selection/candidate_gain.h.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Segments are exons (initial, internal, terminal, single), introns and what lies between genes; every
 structure is legal: start and stop codons, splice sites, reading frames kept across introns, no stop codon
 inside, not even one that an intron cuts in two. Scores: ``structure_scores``; training: ``finder_training``;
-search: native/gene_graph.h, in time linear in the sequence's length.
+search: native/genes/gene_graph.h, in time linear in the sequence's length.
 """
 
 from __future__ import annotations

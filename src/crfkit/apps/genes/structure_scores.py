@@ -6,7 +6,7 @@ The potential of the gene finder: a structure's score is linear in a few dozen w
     length(n)     = log density(n) · w + bias
 
 with one set of weights for coding bases, one for introns, one for each kind of site and of exon. Forward and
-backward sums over all structures are native (native/gene_graph.h, gene_paths.h).
+backward sums over all structures are native (native/genes/gene_graph.h, gene_paths.h).
 """
 
 from __future__ import annotations

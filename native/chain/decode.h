@@ -1,0 +1,92 @@
+// The best path (Viterbi). A kernel header.
+//
+//   δ_t[c, l] = ψ_t[l] + max_j (δ_{t-1}[j, c] + F_t[c][j, l]) - a_t        a_t: so that max δ_t = 0
+//
+// Of equally good predecessors the smallest label j is kept, and of equally good last states the smallest.
+#pragma once
+
+#include "chain/lattice.h"
+#include "chain/log_chain.h"
+#include "simd/simd.h"
+
+namespace crfkit::CRFKIT_ISA {
+
+// δ_t and for each state the label j forgotten on the way in (back: [T, states], positions t >= n only).
+// delta: [T, states] when keep_all, else two rows used in turn; δ_t is row t or row t % 2. maxima: [T].
+// The first position that no permitted path reaches, or -1.
+inline int64_t best_scores(const ChainDims& d, const LatticeView& x, const LogTables& tables, bool keep_all,
+                           double* delta, double* maxima, uint16_t* back, double* psi) {
+  constexpr int W = Lanes<double>::count;
+  const int L = d.labels, Lp = d.padded;
+  for (int64_t t = 0; t < x.length; ++t, back += d.states) {
+    double* now = delta + (keep_all ? t : t % 2) * d.states;
+    const double* before = delta + (keep_all ? t - 1 : (t + 1) % 2) * d.states;
+    const int64_t H = contexts_at(d, t);
+    fill_psi(d, x, t, psi);
+    if (t == 0) {
+      for (int l = 0; l < Lp; ++l) now[l] = psi[l];
+    } else if (t < d.order) {
+      const double* table = table_at(d, x, tables, t);
+      for (int64_t h = 0; h < H; ++h) {
+        const double in = before[state_offset(d, h)];
+        for (int l = 0; l < Lp; ++l) now[h * Lp + l] = psi[l] + (in + table[h * Lp + l]);
+      }
+    } else {
+      const double* table = table_at(d, x, tables, t);
+      for (int64_t c = 0; c < d.contexts; ++c) {
+        const double* in = before + in_offset(d, c);
+        for (int l = 0; l < Lp; l += W) {
+          const double* rows = table + c * L * Lp + l;
+          // Two halves of the labels side by side, to hide latency; the first half wins ties.
+          const int half = (L + 1) / 2;
+          Pack<double> best = splat(kForbidden), best2 = best, label = splat(0.0), label2 = label;
+          auto meet = [&](int j, Pack<double>& top, Pack<double>& arg) {
+            const Pack<double> score = load(rows + j * Lp) + in[j * d.forget_stride];
+            arg = select_greater(score, top, splat(static_cast<double>(j)), arg);
+            top = larger(score, top);
+          };
+          for (int j = 0; j + half < L; ++j) {
+            meet(j, best, label);
+            meet(j + half, best2, label2);
+          }
+          if (L % 2) meet(half - 1, best, label);
+          label = select_greater(best2, best, label2, label);
+          store(now + c * Lp + l, load(psi + l) + larger(best2, best));
+          store_whole(back + c * Lp + l, label);
+        }
+      }
+    }
+    maxima[t] = subtract_maximum(now, H * Lp);
+    if (maxima[t] == kForbidden) return t;
+  }
+  return -1;
+}
+
+// The best state at the last position, as a flat history index: the smallest of equals.
+inline int64_t best_last_state(const ChainDims& d, int64_t T, const double* delta) {
+  int64_t best = 0;
+  for (int64_t h = 0; h < contexts_at(d, T - 1) * d.labels; ++h)
+    if (delta[state_offset(d, h)] > delta[state_offset(d, best)]) best = h;
+  return best;
+}
+
+// The best path into labels [T]. memory: viterbi_workspace_size doubles.
+inline int64_t viterbi(const ChainDims& d, const LatticeView& x, const LogTables& tables, double* memory,
+                       int32_t* labels) {
+  const int64_t T = x.length;
+  double* delta = memory;                                    // [2, states]
+  double* psi = delta + 2 * d.states;                        // [Lp]
+  double* maxima = psi + d.padded;                           // [T]
+  uint16_t* back = reinterpret_cast<uint16_t*>(maxima + T);  // [T, states]
+  const int64_t dead = best_scores(d, x, tables, false, delta, maxima, back, psi);
+  if (dead >= 0) return dead;
+  int64_t h = best_last_state(d, T, delta + (T - 1) % 2 * d.states);
+  for (int64_t t = T - 1; t >= 0; --t) {
+    labels[t] = static_cast<int32_t>(h % d.labels);
+    // (c, l) came from (j, c); before position n there is nothing to remember, the history holds it all
+    h = t >= d.order ? back[t * d.states + state_offset(d, h)] * d.contexts + h / d.labels : h / d.labels;
+  }
+  return -1;
+}
+
+}  // namespace crfkit::CRFKIT_ISA

@@ -1,0 +1,248 @@
+// Forward-backward in log space, in double precision, for any lattice: the fall-back of scaled_chain.h, and
+// what lattices with edge scores per position use (they would need as many exponentials there). A kernel
+// header.
+//
+//   α_t[c, l]     = ψ_t[l] + log Σ_j exp(α_{t-1}[j, c] + F_t[c][j, l]) - a_t      a_t: so that max α_t = 0
+//   β_{t-1}[j, c] = log Σ_l exp(F_t[c][j, l] + ψ_t[l] + β_t[c, l]) - b_t          b_t: so that max β_{t-1} =
+//   0 log Z         = Σ_t a_t + log Σ exp(α_{T-1})
+//
+// ψ_t holds the node score, and the start or end score where there is one; F_t all edge scores. Subtracting
+// the maximum at each position keeps α and β small, so that marginals stay exact when log Z is huge.
+//
+// Entropy: H = H(first state) + Σ_t Σ_in p(in) H(next label | in), which has no cancellation.
+#pragma once
+
+#include "chain/lattice.h"
+#include "simd/simd.h"
+
+namespace crfkit::CRFKIT_ISA {
+
+constexpr double kForbidden = -HUGE_VAL;
+constexpr double kLowest = -1e308;  // stands in for a maximum of -inf: -inf - kLowest is -inf, not NaN
+
+// row[l] = Σ over the tables of the score of (history h, l); -inf in the padding.
+inline void fill_row(const ChainDims& d, const double* const* edges, int n_labels, int64_t h, double* row) {
+  const int L = d.labels;
+  for (int l = 0; l < L; ++l) row[l] = edges[0][h % L * L + l];
+  int64_t span = L;
+  for (int k = 1; k < n_labels; ++k) {
+    span *= L;
+    const double* scores = edges[k] + h % span * L;
+    for (int l = 0; l < L; ++l) row[l] += scores[l];
+  }
+  for (int l = L; l < d.padded; ++l) row[l] = kForbidden;
+}
+
+// The rows that lead into position t: [C, L, Lp] for t >= n, [L^t, Lp] before.
+inline void fill_table(const ChainDims& d, const double* const* edges, int64_t t, const LogTables& tables) {
+  if (t >= d.order) {
+    for (int64_t c = 0; c < d.contexts; ++c)
+      for (int j = 0; j < d.labels; ++j)
+        fill_row(d, edges, d.order, j * d.contexts + c, tables.full + (c * d.labels + j) * d.padded);
+  } else {
+    const int n = static_cast<int>(t);
+    for (int64_t h = 0; h < power(d.labels, n); ++h)
+      fill_row(d, edges, n, h, tables.expand[n] + h * d.padded);
+  }
+}
+
+// All tables of a batch whose edge scores are shared.
+inline void fill_shared_tables(const ChainDims& d, const double* const* edges, const LogTables& tables) {
+  for (int t = 1; t <= d.order; ++t) fill_table(d, edges, t, tables);
+}
+
+inline const double* table_at(const ChainDims& d, const LatticeView& x, const LogTables& tables, int64_t t) {
+  if (!tables.shared) {
+    const double* edges[kMaxOrder];
+    for (int k = 0; k < d.order; ++k) edges[k] = x.edges[k] + t * x.edge_strides[k];
+    fill_table(d, edges, t, tables);
+  }
+  return t >= d.order ? tables.full : tables.expand[t];
+}
+
+// ψ_t: [Lp], -inf in the padding.
+inline void fill_psi(const ChainDims& d, const LatticeView& x, int64_t t, double* psi) {
+  const int L = d.labels;
+  const double* node = x.node + t * L;
+  for (int l = 0; l < L; ++l) psi[l] = node[l];
+  if (t == 0 && x.start)
+    for (int l = 0; l < L; ++l) psi[l] += x.start[l];
+  if (t == x.length - 1 && x.end)
+    for (int l = 0; l < L; ++l) psi[l] += x.end[l];
+  for (int l = L; l < d.padded; ++l) psi[l] = kForbidden;
+}
+
+// v[0..n) -= its maximum; the maximum. n is a multiple of the padding.
+inline double subtract_maximum(double* v, int64_t n) {
+  constexpr int W = Lanes<double>::count;
+  Pack<double> top = splat(kForbidden);
+  for (int64_t i = 0; i < n; i += W) top = larger(top, load(v + i));
+  const double max = max_lanes<double>(top);
+  if (max > kForbidden)
+    for (int64_t i = 0; i < n; i += W) store(v + i, load(v + i) - max);
+  return max;
+}
+
+// Sums with the rounding errors carried along (Neumaier), for log Z of long sequences.
+struct CarefulSum {
+  double sum = 0, carry = 0;
+  void add(double x) {
+    const double next = sum + x;
+    carry += fabs(sum) >= fabs(x) ? (sum - next) + x : (x - next) + sum;
+    sum = next;
+  }
+};
+
+// α [T, states] and its maxima a [T]. The first position that no permitted path reaches, or -1.
+inline int64_t log_forward(const ChainDims& d, const LatticeView& x, const LogTables& tables, double* alpha,
+                           double* maxima, double* psi) {
+  constexpr int W = Lanes<double>::count;
+  const int L = d.labels, Lp = d.padded;
+  for (int64_t t = 0; t < x.length; ++t, alpha += d.states) {
+    fill_psi(d, x, t, psi);
+    const double* before = alpha - d.states;
+    const int64_t H = contexts_at(d, t);
+    if (t == 0) {
+      for (int l = 0; l < Lp; ++l) alpha[l] = psi[l];
+    } else if (t < d.order) {
+      const double* table = table_at(d, x, tables, t);
+      for (int64_t h = 0; h < H; ++h) {
+        const double in = before[state_offset(d, h)];
+        for (int l = 0; l < Lp; ++l) alpha[h * Lp + l] = psi[l] + (in + table[h * Lp + l]);
+      }
+    } else {
+      const double* table = table_at(d, x, tables, t);
+      for (int64_t c = 0; c < d.contexts; ++c) {
+        const double* in = before + in_offset(d, c);
+        for (int l = 0; l < Lp; l += W) {
+          const double* rows = table + c * L * Lp + l;
+          Pack<double> top = splat(kLowest);
+          for (int j = 0; j < L; ++j) top = larger(top, load(rows + j * Lp) + in[j * d.forget_stride]);
+          Pack<double> sum = splat(0.0);
+          for (int j = 0; j < L; ++j)
+            sum += exponential<double>(load(rows + j * Lp) + in[j * d.forget_stride] - top);
+          store(alpha + c * Lp + l, sum);
+          for (int i = 0; i < W; ++i) {
+            double& a = alpha[c * Lp + l + i];
+            a = psi[l + i] + (top[i] + log(a));
+          }
+        }
+      }
+    }
+    maxima[t] = subtract_maximum(alpha, H * Lp);
+    if (maxima[t] == kForbidden) return t;
+  }
+  return -1;
+}
+
+// log Σ exp over n numbers, n a multiple of the padding.
+inline double log_sum(const double* v, int64_t n) {
+  constexpr int W = Lanes<double>::count;
+  Pack<double> top = splat(kLowest), sum = splat(0.0);
+  for (int64_t i = 0; i < n; i += W) top = larger(top, load(v + i));
+  const double max = max_lanes<double>(top);
+  for (int64_t i = 0; i < n; i += W) sum += exponential<double>(load(v + i) - max);
+  return max + log(sum_lanes<double>(sum));
+}
+
+inline double log_partition(const ChainDims& d, int64_t T, const double* alpha, const double* maxima) {
+  CarefulSum total;
+  for (int64_t t = 0; t < T; ++t) total.add(maxima[t]);
+  total.add(log_sum(alpha + (T - 1) * d.states, contexts_at(d, T - 1) * d.padded));
+  return total.sum + total.carry;
+}
+
+// Everything LogOut asks for, of one sequence of T >= 1 positions. The first position that no permitted path
+// reaches (then nothing is added to the counts), or -1. memory: log_workspace_size doubles.
+inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const LogTables& tables,
+                             double* memory, const LogOut& out) {
+  constexpr int W = Lanes<double>::count;
+  const int L = d.labels, Lp = d.padded;
+  const int64_t T = x.length;
+  double* alpha = memory;               // [T, states]
+  double* beta = alpha + T * d.states;  // [states]
+  double* onward = beta + d.states;     // [states] ψ_t + β_t
+  double* psi = onward + d.states;      // [Lp]
+  double* row = psi + Lp;               // [Lp]
+  double* maxima = row + Lp;            // [T]
+  const int64_t dead = log_forward(d, x, tables, alpha, maxima, psi);
+  if (dead >= 0) return dead;
+  *out.log_z = log_partition(d, T, alpha, maxima);
+  if (!(out.node || out.pair || out.counts || out.entropy)) return -1;
+
+  for (int64_t s = 0; s < d.states; ++s) beta[s] = s % Lp < L ? 0 : kForbidden;
+  double entropy = 0;
+  for (int64_t t = T - 1; t >= 0; --t) {
+    const int64_t H = contexts_at(d, t);
+    const double* alpha_t = alpha + t * d.states;
+    for (int64_t s = 0; s < H * Lp; s += W) store(onward + s, load(alpha_t + s) + load(beta + s));
+    const double q = log_sum(onward, H * Lp);
+
+    double* node = out.node ? out.node + t * L : nullptr;
+    double* pair = out.pair ? out.pair + t * L * L : nullptr;
+    if (node)
+      for (int l = 0; l < L; ++l) node[l] = 0;
+    if (pair)
+      for (int i = 0; i < L * L; ++i) pair[i] = 0;
+    if (node || (pair && d.order > 1 && t > 0) || (out.entropy && t == 0)) {
+      for (int64_t h = 0; h < H; ++h) {
+        for (int l = 0; l < Lp; l += W) store(row + l, exponential<double>(load(onward + h * Lp + l) - q));
+        if (node)
+          for (int l = 0; l < L; ++l) node[l] += row[l];
+        if (pair && d.order > 1 && t > 0)
+          for (int l = 0; l < L; ++l) pair[h % L * L + l] += row[l];
+        if (out.entropy && t == 0)
+          for (int l = 0; l < L; ++l)
+            if (row[l] > 0) entropy -= row[l] * (onward[h * Lp + l] - q);
+      }
+    }
+    if (t == 0) break;
+
+    fill_psi(d, x, t, psi);
+    for (int64_t h = 0; h < H; ++h)
+      for (int l = 0; l < Lp; l += W) store(onward + h * Lp + l, load(psi + l) + load(beta + h * Lp + l));
+
+    // One in-state, the one of row i of the table: its β, and what passes from it to the labels after it.
+    const double* table = table_at(d, x, tables, t);
+    double* counts = !out.counts ? nullptr : t >= d.order ? out.counts : out.expand[t];
+    auto leave = [&](int64_t i, double in_alpha, int64_t context) {
+      const double* scores = table + i * Lp;
+      const double* to = onward + context * Lp;
+      Pack<double> top = splat(kLowest), sum = splat(0.0), moment = splat(0.0);
+      for (int l = 0; l < Lp; l += W) top = larger(top, load(scores + l) + load(to + l));
+      const double max = max_lanes<double>(top);
+      for (int l = 0; l < Lp; l += W) {
+        const Pack<double> difference = load(scores + l) + load(to + l) - max;
+        const Pack<double> e = exponential<double>(difference);
+        store(row + l, e);
+        sum += e;
+        moment += e * larger(difference, splat(kLowest));
+      }
+      const double total = sum_lanes<double>(sum), log_total = log(total);
+      const double share = exp(in_alpha + (max - q - maxima[t]));  // p(in, l) = share * row[l]
+      if (share > 0) {
+        if (out.entropy) entropy += share * (total * log_total - sum_lanes<double>(moment));
+        if (counts)
+          for (int l = 0; l < L; ++l) counts[i * Lp + l] += out.weight * (share * row[l]);
+        if (pair && d.order == 1)
+          for (int l = 0; l < L; ++l) pair[i * L + l] = share * row[l];
+      }
+      return max + log_total;
+    };
+    const double* alpha_in = alpha_t - d.states;
+    if (t >= d.order) {
+      for (int64_t c = 0; c < d.contexts; ++c)
+        for (int j = 0; j < L; ++j) {
+          const int64_t in = in_offset(d, c) + j * d.forget_stride;
+          beta[in] = leave(c * L + j, alpha_in[in], c);
+        }
+    } else {
+      for (int64_t h = 0; h < H; ++h) beta[state_offset(d, h)] = leave(h, alpha_in[state_offset(d, h)], h);
+    }
+    subtract_maximum(beta, contexts_at(d, t - 1) * Lp);
+  }
+  if (out.entropy) *out.entropy = entropy;
+  return -1;
+}
+
+}  // namespace crfkit::CRFKIT_ISA

@@ -1,0 +1,185 @@
+// The k best paths, best first, by recursive enumeration (Jiménez & Marzal, "Computing the K shortest paths:
+// a new algorithm and an experimental comparison", 1999).
+//
+// Viterbi gives every state its best way in. A state's next best way in is found only when somebody asks: the
+// candidates are, for each predecessor, its best path not yet used here, so asking a state for one more path
+// asks one predecessor for one more, and so on back, at most once a position. Cost: Viterbi, then O(T + log
+// L) or so for each path, whatever k is.
+//
+// Ties: the smaller predecessor state, then the earlier of its paths.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "simd/kernels.h"
+
+namespace crfkit {
+
+class PathEnumerator {
+ public:
+  // The lattice must outlive the enumerator.
+  PathEnumerator(const ChainDims& d, const LatticeView& x, const LogTables& tables)
+      : d_(d),
+        x_(x),
+        tables_(tables),
+        delta_(static_cast<size_t>(x.length * d.states)),
+        maxima_(static_cast<size_t>(x.length)),
+        back_(static_cast<size_t>(x.length * d.states)),
+        psi_(static_cast<size_t>(d.padded)) {
+    dead_ = kernels().best_scores(d_, x_, tables_, true, delta_.data(), maxima_.data(), back_.data(),
+                                  psi_.data());
+    if (dead_ < 0) {
+      // The end is a state of its own, at position T, that every last state leads to.
+      Ways& end = ways_[key(x_.length, 0)];
+      for (int64_t h = 0; h < contexts_at(d_, x_.length - 1) * d_.labels; ++h)
+        offer(end, Way{delta_at(x_.length - 1, h), h, 0});
+      end.opened = true;
+      take_best(end);
+    }
+  }
+
+  // The first position that no permitted path reaches, or -1.
+  int64_t dead() const { return dead_; }
+
+  // Writes path number `rank` (0 is the best) into labels [T]; false when there are fewer paths. Ask in
+  // order.
+  bool path(size_t rank, int32_t* labels) {
+    while (ways_[key(x_.length, 0)].found.size() <= rank)
+      if (!find_next(x_.length, 0)) return false;
+    int64_t h = 0;
+    for (int64_t t = x_.length; t > 0; --t) {
+      const Way way = nth(t, h, rank);
+      labels[t - 1] = static_cast<int32_t>(way.from % d_.labels);
+      h = way.from;
+      rank = static_cast<size_t>(way.rank);
+    }
+    return true;
+  }
+
+ private:
+  struct Way {
+    double score;
+    int64_t from;  // predecessor state, as a flat history index
+    int64_t rank;  // which of its paths
+  };
+  struct Ways {
+    std::vector<Way> found;       // best first
+    std::vector<Way> candidates;  // a heap
+    bool opened = false;          // all predecessors are among the candidates
+  };
+
+  static bool worse(const Way& a, const Way& b) {
+    if (a.score != b.score) return a.score < b.score;
+    return std::make_pair(a.from, a.rank) > std::make_pair(b.from, b.rank);
+  }
+  static void offer(Ways& ways, const Way& way) {
+    if (way.score == -HUGE_VAL) return;
+    ways.candidates.push_back(way);
+    std::push_heap(ways.candidates.begin(), ways.candidates.end(), worse);
+  }
+  static bool take_best(Ways& ways) {
+    if (ways.candidates.empty()) return false;
+    std::pop_heap(ways.candidates.begin(), ways.candidates.end(), worse);
+    ways.found.push_back(ways.candidates.back());
+    ways.candidates.pop_back();
+    return true;
+  }
+
+  int64_t key(int64_t t, int64_t h) const { return t * d_.contexts * d_.labels + h; }
+  double delta_at(int64_t t, int64_t h) const {
+    return delta_[static_cast<size_t>(t * d_.states + state_offset(d_, h))];
+  }
+
+  // Viterbi's way into state h of position t.
+  Way first_way(int64_t t, int64_t h) const {
+    if (t == 0) return Way{delta_at(0, h), -1, 0};
+    if (t < d_.order) return Way{delta_at(t, h), h / d_.labels, 0};
+    const int64_t j = back_[static_cast<size_t>(t * d_.states + state_offset(d_, h))];
+    return Way{delta_at(t, h), j * d_.contexts + h / d_.labels, 0};
+  }
+
+  // A path that is known to have been found.
+  Way nth(int64_t t, int64_t h, size_t rank) const {
+    const auto at = ways_.find(key(t, h));
+    return at == ways_.end() ? first_way(t, h) : at->second.found[rank];
+  }
+
+  // The score of state h at position t when it is reached from `from` with the given score.
+  double arrive(int64_t t, int64_t h, int64_t from, double score) {
+    if (t == x_.length) return score;
+    const int l = static_cast<int>(h % d_.labels);
+    const double* edges[kMaxOrder];
+    for (int k = 0; k < d_.order; ++k) edges[k] = x_.edges[k] + t * x_.edge_strides[k];
+    const int n_labels = static_cast<int>(std::min<int64_t>(t, d_.order));
+    const double edge = history_score(edges, n_labels, d_.labels, from, l);
+    return psi_at(t, l) + (score + edge) - maxima_[static_cast<size_t>(t)];
+  }
+  double psi_at(int64_t t, int l) const {
+    double psi = x_.node[t * d_.labels + l];
+    if (t == 0 && x_.start) psi += x_.start[l];
+    if (t == x_.length - 1 && x_.end) psi += x_.end[l];
+    return psi;
+  }
+
+  // Puts every predecessor of (t, h) but the one Viterbi chose among the candidates.
+  void open(int64_t t, int64_t h, Ways& ways) {
+    const Way first = first_way(t, h);
+    ways.found.push_back(first);
+    ways.opened = true;
+    if (t < d_.order) return;
+    for (int64_t j = 0; j < d_.labels; ++j) {
+      const int64_t from = j * d_.contexts + h / d_.labels;
+      if (from != first.from) offer(ways, Way{arrive(t, h, from, delta_at(t - 1, from)), from, 0});
+    }
+  }
+
+  // One more path into (t, h), if there is one. A loop where the formula has a recursion: sequences are long.
+  bool find_next(int64_t t, int64_t h) {
+    chain_.clear();
+    while (true) {  // go back as long as the predecessor of the last path found has to be asked for one more
+      Ways& ways = ways_[key(t, h)];
+      if (!ways.opened) open(t, h, ways);
+      chain_.emplace_back(t, h);
+      const Way last = ways.found.back();
+      if (t == 0) break;
+      const auto at = ways_.find(key(t - 1, last.from));
+      if (at != ways_.end() && static_cast<int64_t>(at->second.found.size()) > last.rank + 1) break;
+      --t;
+      h = last.from;
+    }
+    bool found = false;
+    for (size_t i = chain_.size(); i-- > 0;) {
+      std::tie(t, h) = chain_[i];
+      Ways& ways = ways_.find(key(t, h))->second;
+      const Way last = ways.found.back();
+      if (t > 0) {
+        const auto& before = ways_.find(key(t - 1, last.from))->second.found;
+        if (static_cast<int64_t>(before.size()) > last.rank + 1)
+          offer(ways, Way{arrive(t, h, last.from, before[static_cast<size_t>(last.rank) + 1].score),
+                          last.from, last.rank + 1});
+      }
+      found = take_best(ways);
+    }
+    return found;
+  }
+
+  ChainDims d_;
+  const LatticeView& x_;
+  const LogTables& tables_;
+  std::vector<double> delta_;   // [T, states]
+  std::vector<double> maxima_;  // [T]
+  std::vector<uint16_t> back_;  // [T, states]
+  std::vector<double> psi_;     // [Lp]
+  int64_t dead_;
+  std::unordered_map<int64_t, Ways>
+      ways_;  // by position and state, where more than Viterbi's way was asked for
+  std::vector<std::pair<int64_t, int64_t>> chain_;
+};
+
+}  // namespace crfkit

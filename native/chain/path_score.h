@@ -1,0 +1,35 @@
+// The score of a given path.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "chain/lattice.h"
+
+namespace crfkit {
+
+// The score of a path, its rounding errors carried along (Neumaier); -inf for a forbidden one, 0 for an empty
+// one.
+static inline double path_score(const ChainDims& d, const LatticeView& x, const int32_t* labels) {
+  double sum = 0, carry = 0;
+  auto add = [&](double score) {
+    const double next = sum + score;
+    if (std::isfinite(next))
+      carry += std::fabs(sum) >= std::fabs(score) ? (sum - next) + score : (score - next) + sum;
+    sum = next;
+  };
+  for (int64_t t = 0; t < x.length; ++t) {
+    add(x.node[t * d.labels + labels[t]]);
+    if (t == 0 && x.start) add(x.start[labels[t]]);
+    if (t == x.length - 1 && x.end) add(x.end[labels[t]]);
+    int64_t history = 0, span = 1;
+    for (int k = 0; k < d.order && k < t; ++k) {
+      history += span * labels[t - 1 - k];
+      span *= d.labels;
+      add(x.edges[k][t * x.edge_strides[k] + history * d.labels + labels[t]]);
+    }
+  }
+  return sum + carry;
+}
+
+}  // namespace crfkit

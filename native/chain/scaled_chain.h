@@ -1,0 +1,502 @@
+// Forward-backward with scaled probabilities, for edge scores shared by all positions, and scores of label
+// pairs that come on top of them at single positions. A kernel header.
+//
+//   α_t[c, l]     = k_t ψ_t[l] Σ_j α_{t-1}[j, c] M[c][j, l]        k_t = 1 / Σ α_{t-1}
+//   β_{t-1}[j, c] = h_t Σ_l M[c][j, l] ψ_t[l] β_t[c, l]            h_t = 1 / Σ β_t
+//   p(y_t = l)             = Σ_c α_t[c, l] β_t[c, l] / q_t         q_t = Σ α_t β_t
+//   p((j, c) at t-1, l at t) = α_{t-1}[j, c] M[c][j, l] ψ_t[l] β_t[c, l] k_t / q_t
+//   log Z = Σ_t log Σ α_t + the maxima that were subtracted
+//
+// ψ_t = exp(node_t - max), M = exp(edge - max), so both are at most 1. The scale k_t of a step is the sum of
+// the step before, so that a step need not wait for its own sum.
+//
+// Pair scores of a position, P_t = exp(pair_t - max), are factors of M in order 1, and of ψ_t in higher
+// orders, where the two labels are the end of an out-state.
+//
+// When is it right? Every number below the smallest normal one, τ, may be lost (flushed to 0), and a path
+// that is lost may be the best one: poor at both ends, it is dropped by α there and by β here, and never
+// compared with the others in between. So what may have been lost is given back: α and β get a little more
+// than they can have lost at a step (`spare`), forbidden or not. They are bounds from above, which know every
+// path, and both are at most 1 or so; what is too much at a position is then at most `spare` in the units of
+// q_t or of the unscaled q_t Σ α_{t-1}. Demanding q_t >= floor and q_t Σ α_{t-1} >= floor proves that the
+// surplus is less than spare / floor of the probability at each position. Otherwise scaled_posterior
+// returns false and the sequence must be done in log space (log_chain.h), which also tells a lattice
+// without any path.
+#pragma once
+
+#include <limits>
+
+#include "chain/lattice.h"
+#include "chain/shared_edges.h"
+#include "simd/tiles.h"
+
+namespace crfkit::CRFKIT_ISA {
+
+template <class Real>
+struct Floor;
+template <>
+struct Floor<float> {
+  static constexpr float value = 1e-25f;  // τ = 1.2e-38
+};
+template <>
+struct Floor<double> {
+  static constexpr double value = 1e-270;  // τ = 2.2e-308
+};
+
+// More than α or β can lose at a step of this scale: τ for each label, and for ψ, the edges, the scale
+// and the result.
+template <class Real>
+CRFKIT_INLINE Real spare(const ChainDims& d, Real scale) {
+  return 2 * static_cast<Real>(d.labels + 4) * std::numeric_limits<Real>::min() * (1 + scale);
+}
+
+// counts[c, j, l] += weight M[c][j, l] Σ_{i < n} α_i[j, c] v_i[c, l]: the expected transitions of n
+// positions. alpha: [n, states] of the in-states; v: [n, states].
+template <class Real, int K>
+void add_counts(const SharedEdges<Real>& e, int64_t n, const Real* alpha, const Real* v, double weight,
+                double* counts) {
+  constexpr int W = Lanes<Real>::count;
+  const ChainDims& d = e.dims;
+  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
+  for (int64_t c = 0; c < d.contexts; ++c) {
+    const Real* a0 = alpha + in_offset(d, c);
+    const Real* v0 = v + c * Lp;
+    for_tiles<K>(Lp / W, [&](auto tile, int k0) {
+      constexpr int KT = decltype(tile)::value;
+      constexpr int R = KT == 1 ? 8 : KT == 2 ? 6 : KT == 3 ? 4 : 3;  // rows j held in registers at once
+      for (int j = 0; j < L; j += R) {
+        const int rows = L - j < R ? L - j : R;
+        const Real* a[R];  // surplus rows repeat the last one and are not stored
+        CRFKIT_UNROLL
+        for (int r = 0; r < R; ++r) a[r] = a0 + (j + (r < rows ? r : rows - 1)) * d.forget_stride;
+        Pack<Real> acc[R][KT];
+        CRFKIT_UNROLL
+        for (int r = 0; r < R; ++r) {
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) acc[r][k] = splat<Real>(0);
+        }
+        const Real* vi = v0 + k0 * W;
+        for (int64_t i = 0; i < n; ++i, vi += d.states) {
+          Pack<Real> row[KT];
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) row[k] = load(vi + k * W);
+          CRFKIT_UNROLL
+          for (int r = 0; r < R; ++r) {
+            const Pack<Real> s = splat<Real>(a[r][i * d.states]);
+            CRFKIT_UNROLL
+            for (int k = 0; k < KT; ++k) acc[r][k] += s * row[k];
+          }
+        }
+        CRFKIT_UNROLL
+        for (int r = 0; r < R; ++r) {
+          if (r >= rows) break;
+          const int64_t at = (c * L + j + r) * Lp + k0 * W;
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) {
+            const Pack<Real> p = acc[r][k] * load(e.full + at + k * W);
+            double* to = counts + at + k * W;
+            add_weighted<Real>(to, weight, p);
+          }
+        }
+      }
+    });
+  }
+}
+
+// ψ = exp(node - max) for each position, 0 in the padding; the sum of the maxima. False: a position has none.
+template <class Real, int K>
+bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node, Real* psi, double* maxima) {
+  constexpr int W = Lanes<Real>::count;
+  const int L = e.dims.labels, Lp = K > 0 ? K * W : e.dims.padded;
+  const int packs = K > 0 ? K : Lp / W;
+  constexpr int kTail = kPadding / W;  // packs at the end of a row that may hold padding
+  Pack<Real> mask[kTail];              // is added to them: -inf in the padding
+  for (int i = 0; i < kPadding; ++i)
+    mask[i / W][i % W] = Lp - kPadding + i < L ? Real(0) : -static_cast<Real>(HUGE_VAL);
+  double total = 0;
+  for (int64_t t = 0; t < T; ++t, node += Lp, psi += Lp) {
+    Pack<Real> last[kTail], top = splat(-static_cast<Real>(HUGE_VAL));
+    CRFKIT_UNROLL
+    for (int k = 0; k < kTail; ++k) {
+      last[k] = load(node + (packs - kTail + k) * W) + mask[k];
+      top = larger(top, last[k]);
+    }
+    CRFKIT_UNROLL
+    for (int k = 0; k < packs - kTail; ++k) top = larger(top, load(node + k * W));
+    const Real max = max_lanes<Real>(top);
+    if (!(max > -HUGE_VAL)) return false;
+    total += static_cast<double>(max);
+    CRFKIT_UNROLL
+    for (int k = 0; k < packs - kTail; ++k) store(psi + k * W, exponential<Real>(load(node + k * W) - max));
+    CRFKIT_UNROLL
+    for (int k = 0; k < kTail; ++k) store(psi + (packs - kTail + k) * W, exponential<Real>(last[k] - max));
+  }
+  Real* final_row = psi - Lp;  // the end scores count at the last position
+  for (int l = 0; l < Lp; ++l) final_row[l] *= e.end[l];
+  *maxima = total;
+  return true;
+}
+
+// P_t for each position t >= 1, in order 1 times M; the sum of the maxima. scores, tables: [T, L, Lp].
+template <class Real>
+double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* scores, Real* tables) {
+  constexpr int W = Lanes<Real>::count;
+  const int64_t size = static_cast<int64_t>(e.dims.labels) * e.dims.padded;
+  double total = 0;
+  for (int64_t t = 1; t < T; ++t) {
+    const Real* from = scores + t * size;
+    Real* to = tables + t * size;
+    Pack<Real> top = load(from);
+    for (int64_t i = W; i < size; i += W) top = larger(top, load(from + i));
+    const Real max = max_lanes<Real>(top);
+    total += static_cast<double>(max);
+    if (e.dims.order == 1)
+      for (int64_t i = 0; i < size; i += W)
+        store(to + i, exponential<Real>(load(from + i) - max) * load(e.full + i));
+    else
+      for (int64_t i = 0; i < size; i += W) store(to + i, exponential<Real>(load(from + i) - max));
+  }
+  return total;
+}
+
+// ψ_t P_t for the labels after history h: psi itself where there are no pair scores, or else in `row`.
+template <class Real>
+CRFKIT_INLINE const Real* paired_psi(const ChainDims& d, const Real* psi, const Real* table, int64_t h,
+                                     Real* row) {
+  constexpr int W = Lanes<Real>::count;
+  if (!table) return psi;
+  const Real* factors = table + h % d.labels * d.padded;
+  for (int l = 0; l < d.padded; l += W) store(row + l, load(psi + l) * load(factors + l));
+  return row;
+}
+
+// α and its sums. tables: [T, L, Lp] of exponentiate_pairs, or null; row: [Lp].
+template <class Real, int K>
+void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real* tables, Real* row,
+             Real* alpha, Real* sums) {
+  constexpr int W = Lanes<Real>::count;
+  const ChainDims& d = e.dims;
+  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
+  Real scale = 1;
+  for (int64_t t = 0; t < T; ++t, psi += Lp, alpha += d.states) {
+    Pack<Real> sum = splat<Real>(0);
+    const Pack<Real> lift = splat(spare(d, scale));
+    const Real* table = tables && t > 0 ? tables + t * L * Lp : nullptr;
+    const Real* factors = d.order > 1 ? table : nullptr;
+    if (t >= d.order) {
+      const Real* before = alpha - d.states;
+      const Real* rows = d.order == 1 && table ? table : e.full;
+      for (int64_t c = 0; c < d.contexts; ++c, rows += L * Lp) {
+        const Real* psi_c = paired_psi(d, psi, factors, c, row);
+        for_tiles<K>(Lp / W, [&](auto tile, int k0) {
+          constexpr int KT = decltype(tile)::value;
+          Pack<Real> in[KT];
+          if (d.order == 1)  // a stride the compiler knows
+            weighted_rows<Real, KT>(before, 1, rows + k0 * W, Lp, L, in);
+          else
+            weighted_rows<Real, KT>(before + in_offset(d, c), d.forget_stride, rows + k0 * W, Lp, L, in);
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) {
+            const Pack<Real> a = in[k] * (load(psi_c + (k0 + k) * W) * scale) + lift;
+            store(alpha + c * Lp + (k0 + k) * W, a);
+            sum += a;
+          }
+        });
+      }
+    } else {  // histories grow by a label: each has one predecessor
+      const int64_t H = contexts_at(d, t);
+      const Real* edges = t == 0 ? e.start : e.expand[t];
+      for (int64_t h = 0; h < H; ++h) {
+        const Real in = t == 0 ? Real(1) : scale * alpha[state_offset(d, h) - d.states];
+        const Real* psi_h = paired_psi(d, psi, factors, h, row);
+        for (int l = 0; l < Lp; l += W) {
+          const Pack<Real> a = load(edges + h * Lp + l) * load(psi_h + l) * in + lift;
+          store(alpha + h * Lp + l, a);
+          sum += a;
+        }
+      }
+    }
+    sums[t] = sum_lanes<Real>(sum);
+    scale = 1 / sums[t];
+  }
+}
+
+// The arrays scaled_posterior works in, cut from one piece of memory.
+template <class Real>
+struct ScaledWork {
+  double* counts;   // [C, L, Lp] of this sequence, where counts_apart
+  Real* psi;        // [T, Lp]
+  Real* tables;     // [T, L, Lp] of exponentiate_pairs, or null
+  Real* alpha;      // [T, states]
+  Real* sums;       // [T] Σ α_t
+  Real* v;          // [min(T, kCountBlock), states] ψ_t β_t k_t / q_t
+  Real* beta;       // [states]
+  Real* weighted;   // [states] ψ_t β_t
+  Real* expand;     // [Σ_{1 <= t < n} L^t, Lp] expected histories of the first positions
+  Real* row;        // [Lp]
+  Real* paired;     // [Lp] ψ_t P_t, with pair scores alone
+  Real* pair_sums;  // [L, Lp] expected transitions of a few positions, with pair scores in order 1
+};
+
+template <class Real>
+ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, bool pairs, double* memory) {
+  ScaledWork<Real> w;
+  w.counts = memory;
+  Real* p = reinterpret_cast<Real*>(memory + (counts_apart(T, pairs) ? d.states * d.labels : 0));
+  auto take = [&p](int64_t n) {
+    Real* taken = p;
+    p += n;
+    return taken;
+  };
+  w.psi = take(T * d.padded);
+  w.alpha = take(T * d.states);
+  w.v = take((T < kCountBlock ? T : kCountBlock) * d.states);
+  w.beta = take(d.states);
+  w.weighted = take(d.states);
+  w.expand = take(expand_size(d));
+  w.row = take(d.padded);
+  w.tables = pairs ? take(T * d.labels * d.padded) : nullptr;
+  w.paired = pairs ? take(d.padded) : nullptr;
+  w.pair_sums = pairs ? take(d.labels * d.padded) : nullptr;
+  w.sums = take(T);
+  return w;
+}
+
+// The marginals of label pairs at position t. In order 1 a pair is a transition; in higher orders it is what
+// the last two labels of a state say.
+template <class Real>
+void fill_pairs(const SharedEdges<Real>& e, int64_t t, const Real* alpha, const ScaledWork<Real>& w,
+                Real inverse, Real share, int64_t pair_row, Real* pair) {
+  const ChainDims& d = e.dims;
+  const int64_t L = d.labels, Lp = d.padded;
+  for (int64_t i = 0; i < L * pair_row; ++i) pair[i] = 0;
+  if (t == 0) return;
+  if (d.order == 1) {
+    const Real* before = alpha - d.states;
+    for (int64_t j = 0; j < L; ++j) {
+      const Real in = before[j] * share;
+      for (int64_t l = 0; l < pair_row; ++l)
+        pair[j * pair_row + l] = in * (e.full[j * Lp + l] * w.weighted[l]);
+    }
+  } else {
+    for (int64_t h = 0; h < contexts_at(d, t); ++h) {
+      Real* to = pair + h % L * pair_row;
+      for (int64_t l = 0; l < pair_row; ++l) to[l] += alpha[h * Lp + l] * w.beta[h * Lp + l] * inverse;
+    }
+  }
+}
+
+// Order 1 with pair scores: β_{t-1} from ψ_t β_t in w.weighted, and the expected transitions into t, which
+// are added to w.pair_sums and, where it is not null, written to pair: [L, Lp].
+template <class Real, int K>
+void backward_pairs(const ChainDims& d, const Real* table, const Real* before, Real share, Real scale,
+                    const ScaledWork<Real>& w, Real* pair) {
+  constexpr int W = Lanes<Real>::count;
+  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
+  const Real lift = spare(d, scale);
+  Real* sums = w.pair_sums;
+  for (int j = 0; j < L; ++j, table += Lp, sums += Lp) {
+    Pack<Real> sum = splat<Real>(0);
+    const Pack<Real> in = splat<Real>(before[j] * share);
+    CRFKIT_UNROLL
+    for (int l = 0; l < (K > 0 ? K * W : Lp); l += W) {
+      const Pack<Real> onward = load(table + l) * load(w.weighted + l);
+      const Pack<Real> p = onward * in;
+      sum += onward;
+      store(sums + l, load(sums + l) + p);
+      if (pair) store(pair + j * Lp + l, p);
+    }
+    w.beta[j] = sum_lanes<Real>(sum) * scale + lift;
+  }
+}
+
+// Moves w.pair_sums to w.counts.
+template <class Real>
+void settle_pair_sums(const ChainDims& d, const ScaledWork<Real>& w) {
+  constexpr int W = Lanes<Real>::count;
+  for (int64_t i = 0; i < d.states * d.labels; i += W) {
+    add_weighted<Real>(w.counts + i, 1.0, load(w.pair_sums + i));
+    store(w.pair_sums + i, splat<Real>(0));
+  }
+}
+
+// β, marginals and counts. False when probability may have been lost; then no count has been touched.
+template <class Real, int K>
+bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
+              const PosteriorOut<Real>& out) {
+  constexpr int W = Lanes<Real>::count;
+  const ChainDims& d = e.dims;
+  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
+  const Real floor = Floor<Real>::value;
+  const bool one_block = T <= kCountBlock, apart = counts_apart(T, w.tables != nullptr);
+  const int64_t capacity = one_block ? T : kCountBlock;
+  const int64_t table_size = d.states * L;
+  if (out.counts && apart)
+    for (int64_t i = 0; i < table_size; ++i) w.counts[i] = 0;
+  const bool in_table = w.tables && d.order == 1;  // pair scores are part of the edges
+  if (in_table)
+    for (int64_t i = 0; i < table_size; ++i) w.pair_sums[i] = 0;
+  for (int64_t s = 0; s < d.states; ++s) w.beta[s] = s % Lp < L ? 1 : 0;
+
+  bool sound = true;
+  int64_t waiting = 0;  // positions from t on whose v waits at the end of w.v
+  for (int64_t t = T - 1; t >= 0; --t) {
+    const int64_t H = contexts_at(d, t);
+    const Real* psi = w.psi + t * Lp;
+    const Real* alpha = w.alpha + t * d.states;
+    const Real* table = w.tables && t > 0 ? w.tables + t * L * Lp : nullptr;
+    const Real before = t > 0 ? w.sums[t - 1] : Real(1);
+    const Pack<Real> lifted = splat(spare(d, 1 / before));  // by forward: what is forbidden keeps a plain 0
+    Pack<Real> q_pack = splat<Real>(0), b_pack = splat<Real>(0);
+    CRFKIT_UNROLL
+    for (int l = 0; l < (K > 0 ? K * W : Lp); l += W) {
+      Pack<Real> node = splat<Real>(0);
+      const Pack<Real> p = load(psi + l);
+      for (int64_t h = 0; h < H; ++h) {
+        const Pack<Real> b = load(w.beta + h * Lp + l);
+        store(w.weighted + h * Lp + l, p * b);
+        node += (load(alpha + h * Lp + l) - lifted) * b;
+        b_pack += b;
+      }
+      store(w.row + l, node);
+      q_pack += node;
+    }
+    if (table && d.order > 1)
+      for (int64_t h = 0; h < H; ++h) {
+        const Real* factors = table + h % L * Lp;
+        for (int l = 0; l < Lp; l += W)
+          store(w.weighted + h * Lp + l, load(w.weighted + h * Lp + l) * load(factors + l));
+      }
+    const Real q = sum_lanes<Real>(q_pack);
+    sound &= q >= floor && q * before >= floor && w.sums[t] >= floor;
+    const Real inverse = 1 / q;
+    if (out.node)
+      for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
+    if (out.pair && (t == 0 || !in_table))
+      fill_pairs<Real>(e, t, alpha, w, inverse, inverse / before, out.pair_row,
+                       out.pair + t * L * out.pair_row);
+    if (t == 0) break;
+
+    const Real share = inverse / before;  // k_t / q_t
+    const Real scale = 1 / sum_lanes<Real>(b_pack), lift = spare(d, scale);
+    if (in_table) {
+      backward_pairs<Real, K>(d, table, alpha - d.states, share, scale, w,
+                              out.pair ? out.pair + t * L * Lp : nullptr);
+      if (out.counts && t % kCountBlock == 1) settle_pair_sums(d, w);
+    } else if (t >= d.order) {
+      if (out.counts) {
+        ++waiting;
+        Real* v = w.v + (capacity - waiting) * d.states;
+        for (int64_t s = 0; s < d.states; s += W) store(v + s, load(w.weighted + s) * share);
+        if (waiting == capacity && apart) {
+          add_counts<Real, K>(e, waiting, alpha - d.states, v, 1.0, w.counts);
+          waiting = 0;
+        }
+      }
+      const Real* rows = e.full_t;
+      for (int64_t c = 0; c < d.contexts; ++c, rows += L * Lp) {
+        Real* to = d.order == 1 ? w.beta : w.row;
+        for_tiles<K>(Lp / W, [&](auto tile, int k0) {
+          constexpr int KT = decltype(tile)::value;
+          Pack<Real> in[KT];
+          weighted_rows<Real, KT>(w.weighted + c * Lp, 1, rows + k0 * W, Lp, L, in);
+          CRFKIT_UNROLL
+          for (int k = 0; k < KT; ++k) store(to + (k0 + k) * W, in[k] * scale + lift);
+        });
+        if (d.order > 1) {
+          Real* column = w.beta + in_offset(d, c);
+          for (int j = 0; j < L; ++j) column[j * d.forget_stride] = w.row[j];
+        }
+      }
+    } else {
+      for (int64_t h = 0; h < H; ++h) {
+        const Real in = alpha[state_offset(d, h) - d.states] * share;
+        Pack<Real> sum = splat<Real>(0);
+        for (int l = 0; l < Lp; l += W) {
+          const Pack<Real> onward = load(e.expand[t] + h * Lp + l) * load(w.weighted + h * Lp + l);
+          sum += onward;
+          store(w.expand + (e.expand[t] - e.expand[1]) + h * Lp + l, onward * in);
+        }
+        w.beta[state_offset(d, h)] = sum_lanes<Real>(sum) * scale + lift;
+      }
+    }
+  }
+  if (!sound || !out.counts) return sound;
+
+  const Real* oldest = w.alpha + (d.order - 1) * d.states;
+  const Real* v = w.v + (capacity - waiting) * d.states;
+  if (!apart) {
+    if (waiting) add_counts<Real, K>(e, waiting, oldest, v, out.weight, out.counts);
+  } else {
+    if (waiting) add_counts<Real, K>(e, waiting, oldest, v, 1.0, w.counts);
+    for (int64_t i = 0; i < table_size; ++i) out.counts[i] += out.weight * w.counts[i];
+  }
+  for (int t = 1; t < d.order && t < T; ++t)
+    for (int64_t i = 0; i < power(L, t) * Lp; i += W)
+      add_weighted<Real>(out.expand[t] + i, out.weight, load(w.expand + (e.expand[t] - e.expand[1]) + i));
+  return true;
+}
+
+template <class Real, int K>
+bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real* node, const Real* pairs,
+                               double* memory, const PosteriorOut<Real>& out) {
+  const ChainDims& d = e.dims;
+  const ScaledWork<Real> w = cut_workspace<Real>(d, T, pairs != nullptr, memory);
+  double log_z;
+  if (!exponentiate_nodes<Real, K>(e, T, node, w.psi, &log_z)) return false;
+  if (pairs) log_z += exponentiate_pairs<Real>(e, T, pairs, w.tables);
+  forward<Real, K>(e, T, w.psi, w.tables, w.paired, w.alpha, w.sums);
+
+  bool wanted = out.node || out.pair || out.counts;
+  if (!wanted) {  // log Z alone: when no single state has become tiny, nothing is lost and β is not needed
+    for (int64_t t = 0; t < T && !wanted; ++t) {
+      const Real before = t > 0 && w.sums[t - 1] < 1 ? w.sums[t - 1] : Real(1);
+      const Real floor = Floor<Real>::value / before;
+      const int64_t H = contexts_at(d, t);
+      for (int64_t h = 0; h < H; ++h) {
+        int small = 0;
+        for (int l = 0; l < d.labels; ++l) small |= !(w.alpha[t * d.states + h * d.padded + l] >= floor);
+        wanted |= small != 0;
+      }
+    }
+  }
+  if (wanted && !backward<Real, K>(e, T, w, out)) return false;
+
+  log_z += e.start_max + e.end_max;
+  for (int t = 1; t < d.order && t < T; ++t) log_z += e.expand_max[t];
+  if (T > d.order) log_z += static_cast<double>(T - d.order) * e.full_max;
+  double product = 1;  // of the sums, so that a logarithm is taken only now and then
+  for (int64_t t = 0; t < T; ++t) {
+    product *= static_cast<double>(w.sums[t]);
+    if (product < 1e-30 || product > 1e200) {
+      log_z += log(product);
+      product = 1;
+    }
+  }
+  *out.log_z = log_z + log(product);
+  return true;
+}
+
+// Log Z, marginals and expected transitions of one sequence of T >= 1 positions; false when it must be done
+// in log space instead (then counts are untouched, the other outputs undefined). node: [T, Lp] scores, pairs:
+// [T, L, Lp] scores of label pairs or null, any finite numbers in the padding; memory: scaled_workspace_size
+// doubles.
+template <class Real>
+bool scaled_posterior(const SharedEdges<Real>& e, int64_t T, const Real* node, const Real* pairs,
+                      double* memory, const PosteriorOut<Real>& out) {
+  const FlushTiny guard;
+  switch (e.dims.padded / Lanes<Real>::count) {
+    case 1:
+      return scaled_posterior_of_width<Real, 1>(e, T, node, pairs, memory, out);
+    case 2:
+      return scaled_posterior_of_width<Real, 2>(e, T, node, pairs, memory, out);
+    case 3:
+      return scaled_posterior_of_width<Real, 3>(e, T, node, pairs, memory, out);
+    case 4:
+      return scaled_posterior_of_width<Real, 4>(e, T, node, pairs, memory, out);
+    default:
+      return scaled_posterior_of_width<Real, 0>(e, T, node, pairs, memory, out);
+  }
+}
+
+}  // namespace crfkit::CRFKIT_ISA

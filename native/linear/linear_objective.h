@@ -1,0 +1,443 @@
+// The objective of a linear-chain CRF as an optimiser sees it: a vector θ in, value and gradient out.
+//
+// θ = [state parameters | free bigram transitions | free trigram transitions | parameters of label pairs],
+// where features that the data cannot tell apart share one parameter (LinearLayout).
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/parallel.h"
+#include "linear/linear_group.h"
+#include "linear/linear_problem.h"
+#include "simd/kernels.h"
+
+namespace crfkit {
+
+struct LinearSettings {
+  int labels, order, threads;
+  std::vector<int64_t> offsets;          // [N + 1]
+  std::vector<int32_t> targets;          // [ΣT]
+  std::vector<uint8_t> allowed;          // [ΣT, L] or empty
+  std::vector<double> weights;           // [N] or empty
+  std::vector<float> log_cost;           // [L] or empty
+  std::vector<uint8_t> free[kMaxOrder];  // [L^(k+2)] which transitions are parameters; the others stay 0
+  std::vector<int32_t> kinds;            // [ΣT] which table of permitted pairs holds; or empty
+  std::vector<uint8_t> permitted;        // [M, L, L] or empty
+};
+
+class LinearObjective {
+  friend class ValidationSets;  // constraints over the same data, parameters and buffers
+
+ public:
+  // pairs: the attributes that score label pairs, with "labels" previous * L + label; or null.
+  LinearObjective(const AttributeData& attributes, const AttributeData* pairs, LinearSettings settings)
+      : s_(std::move(settings)), d_(chain_dims(s_.order, s_.labels)), state_(attributes, d_.padded) {
+    for (int k = 0; k < s_.order; ++k) {
+      for (size_t i = 0; i < s_.free[k].size(); ++i)
+        if (s_.free[k][i]) edge_slots_[k].push_back(static_cast<int64_t>(i));
+      edges_[k].assign(s_.free[k].size(), 0.0);
+      observed_[k].assign(s_.free[k].size(), 0.0);
+    }
+    if (pairs) make_pairs(*pairs);
+    make_masks();
+    for (int64_t i = 0; i < n_sequences(); ++i) longest_ = std::max(longest_, length(i));
+    all_offsets_ = s_.offsets;
+    count_observed();
+    blocks_.resize(static_cast<size_t>(s_.threads));
+  }
+
+  int64_t n_sequences() const { return static_cast<int64_t>(s_.offsets.size()) - 1; }
+  int64_t n_positions() const { return all_offsets_.back(); }  // ΣT, shown or not
+  int64_t n_parameters() const { return first_pair() + (pair_ ? pair_->n_parameters() : 0); }
+  int64_t n_features() const { return state_.n_features(); }
+  int64_t n_pair_features() const { return pair_ ? pair_->n_features() : 0; }
+  int order() const { return s_.order; }
+  const std::vector<int64_t>& offsets() const { return s_.offsets; }
+  const std::vector<double>& edge_table(int k) const { return edges_[k]; }
+
+  // Only the first T positions count from now on, those of the sequence they end in cut off: what lies behind
+  // them is not looked at, and with attributes `as_given` nothing depends on it. What grows is laid out once,
+  // and shown bit by bit.
+  void show(int64_t T) {
+    for (size_t i = 0; i < s_.offsets.size(); ++i) s_.offsets[i] = std::min(all_offsets_[i], T);
+    for (int k = 0; k < s_.order; ++k) std::fill(observed_[k].begin(), observed_[k].end(), 0.0);
+    count_observed();
+  }
+
+  // c1 counts |θ| this many times, because so many features share the parameter.
+  void penalty_scale(double* out) const {
+    state_.penalty_scale(out);
+    std::fill(out + state_.n_parameters(), out + first_pair(), 1.0);
+    if (pair_) pair_->penalty_scale(out + first_pair());
+  }
+
+  // Feature weights [F], edge tables and weights of label pairs [G] of θ, and back. Back takes the sum over
+  // features that share a parameter, which leaves every score on the training data as it was.
+  void to_features(const double* theta, double* features, double* const* edges, double* pairs) const {
+    state_.to_features(theta, features);
+    for_edges([&](int k, int64_t slot, int64_t p) { edges[k][slot] = theta[p]; });
+    if (pair_) pair_->to_features(theta + first_pair(), pairs);
+  }
+  void from_features(const double* features, const double* const* edges, const double* pairs,
+                     double* theta) const {
+    state_.from_features(features, theta);
+    for_edges([&](int k, int64_t slot, int64_t p) { theta[p] = edges[k][slot]; });
+    if (pair_) pair_->from_features(pairs, theta + first_pair());
+  }
+
+  // The loss of sequences ids[0..n) (all where ids is null) at θ, its gradient, and, where `diagonal` is not
+  // null, an estimate of the Hessian's diagonal that treats positions as independent.
+  double evaluate(const double* theta, const int32_t* ids, int64_t n, double* gradient, double* diagonal) {
+    load(theta);
+    prepare_chain();
+    const std::vector<int64_t> cuts = cut(ids, n);
+    parallel_for(s_.threads, s_.threads, [&](int b, int) {
+      LinearBlock block = sums_of(blocks_[static_cast<size_t>(b)], diagonal != nullptr);
+      kernels().linear_block(problem(), weights(), ids, cuts[static_cast<size_t>(b)],
+                             cuts[static_cast<size_t>(b) + 1], block);
+      blocks_[static_cast<size_t>(b)].loss = block.loss;
+    });
+    double loss = 0;
+    for (const Block& b : blocks_) loss += b.loss;
+    collect(gradient, &Block::state, &Block::pair, 1);
+    collect_edges(gradient, ids, n, diagonal);
+    if (diagonal) collect(diagonal, &Block::state_diag, &Block::pair_diag, 2);
+    return loss;
+  }
+
+  // Stochastic gradient descent on loss + c2‖w‖², in place: begin loads θ, run takes one step a sequence, end
+  // reads θ back. The step is step0 / (1 + step0 λ t) with λ = 2 c2 / N (Bottou, "Large-scale machine
+  // learning with stochastic gradient descent", COMPSTAT 2010), t counting sequences from `t`. The shrinking
+  // by c2 is kept in one common factor. Transitions, which every position uses, are renewed every few
+  // sequences.
+  void begin_steps(const double* theta) { load(theta); }
+  double run_steps(const int32_t* ids, int64_t n, double step0, double c2, double t) {
+    const double lambda = 2 * c2 / static_cast<double>(n_sequences());
+    Block& buffers = blocks_[0];
+    double loss = 0;
+    for (int64_t first = 0; first < n; first += kEdgeBatch) {
+      const int64_t last = std::min(n, first + kEdgeBatch);
+      prepare_chain();
+      LinearBlock block = transitions_of(buffers);
+      block.state = state_.weights();
+      if (pair_) block.pair = pair_->weights();
+      double edge_step = 0;
+      for (int64_t i = first; i < last; ++i) {
+        const double step = step0 / (1 + step0 * lambda * t++);
+        scale_ *= static_cast<float>(1 - step * lambda);
+        edge_step += step;
+        block.step = static_cast<float>(-step / static_cast<double>(scale_));
+        kernels().linear_block(problem(), weights(), ids, i, i + 1, block);
+      }
+      loss += block.loss;
+      edge_step /= static_cast<double>(last - first);
+      std::vector<double> table[kMaxOrder];
+      expected_transitions(buffers, table);
+      for (int64_t i = first; i < last; ++i) subtract_observed(ids[i], table);
+      const double shrink = std::pow(1 - edge_step * lambda, static_cast<double>(last - first));
+      for_edges([&](int k, int64_t slot, int64_t) {
+        double& w = edges_[k][static_cast<size_t>(slot)];
+        w = w * shrink - edge_step * table[k][static_cast<size_t>(slot)];
+      });
+      if (scale_ < 1e-3f) absorb_scale();
+    }
+    return loss;
+  }
+  void end_steps(double* theta) {
+    absorb_scale();
+    state_.store(theta);
+    for_edges([&](int k, int64_t slot, int64_t p) { theta[p] = edges_[k][static_cast<size_t>(slot)]; });
+    if (pair_) pair_->store(theta + first_pair());
+  }
+
+ private:
+  static constexpr int64_t kEdgeBatch = 8;  // sequences
+
+  // Attributes at the first position of a sequence have no label pair to score, and most attributes score
+  // none at all: what remains is laid out anew.
+  void make_pairs(const AttributeData& x) {
+    std::vector<uint8_t> starts(static_cast<size_t>(x.n_positions) + 1, 0);
+    for (int64_t first : s_.offsets) starts[static_cast<size_t>(first)] = 1;
+    std::vector<int64_t> indptr{0};
+    std::vector<int32_t> indices;
+    std::vector<double> values;
+    for (int64_t t = 0; t < x.n_positions; ++t) {
+      for (int64_t i = x.indptr[t]; i < x.indptr[t + 1] && !starts[static_cast<size_t>(t)]; ++i) {
+        const int32_t a = x.indices[i];
+        if (x.state_indptr[a] == x.state_indptr[a + 1]) continue;
+        indices.push_back(a);
+        if (x.values) values.push_back(x.values[i]);
+      }
+      indptr.push_back(static_cast<int64_t>(indices.size()));
+    }
+    std::vector<int32_t> slots(static_cast<size_t>(x.state_indptr[x.n_attributes]));
+    for (size_t f = 0; f < slots.size(); ++f)
+      slots[f] = x.state_labels[f] / s_.labels * d_.padded + x.state_labels[f] % s_.labels;
+    AttributeData kept = x;
+    kept.indptr = indptr.data();
+    kept.indices = indices.data();
+    kept.values = x.values ? values.data() : nullptr;
+    kept.state_labels = slots.data();
+    pair_.emplace(kept, s_.labels * d_.padded);
+  }
+
+  // [M, L, L] permissions as what is added to scores, [M, L, Lp].
+  void make_masks() {
+    const auto L = static_cast<size_t>(s_.labels), Lp = static_cast<size_t>(d_.padded);
+    masks_.assign(s_.permitted.size() / L * Lp, 0.0f);
+    for (size_t i = 0; i < s_.permitted.size(); ++i)
+      if (!s_.permitted[i]) masks_[i / L * Lp + i % L] = -HUGE_VALF;
+  }
+  bool with_pairs() const { return pair_ || !masks_.empty(); }
+
+  void absorb_scale() {
+    state_.multiply(scale_);
+    if (pair_) pair_->multiply(scale_);
+    scale_ = 1;
+  }
+
+  struct Block {
+    GroupSums state, pair, state_diag, pair_diag;
+    std::vector<float> node, bound, pairs, bound_pairs, row;
+    std::vector<double> label_diag, counts, expand[kMaxOrder], memory;
+    double loss = 0;
+  };
+
+  // Where the parameters of label pairs begin in θ.
+  int64_t first_pair() const { return state_.n_parameters() + n_edges(); }
+  int64_t length(int64_t i) const {
+    return s_.offsets[static_cast<size_t>(i) + 1] - s_.offsets[static_cast<size_t>(i)];
+  }
+  int64_t n_edges() const {
+    int64_t n = 0;
+    for (int k = 0; k < s_.order; ++k) n += static_cast<int64_t>(edge_slots_[k].size());
+    return n;
+  }
+  template <class Fn>
+  void for_edges(Fn&& fn) const {
+    int64_t p = state_.n_parameters();
+    for (int k = 0; k < s_.order; ++k)
+      for (int64_t slot : edge_slots_[k]) fn(k, slot, p++);
+  }
+
+  // Calls fn(k, slot) for every transition of sequence i whose labels are all known.
+  template <class Fn>
+  void for_transitions(int64_t i, Fn&& fn) const {
+    const int32_t* y = s_.targets.data() + s_.offsets[static_cast<size_t>(i)];
+    for (int64_t t = 1; t < length(i); ++t) {
+      int64_t slot = y[t], span = s_.labels;
+      for (int k = 0; k < s_.order && t - 1 - k >= 0; ++k) {
+        slot += y[t - 1 - k] * span;
+        span *= s_.labels;
+        fn(k, slot);
+      }
+    }
+  }
+  bool fully_labelled(int64_t i) const {
+    if (s_.allowed.empty()) return true;
+    for (int64_t t = s_.offsets[static_cast<size_t>(i)]; t < s_.offsets[static_cast<size_t>(i) + 1]; ++t)
+      if (s_.targets[static_cast<size_t>(t)] < 0) return false;
+    return true;
+  }
+  double weight(int64_t i) const { return s_.weights.empty() ? 1.0 : s_.weights[static_cast<size_t>(i)]; }
+
+  void count_observed() {
+    for (int64_t i = 0; i < n_sequences(); ++i)
+      if (fully_labelled(i))
+        for_transitions(i,
+                        [&](int k, int64_t slot) { observed_[k][static_cast<size_t>(slot)] += weight(i); });
+  }
+
+  void load(const double* theta) {
+    scale_ = 1;
+    state_.load(theta);
+    for_edges([&](int k, int64_t slot, int64_t p) { edges_[k][static_cast<size_t>(slot)] = theta[p]; });
+    if (pair_) pair_->load(theta + first_pair());
+  }
+
+  void prepare_chain() {
+    const double* edges[kMaxOrder] = {};
+    for (int k = 0; k < s_.order; ++k) edges[k] = edges_[k].data();
+    float_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
+    double_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
+    kernels().prepare_edges_float(d_, edges, nullptr, nullptr, float_memory_.data(), &shared_);
+    kernels().prepare_edges(d_, edges, nullptr, nullptr, double_memory_.data(), &exact_);
+    log_memory_.resize(static_cast<size_t>(log_tables_size(d_)));
+    tables_ = cut_log_tables(d_, log_memory_.data(), true);
+    kernels().fill_shared_tables(d_, edges, tables_);
+  }
+
+  LinearProblem problem() const {
+    LinearProblem p{};
+    p.dims = d_;
+    p.offsets = s_.offsets.data();
+    p.state = state_.features();
+    if (pair_) p.pair = pair_->features();
+    p.labels = s_.targets.data();
+    p.allowed = s_.allowed.empty() ? nullptr : s_.allowed.data();
+    p.weights = s_.weights.empty() ? nullptr : s_.weights.data();
+    p.log_cost = s_.log_cost.empty() ? nullptr : s_.log_cost.data();
+    p.kinds = s_.kinds.data();
+    p.masks = masks_.empty() ? nullptr : masks_.data();
+    return p;
+  }
+  LinearWeights weights() const {
+    LinearWeights w{};
+    w.scale = scale_;
+    w.state = state_.weights();
+    if (pair_) w.pair = pair_->weights();
+    for (int k = 0; k < s_.order; ++k) w.edges[k] = edges_[k].data();
+    w.shared = &shared_;
+    w.exact = &exact_;
+    w.tables = &tables_;
+    return w;
+  }
+
+  // A block's sums, set to zero, as the kernel sees them.
+  LinearBlock sums_of(Block& b, bool with_diagonal) const {
+    LinearBlock out = transitions_of(b);
+    out.state = b.state.zeros(state_.layout());
+    if (pair_) out.pair = b.pair.zeros(pair_->layout());
+    if (with_diagonal) {
+      out.state_diag = b.state_diag.zeros(state_.layout());
+      if (pair_) out.pair_diag = b.pair_diag.zeros(pair_->layout());
+      b.label_diag.assign(static_cast<size_t>(d_.padded), 0.0);
+      out.label_diag = b.label_diag.data();
+    }
+    return out;
+  }
+
+  // The same with the sums of transitions alone, and the workspaces.
+  LinearBlock transitions_of(Block& b) const {
+    const auto Lp = static_cast<size_t>(d_.padded);
+    b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);
+    b.node.resize(static_cast<size_t>(longest_) * Lp);
+    if (!s_.allowed.empty()) b.bound.resize(static_cast<size_t>(longest_) * Lp);
+    if (with_pairs()) {
+      b.pairs.resize(b.node.size() * static_cast<size_t>(d_.labels));
+      b.bound_pairs.resize(b.bound.size() * static_cast<size_t>(d_.labels));
+    }
+    b.row.resize(with_pairs() ? Lp * static_cast<size_t>(d_.labels) : Lp);
+    b.memory.resize(static_cast<size_t>(linear_memory_size(d_, longest_, with_pairs())));
+    LinearBlock out{};
+    out.step = 1;
+    out.counts = b.counts.data();
+    for (int t = 1; t < s_.order; ++t) {
+      b.expand[t].assign(static_cast<size_t>(power(d_.labels, t) * d_.padded), 0.0);
+      out.expand[t] = b.expand[t].data();
+    }
+    out.node = b.node.data();
+    out.bound = b.bound.data();
+    out.pairs = with_pairs() ? b.pairs.data() : nullptr;
+    out.bound_pairs = b.bound_pairs.data();
+    out.row = b.row.data();
+    out.memory = b.memory.data();
+    return out;
+  }
+
+  // One contiguous run of sequences a thread, with about equally many positions: [threads + 1].
+  std::vector<int64_t> cut(const int32_t* ids, int64_t n) const {
+    int64_t total = 0, seen = 0;
+    for (int64_t i = 0; i < n; ++i) total += length(ids ? ids[i] : i);
+    std::vector<int64_t> cuts{0};
+    for (int64_t i = 0; i < n && static_cast<int>(cuts.size()) < s_.threads; ++i) {
+      seen += length(ids ? ids[i] : i);
+      if (seen * s_.threads >= total * static_cast<int64_t>(cuts.size())) cuts.push_back(i + 1);
+    }
+    cuts.resize(static_cast<size_t>(s_.threads) + 1, n);
+    return cuts;
+  }
+
+  // Adds up the blocks, in their order; each parameter times scale^power.
+  void collect(double* out, GroupSums Block::* state, GroupSums Block::* pair, int power) const {
+    parallel_for(s_.threads, s_.threads, [&](int b, int) {
+      auto part = [&](const LinearGroup& group, double* to, GroupSums Block::* sums) {
+        const int64_t n = group.n_parameters();
+        group.collect(to, n * b / s_.threads, n * (b + 1) / s_.threads, power, [&](auto&& of) {
+          double sum = 0;
+          for (const Block& block : blocks_) sum += of(block.*sums);
+          return sum;
+        });
+      };
+      part(state_, out, state);
+      if (pair_) part(*pair_, out + first_pair(), pair);
+    });
+  }
+
+  // Adds a block's expected transitions to the tables; table k counts the last k+2 labels, summed over what
+  // came before them.
+  void expected_transitions(const Block& b, std::vector<double>* table) const {
+    const int L = d_.labels;
+    for (int k = 0; k < s_.order; ++k) table[k].resize(edges_[k].size(), 0.0);
+    auto add = [&](int64_t history, int n_labels, int l, double count) {
+      int64_t span = 1;
+      for (int k = 0; k < n_labels; ++k) {
+        span *= L;
+        table[k][static_cast<size_t>(history % span * L + l)] += count;
+      }
+    };
+    for (int64_t c = 0; c < d_.contexts; ++c)
+      for (int j = 0; j < L; ++j)
+        for (int l = 0; l < L; ++l)
+          add(j * d_.contexts + c, s_.order, l, b.counts[static_cast<size_t>((c * L + j) * d_.padded + l)]);
+    for (int t = 1; t < s_.order; ++t)
+      for (int64_t h = 0; h < power(L, t); ++h)
+        for (int l = 0; l < L; ++l) add(h, t, l, b.expand[t][static_cast<size_t>(h * d_.padded + l)]);
+  }
+  void subtract_observed(int64_t i, std::vector<double>* table) const {
+    if (fully_labelled(i))
+      for_transitions(i, [&](int k, int64_t slot) { table[k][static_cast<size_t>(slot)] -= weight(i); });
+  }
+
+  // Expected minus observed transitions.
+  void collect_edges(double* gradient, const int32_t* ids, int64_t n, double* diagonal) {
+    std::vector<double> table[kMaxOrder];
+    for (const Block& b : blocks_) expected_transitions(b, table);
+    if (diagonal) {
+      // Σ p (1 - p) of a label, shared out over the transitions into it as they are expected.
+      const int L = d_.labels;
+      std::vector<double> spread(static_cast<size_t>(L), 0.0);
+      for (const Block& b : blocks_)
+        for (int l = 0; l < L; ++l) spread[static_cast<size_t>(l)] += b.label_diag[static_cast<size_t>(l)];
+      for_edges([&](int k, int64_t slot, int64_t p) {
+        // Under partial labels the table holds differences, which may be negative: they count as none.
+        double into = 0;
+        for (size_t i = static_cast<size_t>(slot % L); i < table[k].size(); i += static_cast<size_t>(L))
+          into += std::max(0.0, table[k][i]);
+        diagonal[p] = into > 0 ? spread[static_cast<size_t>(slot % L)] *
+                                     (std::max(0.0, table[k][static_cast<size_t>(slot)]) / into)
+                               : 0.0;
+      });
+    }
+    if (ids) {
+      for (int64_t i = 0; i < n; ++i) subtract_observed(ids[i], table);
+    } else {
+      for (int k = 0; k < s_.order; ++k)
+        for (size_t i = 0; i < table[k].size(); ++i) table[k][i] -= observed_[k][i];
+    }
+    for_edges([&](int k, int64_t slot, int64_t p) { gradient[p] = table[k][static_cast<size_t>(slot)]; });
+  }
+
+  LinearSettings s_;
+  ChainDims d_;
+  LinearGroup state_;
+  std::optional<LinearGroup> pair_;             // attributes that score label pairs
+  std::vector<double> edges_[kMaxOrder];        // [L^(k+2)]
+  std::vector<double> observed_[kMaxOrder];     // observed transitions of the whole data
+  std::vector<int64_t> edge_slots_[kMaxOrder];  // free ones
+  std::vector<float> masks_;                    // [M, L, Lp] 0, or -inf where a pair is forbidden
+  std::vector<float> float_memory_;
+  std::vector<double> double_memory_, log_memory_;
+  SharedEdges<float> shared_{};
+  SharedEdges<double> exact_{};
+  LogTables tables_{};
+  float scale_ = 1;                   // the weights are this times those of state_ and pair_
+  std::vector<int64_t> all_offsets_;  // [N + 1] before `show`
+  int64_t longest_ = 0;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace crfkit

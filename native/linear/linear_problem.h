@@ -1,0 +1,80 @@
+// What the linear objective's kernel sees: plain pointers, one struct for the data, one for the weights, one
+// for a block of sequences and what it adds up. See linear_kernel.h.
+#pragma once
+
+#include "chain/lattice.h"
+
+namespace crfkit {
+
+// Which parameters are active at each position: a LinearLayout. Its rows are over labels (padded = Lp), or
+// over pairs of labels, the previous one first (padded = L * Lp).
+struct LinearFeatures {
+  int padded;              // width of a dense row
+  const int64_t* row_ptr;  // [ΣT + 1]; null: there are no such features
+  const int32_t* rows;
+  const float* row_values;  // or null: all ones
+  const int64_t* sparse_ptr;
+  const int32_t* sparse_ids;
+  const int32_t* sparse_labels;
+  const float* sparse_values;  // or null
+  const float* row_shares;  // [rows, padded] features that share a parameter, for stochastic steps; 0: none
+  const float* sparse_shares;  // [n_sparse]
+};
+
+struct LinearProblem {
+  ChainDims dims;
+  const int64_t* offsets;  // [N + 1]
+  LinearFeatures state;    // score a label
+  LinearFeatures pair;     // score a label and the one before it; none at the first position of a sequence
+  const int32_t* labels;   // [ΣT], -1 where the label is missing or a set
+  const uint8_t* allowed;  // [ΣT, L] or null: every label is known
+  const double* weights;   // [N] or null
+  const float* log_cost;   // [L] or null: log of the class weights
+  const int32_t* kinds;    // [ΣT] which of the masks holds at a position
+  const float* masks;      // [M, L, Lp] 0, or -inf where a label pair is forbidden; null: all are permitted
+};
+
+// Doubles a block wants as `memory` for sequences of up to T positions: scores and marginals, what the chain
+// works in, and in log space the edge scores of each position and a table of them.
+static inline int64_t linear_memory_size(const ChainDims& d, int64_t T, bool pairs) {
+  const int64_t scaled = scaled_workspace_size<double>(d, T, pairs);
+  const int64_t logs = log_workspace_size(d, T) + (pairs ? log_tables_size(d) : 0);
+  const int64_t pair_scores = pairs ? 2 * T * d.labels * d.padded : 0;
+  return 2 * T * d.padded + pair_scores + 8 + (scaled > logs ? scaled : logs);
+}
+
+// One number a parameter, as the kernel reads or adds it.
+template <class Real>
+struct LinearTable {
+  Real* dense;   // [rows, padded]
+  Real* sparse;  // [n_sparse]
+};
+
+struct LinearWeights {
+  float scale;  // of state and pair: the weights are scale times these
+  LinearTable<const float> state, pair;
+  const double* edges[kMaxOrder];    // edges[k]: [L^(k+2)]
+  const SharedEdges<float>* shared;  // the same, exponentiated
+  const SharedEdges<double>* exact;  // for sequences where float loses too much
+  const LogTables* tables;           // for those where double does, too
+};
+
+// The sums over a block of sequences; each block has its own, added up in block order.
+struct LinearBlock {
+  LinearTable<float> state, pair;  // gradient
+  // Σ value² p (1 - p), the diagonal of the Hessian within a position
+  LinearTable<float> state_diag, pair_diag;
+  double* label_diag;         // [Lp] Σ p (1 - p) by label; null: no diagonal is wanted
+  double* counts;             // [C, L, Lp] expected minus (for partial labels) constrained transitions
+  double* expand[kMaxOrder];  // [L^t, Lp]
+  float* node;                // [longest, Lp] workspace: scores, then marginals
+  float* bound;               // [longest, Lp] workspace, the same under partial labels
+  float* pairs;               // [longest, L, Lp] workspace: scores of label pairs, then marginals; or null
+  float* bound_pairs;         // [longest, L, Lp] workspace, the same under partial labels
+  float* row;                 // [L * Lp] workspace
+  double* memory;             // workspace of the chain
+  float step;                 // 1, or what a stochastic step multiplies the gradient with
+  double loss;                // Σ weight (log Z - score)
+};
+
+}  // namespace crfkit

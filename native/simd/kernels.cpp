@@ -1,0 +1,37 @@
+// Compiled once per instruction set (see CMakeLists.txt). Everything a kernel header defines lives in the
+// namespace crfkit::CRFKIT_ISA. Kernel headers use no standard-library templates with external linkage: the
+// linker could otherwise keep a copy compiled for a newer instruction set and run it on an older machine.
+#include "simd/kernels.h"
+
+#include "chain/decode.h"
+#include "chain/log_chain.h"
+#include "chain/scaled_chain.h"
+#include "chain/shared_edges.h"
+#include "linear/linear_kernel.h"
+#include "simd/vector_kernel.h"
+
+#define CRFKIT_PASTE_(a, b) a##b
+#define CRFKIT_PASTE(a, b) CRFKIT_PASTE_(a, b)
+#define CRFKIT_STRING_(a) #a
+#define CRFKIT_STRING(a) CRFKIT_STRING_(a)
+
+namespace crfkit {
+
+extern const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA);
+const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA) = {
+    CRFKIT_STRING(CRFKIT_ISA),
+    CRFKIT_ISA::prepare_edges<double>,
+    CRFKIT_ISA::scaled_posterior<double>,
+    CRFKIT_ISA::fill_shared_tables,
+    CRFKIT_ISA::table_at,
+    CRFKIT_ISA::log_forward,
+    CRFKIT_ISA::log_posterior,
+    CRFKIT_ISA::best_scores,
+    CRFKIT_ISA::viterbi,
+    CRFKIT_ISA::prepare_edges<float>,
+    CRFKIT_ISA::linear_block,
+    CRFKIT_ISA::row_dots,
+    CRFKIT_ISA::add_rows,
+};
+
+}  // namespace crfkit

@@ -1,0 +1,142 @@
+// The flip gradient: what the best path loses when it moves because one weight moves.
+//
+// h = S(ŷ) - S(y) has by a weight w_k the derivative Σ_i w_i ∂C_i(ŷ)/∂w_k + C_k(ŷ) - C_k(y). The first part
+// is estimated without a new forward pass (Chen, Chen and Wah, KDD 2008, equations 12 to 14). Let
+//
+//   Δ_t(j) = [δ(t, ŷ_t) + s_{t+1}(ŷ_t, ŷ_{t+1})] - [δ(t, j) + s_{t+1}(j, ŷ_{t+1})]
+//
+// be what label j lacks at t to become the best predecessor of ŷ_{t+1} (at the last position: to become the
+// best end). A weight that adds v to the score of j at t, of the transition (j, ŷ_{t+1}), or of an attribute
+// of t+1 on that pair, makes the path flip there when it is raised by Δ_t(j) / v; a weight of ŷ_t itself when
+// it is lowered by min_j Δ_t(j) / v. Of all positions the one with the least change is taken. Backtracking
+// from j at t, until the old path is met again, gives the counts ΔC_i, and
+//
+//   Σ_i w_i ΔC_i / ±(Δ + c)
+//
+// the estimate, c > 0 against huge quotients. Where both directions flip, the nearer flip counts.
+#pragma once
+
+#include <limits>
+
+#include "validation/span_lattice.h"
+
+namespace crfkit {
+
+// The nearest flip of one parameter in one direction.
+struct Flip {
+  double move = std::numeric_limits<double>::infinity();  // how far the weight has to go, >= 0
+  double change = 0;                                      // Σ_i w_i ΔC_i
+};
+
+// The nearest flips of every parameter, raised and lowered.
+struct Flips {
+  ExactTable state_move[2], state_change[2], pair_move[2], pair_change[2];
+  std::vector<Flip> edges[2];  // [L, L]
+
+  void reset(const SpanScores& s) {
+    const double far = std::numeric_limits<double>::infinity();
+    for (int up = 0; up < 2; ++up) {
+      state_move[up].reset(*s.state, far);
+      state_change[up].reset(*s.state);
+      if (s.pair) {
+        pair_move[up].reset(*s.pair, far);
+        pair_change[up].reset(*s.pair);
+      }
+      edges[up].assign(s.edges[0].size(), Flip{});
+    }
+  }
+};
+
+class FlipSearch {
+ public:
+  // Looks for nearer flips in a span that was decoded to `path` with its tables kept.
+  void visit(const SpanScores& s, const SpanLattice& x, const int32_t* path, Flips& out) {
+    const int L = s.dims.labels;
+    std::vector<double> lack(static_cast<size_t>(L)), change(static_cast<size_t>(L));
+    for (int64_t t = 0; t < x.length(); ++t) {
+      const bool last = t + 1 == x.length();
+      auto reach = [&](int j) { return x.delta(t, j) + (last ? 0.0 : x.edge(t + 1, j, path[t + 1])); };
+      const double here = reach(path[t]);
+      int second = -1;
+      for (int j = 0; j < L; ++j) {
+        const auto at = static_cast<size_t>(j);
+        lack[at] = here - reach(j);
+        change[at] = j == path[t] || std::isinf(lack[at]) ? 0.0 : backtrack(x, path, t, j);
+        if (j != path[t] && (second < 0 || lack[at] < lack[static_cast<size_t>(second)])) second = j;
+      }
+      for (int j = 0; j < L; ++j) {
+        // Another label needs Δ(j) more; the path's own label falls when it has Δ(second) less.
+        const bool own = j == path[t];
+        if (own && second < 0) continue;
+        const auto rival = static_cast<size_t>(own ? second : j);
+        const double need = own ? -lack[rival] : lack[rival];
+        if (std::isinf(need)) continue;
+        meet_active(*s.state, out.state_move, out.state_change, x.first() + t, j, need, own, change[rival]);
+        if (last) continue;
+        const int64_t pair = int64_t{j} * L + path[t + 1];
+        Flip& flip = out.edges[own ? 0 : 1][static_cast<size_t>(pair)];
+        if (std::fabs(need) < flip.move) flip = {std::fabs(need), change[rival]};
+        if (s.pair)
+          meet_active(*s.pair, out.pair_move, out.pair_change, x.first() + t + 1,
+                      int64_t{j} * s.dims.padded + path[t + 1], need, own, change[rival]);
+      }
+    }
+  }
+
+  // The estimate by a flip up and a flip down: the nearer one's quotient.
+  static double quotient(const Flip& down, const Flip& up, double c) {
+    if (std::isinf(up.move) && std::isinf(down.move)) return 0;
+    return up.move <= down.move ? up.change / (up.move + c) : -down.change / (down.move + c);
+  }
+
+ private:
+  // Σ_i w_i ΔC_i when the path has label j at t and goes back from there by the stored pointers; what follows
+  // t stays.
+  double backtrack(const SpanLattice& x, const int32_t* path, int64_t t, int j) {
+    double sum = 0;
+    if (t + 1 < x.length()) sum += x.edge(t + 1, j, path[t + 1]) - x.edge(t + 1, path[t], path[t + 1]);
+    int now = j;
+    for (int64_t i = t; now != path[i]; --i) {
+      sum += x.node(i, now) - x.node(i, path[i]);
+      if (i == 0) break;
+      const int before = x.back(i, now);
+      sum += x.edge(i, before, now) - x.edge(i, path[i - 1], path[i]);
+      now = before;
+    }
+    return sum;
+  }
+
+  // Every parameter active at position t with this label: is its flip here nearer? need: by how much its
+  // score must change. The sign of its value decides which way the weight has to go.
+  static void meet_active(const LinearLayout& layout, ExactTable* move, ExactTable* change, int64_t t,
+                          int64_t label, double need, bool own, double loss) {
+    auto one = [&](double value, auto&& entry) {
+      if (value == 0) return;
+      const double way = std::fabs(need / value);
+      const int up = (value > 0) != own ? 1 : 0;
+      double& least = entry(move[up]);
+      if (way < least) {
+        least = way;
+        entry(change[up]) = loss;
+      }
+    };
+    const auto at = static_cast<size_t>(t);
+    for (int64_t i = layout.row_ptr[at]; i < layout.row_ptr[at + 1]; ++i) {
+      const auto k = static_cast<size_t>(i);
+      const auto slot = static_cast<size_t>(layout.rows[k]) * static_cast<size_t>(layout.padded) +
+                        static_cast<size_t>(label);
+      one(layout.row_values.empty() ? 1.0 : static_cast<double>(layout.row_values[k]),
+          [&](ExactTable& table) -> double& { return table.dense[slot]; });
+    }
+    for (int64_t i = layout.sparse_ptr[at]; i < layout.sparse_ptr[at + 1]; ++i) {
+      const auto k = static_cast<size_t>(i);
+      if (layout.sparse_labels[k] != label) continue;
+      one(layout.sparse_values.empty() ? 1.0 : static_cast<double>(layout.sparse_values[k]),
+          [&](ExactTable& table) -> double& {
+            return table.sparse[static_cast<size_t>(layout.sparse_ids[k])];
+          });
+    }
+  }
+};
+
+}  // namespace crfkit

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from tasks import data_directory
 
-from crfkit.data.transcripts import Interval, Transcript
-from crfkit.metrics.genes import GeneScores, gene_scores
+from crfkit.apps.genes.gene_scores import GeneScores, gene_scores
+from crfkit.apps.genes.transcripts import Interval, Transcript
 
 
 @dataclass(frozen=True)

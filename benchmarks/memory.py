@@ -21,7 +21,7 @@ def of_crfkit(task: tasks.Task) -> dict[str, float]:
     before = resident_megabytes()
     import crfkit_side
 
-    from crfkit.inference.threads import thread_count
+    from crfkit.threads import thread_count
 
     imported = resident_megabytes()
     reset_peak()

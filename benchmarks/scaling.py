@@ -30,8 +30,8 @@ from tables import provenance, publish, ratio, seconds, table
 from crfkit import CRF
 from crfkit.exceptions import ConvergenceWarning
 from crfkit.features.index import build_index
-from crfkit.inference.threads import thread_count
 from crfkit.metrics import token_accuracy
+from crfkit.threads import thread_count
 
 C2 = 1.0
 ALL_CORES = thread_count(None)

@@ -150,7 +150,7 @@ def largest_gradient(
     """The rules whose features would change the trained base's likelihood fastest."""
     from crfkit.data.labels import encode_labels
     from crfkit.features.index import build_index
-    from crfkit.models.continuation import transfer
+    from crfkit.models.linear.continuation import transfer
     from crfkit.objectives.likelihood import LinearLikelihood
 
     base = CRF(template=template, c2=0.1).fit(X, y).tagger_

@@ -19,8 +19,8 @@ from results_file import Results
 from tables import seconds, table
 
 from crfkit import CRF, ConstrainedCRF
+from crfkit.apps.genes.gene_scores import LEVELS
 from crfkit.apps.genes.seven_states import SevenStateGenes
-from crfkit.metrics.genes import LEVELS
 
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _ENDS = (PENALTIES[0], PENALTIES[-1])

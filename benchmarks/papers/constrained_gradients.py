@@ -103,6 +103,6 @@ def report(quick: bool, known: Results, plots: Path | None) -> str:
 
 
 def _draw(history: list[dict[str, Any]], tau: float, path: Path) -> None:
-    from crfkit.models.constrained_plot import draw_search
+    from crfkit.models.linear.constrained_plot import draw_search
 
     draw_search(history, tau).savefig(path, dpi=120)

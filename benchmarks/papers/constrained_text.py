@@ -119,7 +119,7 @@ def draw(task: Task, n: int, path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from crfkit.models.constrained_plot import draw_accuracies
+    from crfkit.models.linear.constrained_plot import draw_accuracies
 
     data = {
         f"training ({n} sentences, the validation sets)": (task.X[:n], task.y[:n]),

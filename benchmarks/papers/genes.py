@@ -20,9 +20,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gene_windows import Window, folds, other_splits, percentages, read_splits, score
 
+from crfkit.apps.genes.gene_scores import LEVELS, GeneScores
 from crfkit.apps.genes.seven_states import SevenStateGenes
 from crfkit.exceptions import ConvergenceWarning
-from crfkit.metrics.genes import LEVELS, GeneScores
 
 PENALTIES = (1.0, 3.0, 10.0)
 VARIANTS: dict[str, dict[str, Any]] = {

@@ -19,6 +19,7 @@ import numpy as np
 from gene_windows import Window, percentages, read_windows, score
 from tables import seconds, table
 
+from crfkit.apps.genes.gene_scores import LEVELS, GeneScores
 from crfkit.apps.genes.seven_states import (
     SevenStateGenes,
     codes_of,
@@ -29,7 +30,6 @@ from crfkit.apps.genes.seven_states import (
     permitted,
 )
 from crfkit.exceptions import ConvergenceWarning, InputWarning
-from crfkit.metrics.genes import LEVELS, GeneScores
 from crfkit.selection import GradientSelector, MutualInformationSelector, Selection
 
 SHARES = (0.01, 0.03)

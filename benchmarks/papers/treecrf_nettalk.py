@@ -22,7 +22,7 @@ from tables import seconds, table
 from tasks import data_directory
 
 from crfkit import TreeCRF
-from crfkit.potentials.tree_potential import TreePotential
+from crfkit.potentials.tree import TreePotential
 
 TEST, SIZES = 5000, (1000, 10000)
 Words = list[list[str]]

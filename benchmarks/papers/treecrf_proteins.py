@@ -24,7 +24,7 @@ from tables import seconds, table
 
 from crfkit import CRF, TreeCRF
 from crfkit.exceptions import ConvergenceWarning
-from crfkit.models.tree_validation import fold_numbers
+from crfkit.models.trees.validation import fold_numbers
 
 Predictions = dict[str, Chains]  # by decoding
 

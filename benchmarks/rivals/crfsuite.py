@@ -35,8 +35,8 @@ from tables import provenance, ratio, seconds, table
 
 from crfkit import CRF
 from crfkit.exceptions import ConvergenceWarning
-from crfkit.inference.threads import thread_count
 from crfkit.metrics import segment_f1
+from crfkit.threads import thread_count
 
 SHARES = (0.01, 0.001)  # how near to the optimum
 

@@ -26,8 +26,8 @@ from gene_tools import Genes, augustus, missing, snap
 from gene_windows import Window, percentages, read_splits, read_windows, score
 
 from crfkit.apps.genes import GeneFinder
+from crfkit.apps.genes.gene_scores import LEVELS, GeneScores
 from crfkit.exceptions import InputWarning
-from crfkit.metrics.genes import LEVELS, GeneScores
 
 # Sn, Sp at nucleotide, exon and gene level; means over the four splits.
 QUOTED = {

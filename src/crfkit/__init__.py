@@ -12,11 +12,11 @@ from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
     from crfkit import compat, datasets, exceptions, features, inference, io, kernels, metrics, selection
-    from crfkit.models.constrained_crf import ConstrainedCRF
-    from crfkit.models.crf import CRF
-    from crfkit.models.kernel_crf import KernelCRF
-    from crfkit.models.kernel_logistic import KernelLogisticRegression
-    from crfkit.models.tree_crf import TreeCRF
+    from crfkit.models.kernels.kernel_crf import KernelCRF
+    from crfkit.models.kernels.kernel_logistic import KernelLogisticRegression
+    from crfkit.models.linear.constrained_crf import ConstrainedCRF
+    from crfkit.models.linear.crf import CRF
+    from crfkit.models.trees.tree_crf import TreeCRF
 
 __version__ = "0.1.0"
 
@@ -42,10 +42,10 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         **{name: f"crfkit.{name}" for name in __all__},
-        "CRF": "crfkit.models.crf",
-        "ConstrainedCRF": "crfkit.models.constrained_crf",
-        "KernelCRF": "crfkit.models.kernel_crf",
-        "KernelLogisticRegression": "crfkit.models.kernel_logistic",
-        "TreeCRF": "crfkit.models.tree_crf",
+        "CRF": "crfkit.models.linear.crf",
+        "ConstrainedCRF": "crfkit.models.linear.constrained_crf",
+        "KernelCRF": "crfkit.models.kernels.kernel_crf",
+        "KernelLogisticRegression": "crfkit.models.kernels.kernel_logistic",
+        "TreeCRF": "crfkit.models.trees.tree_crf",
     },
 )

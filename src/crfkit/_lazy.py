@@ -25,3 +25,8 @@ def lazy_names(
         return value
 
     return fetch, lambda: sorted(modules)
+
+
+def moved_to(module: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module whose contents now live in another one."""
+    return lambda name: getattr(import_module(module), name)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from small_genomes import random_windows
 
+from crfkit.apps.genes.gff import write_gff3
 from crfkit.apps.genes.seven_states import label_strings
-from crfkit.data.transcripts import Transcript
-from crfkit.io.gff import write_gff3
+from crfkit.apps.genes.transcripts import Transcript
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

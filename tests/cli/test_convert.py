@@ -9,7 +9,7 @@ import pytest
 from crfkit.cli.default_template import default_template
 from crfkit.features.template import Template
 from crfkit.io.columns import read_columns
-from crfkit.models.crf import CRF
+from crfkit.models.linear.crf import CRF
 
 from .conftest import as_text, sentences
 

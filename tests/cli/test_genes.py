@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from small_genomes import random_bases, random_windows, reverse_complement
 
-from crfkit.data.transcripts import Transcript
-from crfkit.io.gff import read_annotation, write_gff3
+from crfkit.apps.genes.gff import read_annotation, write_gff3
+from crfkit.apps.genes.transcripts import Transcript
 
 
 @pytest.fixture(scope="module")

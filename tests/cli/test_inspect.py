@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from crfkit.cli.model_facts import Facts
-from crfkit.models.crf import CRF
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.crf import CRF
+from crfkit.models.linear.tagger import LinearTagger
 
 
 @pytest.fixture(scope="module")

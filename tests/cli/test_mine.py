@@ -16,7 +16,7 @@ from crfkit.cli.rule_options import USE_DEFAULTS, USES
 from crfkit.io.columns import read_columns
 from crfkit.mining import AssociationMiner, Rules
 from crfkit.mining import associations as associations_module
-from crfkit.models.crf import CRF
+from crfkit.models.linear.crf import CRF
 
 from .conftest import as_text, sentences
 

@@ -8,7 +8,7 @@ import pytest
 
 from crfkit.cli.default_template import default_template
 from crfkit.io.columns import read_columns
-from crfkit.models.crf import CRF
+from crfkit.models.linear.crf import CRF
 
 pycrfsuite = pytest.importorskip("pycrfsuite")
 

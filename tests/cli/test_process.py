@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from crfkit.models.crf import CRF
+from crfkit.models.linear.crf import CRF
 
 from .conftest import as_text, sentences
 

@@ -10,7 +10,7 @@ import pytest
 from crfkit.cli.default_template import default_template
 from crfkit.cli.main import parser
 from crfkit.io.columns import read_columns
-from crfkit.models.crf import CRF
+from crfkit.models.linear.crf import CRF
 from crfkit.selection import GradientSelector, Selection
 
 

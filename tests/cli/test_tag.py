@@ -13,7 +13,7 @@ import pytest
 from crfkit import inference
 from crfkit.cli.default_template import default_template
 from crfkit.io.columns import read_columns
-from crfkit.models.crf import CRF
+from crfkit.models.linear.crf import CRF
 
 from .conftest import as_text, sentences
 

@@ -13,9 +13,9 @@ from crfkit.cli.default_template import default_template
 from crfkit.cli.main import parser
 from crfkit.features.template import Template
 from crfkit.io.columns import read_columns
-from crfkit.models.constrained_crf import ConstrainedCRF
-from crfkit.models.crf import CRF
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.constrained_crf import ConstrainedCRF
+from crfkit.models.linear.crf import CRF
+from crfkit.models.linear.tagger import LinearTagger
 
 from .conftest import as_text, sentences
 

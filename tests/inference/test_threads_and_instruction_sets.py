@@ -85,7 +85,7 @@ def test_samples_depend_on_the_seed_alone() -> None:
 
 SCRIPT = """
 import pickle, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1:]
 from test_threads_and_instruction_sets import CASES, case, everything, masked
 from crfkit import _native
 results = [everything(lattice, 1) for c in CASES for lattice in (case(*c), masked(case(*c)))]
@@ -103,10 +103,11 @@ def masked(lattice: Lattice) -> Lattice:
 
 
 def test_instruction_sets_agree() -> None:
+    here = os.path.dirname(__file__)
     results = {}
     for isa in ("baseline", "avx2", "avx512"):
         run = subprocess.run(
-            [sys.executable, "-c", SCRIPT, os.path.dirname(__file__)],
+            [sys.executable, "-c", SCRIPT, here, os.path.join(here, "../oracles")],
             env={**os.environ, "CRFKIT_ISA": isa},
             capture_output=True,
             check=True,

@@ -10,7 +10,7 @@ from crfkit import CRF
 from crfkit.data.columns import Columns
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.models.foreign import FORMATS, export_crfsuite, import_model, model_format
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.tagger import LinearTagger
 
 WAPITI = b"""#mdl#2#3
 #rdr#2/0/0

@@ -9,7 +9,7 @@ from enumeration import enumerate_paths
 from crfkit import CRF
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import Constraints
-from crfkit.models import linear_tagger
+from crfkit.models.linear import tagger as linear_tagger
 
 X = [[["a"], ["b"], ["c", "a"]], [["c"]], [], [["b"], ["a"], ["b"], ["d"]]] * 3
 Y = [["P", "Q", "R"], ["Q"], [], ["R", "P", "R", "Q"]] * 3

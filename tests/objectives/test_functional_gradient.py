@@ -15,7 +15,7 @@ from crfkit.objectives.functional_gradient import (
     pseudo_likelihood_errors,
 )
 from crfkit.objectives.transition_tables import TransitionLikelihood
-from crfkit.potentials.tree_potential import TransitionTables
+from crfkit.potentials.tree import TransitionTables
 
 STEP = 1e-5
 

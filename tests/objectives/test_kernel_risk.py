@@ -10,8 +10,8 @@ from crfkit.data.labels import encode_labels
 from crfkit.kernels import Kernel
 from crfkit.kernels.basis import Basis
 from crfkit.kernels.matrix import KernelMatrix
+from crfkit.models.kernels.clique_selection import CliqueSelector, take_all
 from crfkit.objectives.kernel_risk import Block, KernelRisk
-from crfkit.selection.cliques import CliqueSelector, take_all
 
 OFFSETS = np.array([0, 4, 5, 5, 8])
 WHOLE = [["P", "Q", "R", "Q"], ["P"], [], ["R", "P", "P"]]

@@ -406,7 +406,7 @@ def test_instruction_sets_agree():
     found = {}
     for isa in ("baseline", "avx2", "avx512"):
         run = subprocess.run(
-            [sys.executable, "-c", SCRIPT, __file__, here, os.path.join(here, "../inference")],
+            [sys.executable, "-c", SCRIPT, __file__, here, os.path.join(here, "../oracles")],
             env={**os.environ, "CRFKIT_ISA": isa},
             capture_output=True,
             check=True,

@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
+from crfkit.data.positions import Positions
 from crfkit.exceptions import InputError
 from crfkit.inference import marginals
 from crfkit.kernels import Kernel
-from crfkit.kernels.positions import Positions
 from crfkit.potentials.kernel import KernelPotential, KernelTerm, chain_edges
 
 RNG = np.random.default_rng(0)

@@ -49,7 +49,7 @@ def constraints_of(arguments: argparse.Namespace, tagger: Tagger) -> Constraints
     if arguments.legal is not None:
         all_of &= inference.scheme_constraints(tagger.classes, arguments.legal)
     if arguments.seen_transitions:
-        from crfkit.models.linear_tagger import LinearTagger
+        from crfkit.models.linear.tagger import LinearTagger
 
         if not isinstance(tagger, LinearTagger):
             raise UsageError("--seen-transitions goes with linear models, which know what they have seen")

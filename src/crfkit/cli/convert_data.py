@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import IdArray
 from crfkit.cli.column_roles import Roles, column_place
 from crfkit.cli.data_file import DataFile
 from crfkit.cli.formats import format_by_name
@@ -180,7 +180,7 @@ def _write_attributes(
         for table in tables:
             label = _label_place(arguments, table)
             names: list[str] = []
-            ids: npt.NDArray[np.int32] = np.full(table.n_positions, -1, np.int32)
+            ids: IdArray = np.full(table.n_positions, -1, np.int32)
             if label is not None:
                 names, ids = table.codes(label)
             if schemes is not None:
@@ -235,7 +235,7 @@ def _rewrite_items(
     _write_items(target, arguments.output, pieces(), vocabulary)
 
 
-def _coded(labels: list[list[str]]) -> tuple[list[str], npt.NDArray[np.int32]]:
+def _coded(labels: list[list[str]]) -> tuple[list[str], IdArray]:
     codes = LabelCodes.of(labels)
     return [str(name) for name in codes.names], codes.ids.astype(np.int32)
 

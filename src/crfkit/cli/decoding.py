@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
 from crfkit.cli.column_roles import Roles
 from crfkit.data.columns import Columns
 from crfkit.exceptions import InputError, NoPathError
@@ -27,7 +27,6 @@ from crfkit.inference import (
 )
 from crfkit.models.tagger import Scored, Tagger
 
-FloatArray = npt.NDArray[np.float64]
 _FREE = ("_", "-", "")
 
 
@@ -35,7 +34,7 @@ _FREE = ("_", "-", "")
 class Decoded:
     """A labelling of each sequence."""
 
-    labels: npt.NDArray[np.int32]  # [ΣT]
+    labels: IdArray  # [ΣT]
     marginals: FloatArray | None  # [ΣT, L]
     probability: FloatArray | None  # [N] of the labellings
 
@@ -45,8 +44,8 @@ class Batch:
     """Some sequences on their way through."""
 
     x: Any  # what the tagger takes
-    offsets: npt.NDArray[np.int64]  # [N+1]
-    gold: tuple[list[str], npt.NDArray[np.int32]] | None  # names, and places in them [ΣT]; -1: no label
+    offsets: IntArray  # [N+1]
+    gold: tuple[list[str], IdArray] | None  # names, and places in them [ΣT]; -1: no label
     table: Columns | None  # its cells, where it has some
     roles: Roles | None
     source: str
@@ -61,7 +60,7 @@ def lattice_of(tagger: Tagger, batch: Batch, scored: Scored, constraints: Constr
     return tagger.permit(lattice, constraints, None, scored.forced)
 
 
-def _allowed(table: Columns, column: int, labels: list[str]) -> npt.NDArray[np.bool_]:
+def _allowed(table: Columns, column: int, labels: list[str]) -> BoolArray:
     """The labels that a column of known ones leaves to each position [ΣT, L].
 
     A cell that is a label of the model is that label; ``_``, ``-`` and nothing are any; ``A|B`` is A or B.

@@ -19,7 +19,7 @@ from crfkit.datasets.address_formats import FIELDS
 from crfkit.features import token_features
 
 if TYPE_CHECKING:
-    from crfkit.models.crf import CRF
+    from crfkit.models.linear.crf import CRF
 
 Sentences = list[list[str]]
 
@@ -75,7 +75,7 @@ def train(n_train: int, n_test: int, noise: float, seed: int) -> Result:
     """Generate addresses, fit a CRF on the first ``n_train``, tag the others."""
     tokens, labels = datasets.addresses(n_train + n_test, noise=noise, random_state=seed)
 
-    from crfkit.models.crf import CRF  # loads SciPy and scikit-learn: only when a model is made
+    from crfkit.models.linear.crf import CRF  # loads SciPy and scikit-learn: only when a model is made
 
     features = [token_features(address) for address in tokens]
     start = time.perf_counter()

@@ -11,7 +11,7 @@ from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.outputs import check_writable, open_result
 
 if TYPE_CHECKING:
-    from crfkit.io.gff import Annotation
+    from crfkit.apps.genes.gff import Annotation
 
 USAGE = "train|predict|eval|plot FILE … [options]"
 
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read_annotation(path: str) -> Annotation:
-    from crfkit.io.gff import read_annotation
+    from crfkit.apps.genes.gff import read_annotation
 
     annotation = read_annotation(path)
     if not annotation.transcripts:
@@ -104,9 +104,9 @@ def _read_annotation(path: str) -> Annotation:
 
 
 def _train(arguments: argparse.Namespace) -> None:
+    from crfkit.apps.genes.fasta import read_fasta
     from crfkit.apps.genes.finder import GeneFinder
     from crfkit.apps.genes.training_windows import training_windows
-    from crfkit.io.fasta import read_fasta
 
     check_writable(arguments.model)
     began = time.perf_counter()
@@ -138,9 +138,9 @@ def _train(arguments: argparse.Namespace) -> None:
 
 
 def _predict(arguments: argparse.Namespace) -> None:
+    from crfkit.apps.genes.fasta import stream_fasta
     from crfkit.apps.genes.finder import GeneFinder
-    from crfkit.io.fasta import stream_fasta
-    from crfkit.io.gff import write_gff3
+    from crfkit.apps.genes.gff import write_gff3
 
     check_writable(arguments.output)
     finder = GeneFinder.load(arguments.model, n_jobs=arguments.jobs)
@@ -164,8 +164,8 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _eval(arguments: argparse.Namespace) -> None:
+    from crfkit.apps.genes.gene_scores import gene_scores
     from crfkit.cli.tables import matrix
-    from crfkit.metrics.genes import gene_scores
 
     true, predicted = _read_annotation(arguments.annotation), _read_annotation(arguments.predicted)
     scores = gene_scores(true.transcripts, predicted.transcripts)
@@ -186,9 +186,9 @@ def _locus(text: str) -> tuple[str, int, int]:
 
 
 def _plot(arguments: argparse.Namespace) -> None:
+    from crfkit.apps.genes.fasta import read_fasta
     from crfkit.apps.genes.finder import GeneFinder
     from crfkit.apps.genes.plot import plot_locus
-    from crfkit.io.fasta import read_fasta
 
     check_writable(arguments.output)
     contig, begin, end = _locus(arguments.locus)

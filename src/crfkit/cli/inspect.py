@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from crfkit.cli.model_facts import Facts, Feature
     from crfkit.cli.model_rules import ModelRules
-    from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.linear.tagger import LinearTagger
 
 USAGE = "MODEL [options]"
 
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dump and arguments.json:
         raise UsageError("--dump is a format of its own: leave out --json")
     tagger, header = load_model(arguments.model)
-    from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.linear.tagger import LinearTagger
 
     if not isinstance(tagger, LinearTagger):
         shown: int = import_module(INSPECTORS[header["model"]]).run(arguments, tagger, header)

@@ -13,8 +13,8 @@ from crfkit.cli.tables import matrix, screen_width, shorten
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
-    from crfkit.models.kernel_cliques import Clique
-    from crfkit.models.kernel_tagger import KernelTagger
+    from crfkit.models.kernels.cliques import Clique
+    from crfkit.models.kernels.tagger import KernelTagger
 
 _SHOWN = 10  # cliques, unless told
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, tagger: KernelTagger, header: dict[str, A
 
 def _cliques(header: dict[str, Any], label: str | None) -> list[Clique]:
     """The selected cliques, or those that say something of a label."""
-    from crfkit.models.kernel_cliques import Clique
+    from crfkit.models.kernels.cliques import Clique
 
     try:
         found = [Clique.from_json(record) for record in header.get("cliques", [])]

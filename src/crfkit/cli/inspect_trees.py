@@ -14,7 +14,7 @@ from crfkit.cli.tables import matrix, screen_width, shorten
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
-    from crfkit.models.tree_tagger import Conjunction, TreeTagger
+    from crfkit.models.trees.tagger import Conjunction, TreeTagger
 
 _IMPORTANT = 12  # features that the overview shows
 _CONJUNCTIONS = 8  # and conjunctions

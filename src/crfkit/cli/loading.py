@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.exceptions import ModelFileError
 
 if TYPE_CHECKING:
-    from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.linear.tagger import LinearTagger
     from crfkit.models.tagger import Tagger
 
 
@@ -58,7 +58,7 @@ def load_model(path: str, jobs: int | None = None) -> tuple[Tagger, dict[str, An
 
 def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
     """The same for commands that go into the weights of a linear model."""
-    from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.linear.tagger import LinearTagger
 
     tagger, header = load_model(path, jobs)
     if not isinstance(tagger, LinearTagger):

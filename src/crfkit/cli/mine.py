@@ -335,7 +335,7 @@ def _compare(
     from crfkit.data.label_codes import LabelCodes
     from crfkit.metrics import segment_f1, token_accuracy
     from crfkit.mining.comparison import compare_uses
-    from crfkit.models.crf import CRF
+    from crfkit.models.linear.crf import CRF
 
     test, _ = read_data([arguments.compare], arguments, template, miner)
     check_alike(data, test, arguments.compare)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from crfkit.models.linear_tagger import LinearTagger
-
-IntArray = npt.NDArray[np.int64]
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.models.linear.tagger import LinearTagger
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Facts:
             found += [self._pair(g) for g in range(start, stop)]
         return sorted(found, key=lambda feature: -abs(feature.weight))
 
-    def loudness(self) -> npt.NDArray[np.float64]:
+    def loudness(self) -> FloatArray:
         """The largest absolute weight of each attribute [A]."""
         loudest = np.zeros(self.tagger.index.n_attributes)
         np.maximum.at(loudest, self._state_attributes, np.abs(self.tagger.weights.state))
@@ -104,7 +102,7 @@ class Facts:
         ]
         return sorted(found, key=lambda item: -item[1])
 
-    def rule_weights(self) -> npt.NDArray[np.float64] | None:
+    def rule_weights(self) -> FloatArray | None:
         """The learned weight of each association rule [R]; None where rules have none of their own."""
         associations, L = self.tagger.associations, len(self.labels)
         if associations is None or associations.use not in ("features", "weighted"):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crfkit.cli.decoding import Batch
-    from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.linear.tagger import LinearTagger
     from crfkit.models.tagger import Tagger
 
 USAGE = "MODEL [INPUT] [-o OUTPUT] [options]"
@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
             lattice = lattice_of(tagger, batch, scored, constraints)
             try:
                 if arguments.why:
-                    from crfkit.models.explanation import explain
+                    from crfkit.models.linear.explanation import explain
 
                     linear = _linear(tagger, "--why")
                     reasons = explain(linear, linear.encode(batch.x).sequences, lattice)
@@ -186,7 +186,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _linear(tagger: Tagger, option: str) -> LinearTagger:
     """The same tagger, for options that linear models alone have."""
-    from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.linear.tagger import LinearTagger
 
     if not isinstance(tagger, LinearTagger):
         raise UsageError(f"{option} goes with linear models, and this is none")
@@ -252,7 +252,7 @@ def _batches(
         return
     if arguments.known_column is not None:
         raise UsageError("--known-column goes with columns and csv")
-    from crfkit.models.linear_tagger import LinearTagger
+    from crfkit.models.linear.tagger import LinearTagger
 
     if not isinstance(tagger, LinearTagger):
         raise InputError(

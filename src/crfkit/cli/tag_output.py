@@ -22,14 +22,14 @@ from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import IntArray
 from crfkit.cli.decoding import Batch, Decoded
 from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
 
 if TYPE_CHECKING:
-    from crfkit.models.explanation import Decision
+    from crfkit.models.linear.explanation import Decision
 
 
 class Writer:
@@ -151,7 +151,7 @@ class Writer:
         names, ids = batch.gold
         return [decode_labels(np.where(ids < 0, len(names), ids), batch.offsets, [*names, "_"])]
 
-    def _probabilities(self, offsets: npt.NDArray[np.int64], decoded: Decoded) -> list[list[list[str]]]:
+    def _probabilities(self, offsets: IntArray, decoded: Decoded) -> list[list[list[str]]]:
         if decoded.marginals is None:
             return []
         if self._marginals == "all":

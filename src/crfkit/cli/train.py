@@ -27,7 +27,7 @@ from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from crfkit.features.template import Template
-    from crfkit.models.crf import CRF
+    from crfkit.models.linear.crf import CRF
 
 USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE] [options]"
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crfkit.data.columns import Columns
     from crfkit.features.template import Template
     from crfkit.mining.miner import AssociationMiner
-    from crfkit.models.crf import CRF
+    from crfkit.models.linear.crf import CRF
     from crfkit.selection.base import BaseSelector
 
 _LONG = 500  # positions: hardly ever one sequence in a table of several

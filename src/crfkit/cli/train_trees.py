@@ -17,7 +17,7 @@ from crfkit.cli.train_data import Data, check_alike
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
-    from crfkit.models.tree_crf import TreeCRF
+    from crfkit.models.trees.tree_crf import TreeCRF
 
 
 def add_options(group: Any) -> None:
@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _estimator(arguments: argparse.Namespace) -> TreeCRF:
-    from crfkit.models.tree_crf import TreeCRF
+    from crfkit.models.trees.tree_crf import TreeCRF
 
     given = {
         "window": arguments.window,

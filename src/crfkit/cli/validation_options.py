@@ -10,7 +10,7 @@ from crfkit.cli.messages import UsageError
 from crfkit.cli.options import Group
 
 if TYPE_CHECKING:
-    from crfkit.models.crf import CRF
+    from crfkit.models.linear.crf import CRF
 
 _SETTINGS = ("tau", "validation", "last", "gradient", "margin", "max_outer")
 _LARGEST = "largest"
@@ -83,18 +83,18 @@ def estimator(arguments: argparse.Namespace, settings: dict[str, Any]) -> CRF:
     if arguments.c2 is not None:
         settings = {**settings, "c2": arguments.c2}
     if arguments.constrained:
-        from crfkit.models.constrained_crf import ConstrainedCRF
+        from crfkit.models.linear.constrained_crf import ConstrainedCRF
 
         own = {name: getattr(arguments, name) for name in _SETTINGS}
         return ConstrainedCRF(**settings, **{name: value for name, value in own.items() if value is not None})
-    from crfkit.models.crf import CRF
+    from crfkit.models.linear.crf import CRF
 
     return CRF(**settings)
 
 
 def constraints_in_words(crf: CRF) -> str | None:
     """What became of the constraints; None where there were none."""
-    from crfkit.models.constrained_crf import ConstrainedCRF
+    from crfkit.models.linear.constrained_crf import ConstrainedCRF
 
     if not isinstance(crf, ConstrainedCRF):
         return None

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crfkit._lazy import lazy_names
-
-from .encode import encode  # not lazily: its module has the same name, and would stand in its place
+from crfkit.data.encode import (
+    encode,  # not lazily: its module has the same name, and would stand in its place
+)
 
 if TYPE_CHECKING:
-    from .columns import Columns
-    from .examples import Examples
-    from .label_codes import LabelCodes
-    from .labels import Labels, decode_labels, encode_labels, label_set
-    from .relabel import convert_labels, detect_scheme, illegal_places, possible_schemes, repair_labels
-    from .sequences import Encoded, LabelHints, Sequences
-    from .vocabulary import Vocabulary
+    from crfkit.data.columns import Columns
+    from crfkit.data.examples import Examples
+    from crfkit.data.label_codes import LabelCodes
+    from crfkit.data.labels import Labels, decode_labels, encode_labels, label_set
+    from crfkit.data.relabel import (
+        convert_labels,
+        detect_scheme,
+        illegal_places,
+        possible_schemes,
+        repair_labels,
+    )
+    from crfkit.data.sequences import Encoded, LabelHints, Sequences
+    from crfkit.data.vocabulary import Vocabulary
 
 __all__ = [
     "Columns",

@@ -14,10 +14,11 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
-from ..exceptions import InputError
-from .sequences import checked_ids, gather
-from .vocabulary import Vocabulary
+from crfkit import _native
+from crfkit.arrays import IdArray, IntArray
+from crfkit.data.sequences import checked_ids, gather
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
 
 Row = list[str]
 
@@ -32,9 +33,9 @@ class Columns(Sequence[list[Row]]):
     """
 
     cells: Vocabulary  # the distinct cells
-    ids: npt.NDArray[np.int32]  # [ΣT, K], places in cells
-    offsets: npt.NDArray[np.int64]  # [N+1]
-    lines: npt.NDArray[np.int64]  # [ΣT], line numbers in the source, from 1
+    ids: IdArray  # [ΣT, K], places in cells
+    offsets: IntArray  # [N+1]
+    lines: IntArray  # [ΣT], line numbers in the source, from 1
     source: str  # where it comes from, for messages
     _texts: list[npt.NDArray[np.object_]] = field(default_factory=list, init=False)
 
@@ -90,7 +91,7 @@ class Columns(Sequence[list[Row]]):
         return int(self.ids.shape[1])
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """T of each sequence, [N]."""
         return np.diff(self.offsets)
 
@@ -129,7 +130,7 @@ class Columns(Sequence[list[Row]]):
         texts = self._text()[self.ids[:, self._column_index(k)]].tolist()
         return [texts[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
-    def codes(self, k: int) -> tuple[list[str], npt.NDArray[np.int32]]:
+    def codes(self, k: int) -> tuple[list[str], IdArray]:
         """The distinct cells of column k in order of first appearance, and each row's place in them, [ΣT]."""
         ids = np.ascontiguousarray(self.ids[:, self._column_index(k)])
         chosen, codes = _native.renumber(ids, len(self.cells))

@@ -11,13 +11,13 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .. import _native
-from ..exceptions import InputError
-from .matrices import is_empty, is_matrix, read_matrices
-from .sequences import Sequences
-from .vocabulary import Vocabulary
+from crfkit import _native
+from crfkit.arrays import IntArray
+from crfkit.data.matrices import is_empty, is_matrix, read_matrices
+from crfkit.data.sequences import Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
 
 
 def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -> Sequences:
@@ -66,7 +66,7 @@ def _encode_objects(X: Iterable[Any], vocabulary: Vocabulary, grow: bool) -> Seq
     return Sequences(*_native.encode_objects(X, vocabulary.native, grow))
 
 
-def _encode_cut(X: Any, vocabulary: Vocabulary, grow: bool, lengths: npt.NDArray[np.int64]) -> Sequences:
+def _encode_cut(X: Any, vocabulary: Vocabulary, grow: bool, lengths: IntArray) -> Sequences:
     """One table of ΣT rows, cut by lengths [N]."""
     total = int(lengths.sum())
     bounds = np.concatenate(([0], np.cumsum(lengths)))  # [N+1]
@@ -90,7 +90,7 @@ def _check_rows(rows: int, total: int) -> None:
         raise InputError(f"lengths add up to {total} positions, but X has {rows} rows")
 
 
-def checked_lengths(lengths: Any) -> npt.NDArray[np.int64]:
+def checked_lengths(lengths: Any) -> IntArray:
     """How many rows each sequence has [N]: ints, none of them negative."""
     array = np.asarray(lengths)
     if array.size == 0 and array.ndim == 1:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from ..exceptions import InputError
-from .labels import decode_labels
-from .sequences import Sequences
+from crfkit.arrays import FloatArray, IdArray
+from crfkit.data.labels import decode_labels
+from crfkit.data.sequences import Sequences
+from crfkit.exceptions import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +16,8 @@ class Examples:
 
     sequences: Sequences
     names: list[str]  # [L] labels, in order of first appearance
-    ids: npt.NDArray[np.int32]  # [ΣT] places in names; -1: there is no label
-    weights: npt.NDArray[np.float64] | None  # [N]; None: all 1
+    ids: IdArray  # [ΣT] places in names; -1: there is no label
+    weights: FloatArray | None  # [N]; None: all 1
 
     def __post_init__(self) -> None:
         if self.ids.shape != (self.sequences.n_positions,):

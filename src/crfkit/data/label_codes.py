@@ -15,7 +15,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..exceptions import InputError
+from crfkit.arrays import BoolArray, IntArray
+from crfkit.exceptions import InputError
 
 LabelSequences = Sequence[Sequence[Hashable]]
 
@@ -26,7 +27,7 @@ class LabelCodes(Sequence[list[Any]]):
 
     names: Sequence[Hashable]  # [K]
     ids: npt.NDArray[np.integer]  # [ΣT]
-    offsets: npt.NDArray[np.int64]  # [N+1]
+    offsets: IntArray  # [N+1]
 
     def __post_init__(self) -> None:
         ids, offsets = self.ids, self.offsets
@@ -71,7 +72,7 @@ class LabelCodes(Sequence[list[Any]]):
         return len(self.ids)
 
     @property
-    def first(self) -> npt.NDArray[np.bool_]:
+    def first(self) -> BoolArray:
         """Whether a position is the first of its sequence [ΣT]."""
         flags = np.zeros(self.n_positions + 1, dtype=np.bool_)  # one more: empty sequences at the end
         flags[self.offsets[:-1]] = True

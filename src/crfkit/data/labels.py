@@ -14,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..exceptions import InputError
-from .sequences import checked_ids, gather
+from crfkit.arrays import BoolArray, IdArray, IntArray
+from crfkit.data.sequences import checked_ids, gather
+from crfkit.exceptions import InputError
 
 _PARTIAL = (set, frozenset, list, tuple)
 
@@ -24,10 +25,10 @@ _PARTIAL = (set, frozenset, list, tuple)
 class Labels:
     """Label ids of all positions; where one is not fully known, the labels permitted there."""
 
-    ids: npt.NDArray[np.int32]  # [ΣT]; -1 where the label is missing or one of several
-    allowed: npt.NDArray[np.bool_] | None  # [ΣT, L] permitted labels; None when every label is known
+    ids: IdArray  # [ΣT]; -1 where the label is missing or one of several
+    allowed: BoolArray | None  # [ΣT, L] permitted labels; None when every label is known
 
-    def subset(self, sequence_ids: npt.NDArray[np.integer], offsets: npt.NDArray[np.int64]) -> Labels:
+    def subset(self, sequence_ids: npt.NDArray[np.integer], offsets: IntArray) -> Labels:
         """The labels of the given sequences, ``offsets`` [N+1] being those of all."""
         _, positions = gather(offsets, checked_ids(sequence_ids, offsets.size - 1))
         return Labels(self.ids[positions], None if self.allowed is None else self.allowed[positions])
@@ -49,7 +50,7 @@ def label_set(y: Iterable[Any]) -> list[Any]:
 def encode_labels(
     y: Iterable[Any],
     classes: Sequence[Any],
-    offsets: npt.NDArray[np.int64],
+    offsets: IntArray,
     *,
     unknown: Literal["error", "ignore"] = "error",
 ) -> Labels:
@@ -74,9 +75,7 @@ def encode_labels(
     return Labels(ids, None)
 
 
-def decode_labels(
-    ids: npt.NDArray[np.integer], offsets: npt.NDArray[np.int64], classes: Sequence[Any]
-) -> list[list[Any]]:
+def decode_labels(ids: npt.NDArray[np.integer], offsets: IntArray, classes: Sequence[Any]) -> list[list[Any]]:
     """Labels of the ids [ΣT], one list a sequence; None for -1."""
     table = np.empty(len(classes) + 1, dtype=object)  # [L+1], the last for -1
     table[:-1] = classes
@@ -154,7 +153,7 @@ def _type_name(label: Any) -> str:
     return "bool" if isinstance(label, bool) else "int" if isinstance(label, int) else "str"
 
 
-def _check_lengths(sequences: list[Sequence[Any]], offsets: npt.NDArray[np.int64]) -> None:
+def _check_lengths(sequences: list[Sequence[Any]], offsets: IntArray) -> None:
     if len(sequences) != offsets.size - 1:
         raise InputError(f"X has {offsets.size - 1} sequences but y has {len(sequences)}")
     expected = np.diff(offsets)  # [N]

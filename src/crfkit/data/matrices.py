@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..exceptions import InputError
-from .sequences import Sequences
-from .vocabulary import Vocabulary
+from crfkit.arrays import FloatArray, IdArray, IntArray
+from crfkit.data.sequences import Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
 
 _BLOCK = 1 << 20  # entries of a dense matrix looked at together
-_Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float64]]
+_Rows = tuple[IntArray, IdArray, FloatArray]
 
 
 def is_matrix(X: Any) -> bool:
@@ -35,13 +36,13 @@ def read_matrices(
     matrices: Iterator[Any],
     vocabulary: Vocabulary,
     grow: bool,
-    bounds: npt.NDArray[np.int64] | None = None,
+    bounds: IntArray | None = None,
 ) -> Sequences:
     """Sequences from one matrix [T, A] each, or from one with all rows, cut at bounds [N+1]."""
     width: int | None = None
-    row_counts: list[npt.NDArray[np.int64]] = []  # each [T]
-    indices: list[npt.NDArray[np.int32]] = []
-    values: list[npt.NDArray[np.float64]] = []
+    row_counts: list[IntArray] = []  # each [T]
+    indices: list[IdArray] = []
+    values: list[FloatArray] = []
     lengths: list[int] = []
     for i, matrix in enumerate(matrices):
         where = "X" if bounds is not None else f"sequence {i}"
@@ -138,12 +139,12 @@ def _check_width(width: int, vocabulary: Vocabulary, grow: bool) -> None:
 
 
 def _check_finite(
-    counts: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int32],
-    values: npt.NDArray[np.float64],
+    counts: IntArray,
+    columns: IdArray,
+    values: FloatArray,
     sequence: int,
     first_row: int,
-    bounds: npt.NDArray[np.int64] | None,
+    bounds: IntArray | None,
 ) -> None:
     finite = np.isfinite(values)
     if finite.all():

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..exceptions import InputError
-from .columns import NO_FILE, Columns
-from .encode import checked_lengths, is_frame
-from .matrices import is_matrix
-from .sequences import Encoded
-
-IntArray = npt.NDArray[np.int64]
+from crfkit.arrays import IdArray, IntArray
+from crfkit.data.columns import NO_FILE, Columns
+from crfkit.data.encode import checked_lengths, is_frame
+from crfkit.data.matrices import is_matrix
+from crfkit.data.sequences import Encoded
+from crfkit.exceptions import InputError
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class TextColumn:
     """Cells of a text file, which do not say whether they are numbers."""
 
     cells: list[str]  # the distinct ones
-    codes: npt.NDArray[np.int32]  # [ΣT] places in them
+    codes: IdArray  # [ΣT] places in them
 
 
 RawColumn = npt.NDArray[Any] | TextColumn

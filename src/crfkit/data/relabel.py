@@ -11,12 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..exceptions import InputError
-from .label_codes import LabelCodes, LabelSequences
-from .schemes import (
+from crfkit.arrays import BoolArray, IntArray
+from crfkit.data.label_codes import LabelCodes, LabelSequences
+from crfkit.data.schemes import (
     SCHEMES,
-    BoolArray,
-    IntArray,
     Scheme,
     Tagged,
     following,
@@ -26,6 +24,7 @@ from .schemes import (
     scheme_called,
     tag_labels,
 )
+from crfkit.exceptions import InputError
 
 
 def convert_labels(y: LabelSequences, from_scheme: str, to_scheme: str) -> list[list[str]]:

@@ -27,11 +27,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..exceptions import InputError
-from .label_codes import LabelCodes
+from crfkit.arrays import BoolArray, IntArray
+from crfkit.data.label_codes import LabelCodes
+from crfkit.exceptions import InputError
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 Value = TypeVar("Value", np.bool_, np.int64)
 
 

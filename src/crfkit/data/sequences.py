@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..exceptions import InputError
-from .vocabulary import Vocabulary
+from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,10 @@ class Sequences:
     ``indices[indptr[t]:indptr[t+1]]``, each at most once, with the values beside them.
     """
 
-    offsets: npt.NDArray[np.int64]  # [N+1]
-    indptr: npt.NDArray[np.int64]  # [ΣT+1]
-    indices: npt.NDArray[np.int32]  # [nnz]
-    values: npt.NDArray[np.float64] | None  # [nnz]; None: all ones
+    offsets: IntArray  # [N+1]
+    indptr: IntArray  # [ΣT+1]
+    indices: IdArray  # [nnz]
+    values: FloatArray | None  # [nnz]; None: all ones
     n_attributes: int  # A; indices are below it
 
     def __post_init__(self) -> None:
@@ -70,7 +71,7 @@ class Sequences:
         return self.indptr.size - 1
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """T of each sequence, [N]."""
         return np.diff(self.offsets)
 
@@ -87,7 +88,7 @@ class Sequences:
             n_attributes=self.n_attributes,
         )
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Sequences:
+    def only(self, kept: BoolArray) -> Sequences:
         """The same positions with the entries ``kept`` [nnz] alone."""
         before = np.concatenate(([0], np.cumsum(kept)))  # [nnz+1] kept ones before a place
         return Sequences(
@@ -100,9 +101,9 @@ class Sequences:
 
     def with_entries(
         self,
-        indptr: npt.NDArray[np.int64],  # [ΣT+1]
-        indices: npt.NDArray[np.int32],
-        values: npt.NDArray[np.float64] | None,
+        indptr: IntArray,  # [ΣT+1]
+        indices: IdArray,
+        values: FloatArray | None,
     ) -> Sequences:
         """The same positions with more entries at the end of each: other attributes than it has."""
         bounds = self.indptr + indptr  # [ΣT+1]
@@ -135,7 +136,7 @@ class Sequences:
         )
 
 
-def _joined(bounds: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+def _joined(bounds: list[IntArray]) -> IntArray:
     """Bounds of ranges laid end to end."""
     lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(some) for some in bounds)])
     return np.cumsum(lengths)
@@ -146,18 +147,18 @@ class LabelHints:
     """What is known beforehand about labels: which one an attribute speaks for, which one a position has."""
 
     classes: list[Any]  # the labels that the others are places in
-    own: npt.NDArray[np.int32] | None  # [A] the one label that an attribute scores; -1: any
-    forced: npt.NDArray[np.int32] | None  # [ΣT] the label that a position gets in decoding; -1: any
+    own: IdArray | None  # [A] the one label that an attribute scores; -1: any
+    forced: IdArray | None  # [ΣT] the label that a position gets in decoding; -1: any
 
-    def own_among(self, classes: list[Any]) -> npt.NDArray[np.int32] | None:
+    def own_among(self, classes: list[Any]) -> IdArray | None:
         """``own`` as places in these labels."""
         return None if self.own is None else self._places(classes)[self.own]
 
-    def forced_among(self, classes: list[Any]) -> npt.NDArray[np.int32] | None:
+    def forced_among(self, classes: list[Any]) -> IdArray | None:
         """``forced`` as places in these labels; a label that is not among them forces nothing."""
         return None if self.forced is None else self._places(classes)[self.forced]
 
-    def _places(self, classes: list[Any]) -> npt.NDArray[np.int32]:
+    def _places(self, classes: list[Any]) -> IdArray:
         place = {label: i for i, label in enumerate(classes)}
         return np.array([*(place.get(label, -1) for label in self.classes), -1], np.int32)  # the last: none
 
@@ -171,9 +172,7 @@ class Encoded:
     hints: LabelHints | None = None
 
 
-def checked_ids(
-    sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequences: int
-) -> npt.NDArray[np.int64]:
+def checked_ids(sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequences: int) -> IntArray:
     """Numbers of sequences [M], all of them in 0 .. N-1."""
     chosen = np.asarray(sequence_ids, dtype=np.int64)
     if chosen.ndim != 1:
@@ -183,9 +182,7 @@ def checked_ids(
     return chosen
 
 
-def gather(
-    bounds: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def gather(bounds: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
     """New bounds [M+1] of the chosen ranges laid end to end, and the old place of every element in them."""
     starts = bounds[chosen]  # [M]
     new_bounds = np.zeros(chosen.size + 1, dtype=np.int64)  # [M+1]

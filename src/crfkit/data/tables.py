@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..exceptions import InputError, InputWarning, ModelFileError
-from .raw_columns import RawColumn, RawTable, TextColumn, category, read_raw
+from crfkit.arrays import BoolArray, FloatArray, IntArray
+from crfkit.data.raw_columns import RawColumn, RawTable, TextColumn, category, read_raw
+from crfkit.exceptions import InputError, InputWarning, ModelFileError
 
-FloatArray = npt.NDArray[np.float64]
 _MISSING_NUMBERS = {"", "?", "NA", "N/A", "NaN", "nan", "None", "null"}  # in a text column of numbers
 
 
@@ -43,7 +43,7 @@ class Table:
 
     values: FloatArray  # [ΣT, K] numbers, or places in the column's categories; NaN: missing
     outside: FloatArray  # [K] what stands beyond the ends: NaN, of categories one more than there are
-    offsets: npt.NDArray[np.int64]  # [N+1]
+    offsets: IntArray  # [N+1]
 
     @property
     def n_sequences(self) -> int:
@@ -56,7 +56,7 @@ class Table:
         return len(self.values)
 
     @property
-    def first(self) -> npt.NDArray[np.bool_]:
+    def first(self) -> BoolArray:
         """Whether a position is the first of its sequence [ΣT]."""
         flags = np.zeros(self.n_positions + 1, dtype=np.bool_)  # one more: empty sequences at the end
         flags[self.offsets[:-1]] = True
@@ -69,12 +69,12 @@ class Table:
 
     def subset(self, sequences: npt.NDArray[np.integer]) -> Table:
         """The given sequences, in the given order."""
-        from .sequences import gather
+        from crfkit.data.sequences import gather
 
         offsets, rows = gather(self.offsets, np.asarray(sequences, np.int64))
         return Table(self.values[rows], self.outside, offsets)
 
-    def windows(self, positions: npt.NDArray[np.int64], before: int, after: int) -> FloatArray:
+    def windows(self, positions: IntArray, before: int, after: int) -> FloatArray:
         """The windows around some positions [P, W·K], so many before and so many behind."""
         sequence = np.searchsorted(self.offsets, positions, side="right") - 1
         low, high = self.offsets[sequence], self.offsets[sequence + 1]

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.data.encode import is_frame
 from crfkit.data.labels import Labels
 from crfkit.data.matrices import is_matrix
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def cut_as(X: Any, y: list[Any], lengths: Any) -> Any:

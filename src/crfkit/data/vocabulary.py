@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
-from ..exceptions import ModelFileError
+from crfkit import _native
+from crfkit.arrays import IdArray
+from crfkit.exceptions import ModelFileError
 
 
 class Vocabulary:
@@ -42,11 +43,11 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} names)"
 
-    def lookup(self, names: Iterable[str | bytes]) -> npt.NDArray[np.int32]:
+    def lookup(self, names: Iterable[str | bytes]) -> IdArray:
         """Ids of the names, -1 for unknown ones; [len(names)]."""
         return self.native.find(names)
 
-    def add(self, names: Iterable[str | bytes]) -> npt.NDArray[np.int32]:
+    def add(self, names: Iterable[str | bytes]) -> IdArray:
         """Ids of the names, [len(names)]; new ones are appended. After an error nothing has been added."""
         return self.native.add(names)
 

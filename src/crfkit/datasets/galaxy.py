@@ -10,8 +10,8 @@ graph kernel with unlabelled points helps.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.datasets.hidden_markov import hidden_states
 from crfkit.exceptions import InputError
 
@@ -28,7 +28,7 @@ def galaxy(
     core: float = 0.4,
     noise: float = 0.1,
     random_state: int | None = None,
-) -> tuple[list[npt.NDArray[np.float64]], list[list[str]]]:
+) -> tuple[list[FloatArray], list[list[str]]]:
     """Points of two spiral arms and their common core, in sequences.
 
     ``stay`` is the probability to stay in a state, ``core`` the share of points in the core, ``noise`` the

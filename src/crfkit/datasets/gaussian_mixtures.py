@@ -7,8 +7,8 @@ mixture of 2 Gaussians in the plane with random means and covariances.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.datasets.hidden_markov import hidden_states
 from crfkit.exceptions import InputError
 
@@ -23,7 +23,7 @@ def gaussian_mixtures(
     spread: float = 1.5,
     world: int = 0,
     random_state: int | None = None,
-) -> tuple[list[npt.NDArray[np.float64]], list[list[int]]]:
+) -> tuple[list[FloatArray], list[list[int]]]:
     """Points of a Markov chain over Gaussian mixtures, in sequences.
 
     ``stay`` is the probability to stay in a state; the other states share the rest equally. ``spread`` is the

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import IntArray
 from crfkit.exceptions import InputError
 
 
 def hidden_states(
     n_sequences: int, length: int, n_states: int, stay: float, rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
+) -> IntArray:
     """States [N, T]: the first is any, each next one stays with this probability, else is any other."""
     if n_sequences < 0 or length < 0:
         raise InputError(f"n_sequences and length must be 0 or more, got {n_sequences} and {length}")
@@ -20,5 +20,5 @@ def hidden_states(
     steps[rng.random((n_sequences, length)) < stay] = 0
     if length:
         steps[:, 0] = rng.integers(n_states, size=n_sequences)
-    states: npt.NDArray[np.int64] = np.cumsum(steps, axis=1) % n_states
+    states: IntArray = np.cumsum(steps, axis=1) % n_states
     return states

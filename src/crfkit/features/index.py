@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.features.edge_attributes import EDGE, STATE
 
-IntArray = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+Mask = BoolArray
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class FeatureIndex:
 
     n_labels: int  # L
     state_indptr: IntArray  # [A+1]
-    state_labels: npt.NDArray[np.int32]  # [F]
+    state_labels: IdArray  # [F]
     edges: Mask  # [L, L] label bigrams with a weight
     edges2: Mask | None = None  # [L, L, L] label trigrams with a weight; None in a first-order model
     pair_indptr: IntArray | None = None  # [A+1] features of an attribute with label bigrams; None: none
-    pair_ids: npt.NDArray[np.int32] | None = None  # [G] previous label * L + label, ascending in an attribute
+    pair_ids: IdArray | None = None  # [G] previous label * L + label, ascending in an attribute
 
     @property
     def order(self) -> int:
@@ -59,7 +59,7 @@ class FeatureIndex:
             return np.zeros(0, np.int64)
         return _keys(self.pair_indptr, self.pair_ids, self.n_labels**2)
 
-    def speaking_for(self, own: npt.NDArray[np.int32]) -> FeatureIndex:
+    def speaking_for(self, own: IdArray) -> FeatureIndex:
         """This index without the state features of attributes for another label than their own.
 
         ``own`` [A] has the one label that an attribute may score; -1: any.
@@ -83,12 +83,12 @@ class FeatureIndex:
         )
 
 
-def _keys(indptr: IntArray, ids: npt.NDArray[np.int32], width: int) -> IntArray:
+def _keys(indptr: IntArray, ids: IdArray, width: int) -> IntArray:
     attributes = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
     return attributes * width + ids
 
 
-def rows_of(keys: IntArray, width: int, n_attributes: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
+def rows_of(keys: IntArray, width: int, n_attributes: int) -> tuple[IntArray, IdArray]:
     """Ascending keys ``attribute * width + id`` as indptr [A+1] and ids."""
     indptr = np.searchsorted(keys // width, np.arange(n_attributes + 1)).astype(np.int64)
     return indptr, (keys % width).astype(np.int32)
@@ -135,7 +135,7 @@ def build_index(
         edges = [np.ones_like(mask) for mask in edges]
     if not transitions:
         edges[0] = np.zeros_like(edges[0])
-    pairs: tuple[()] | tuple[IntArray, npt.NDArray[np.int32]] = ()
+    pairs: tuple[()] | tuple[IntArray, IdArray] = ()
     if kinds is not None and (kinds & EDGE).any():
         pairs = _pair_features(sequences, labels, L, kinds, min_freq, all_possible_transitions)
     return FeatureIndex(L, state_indptr, state_labels, edges[0], edges[1] if order == 2 else None, *pairs)
@@ -148,7 +148,7 @@ def _pair_features(
     kinds: npt.NDArray[np.uint8],
     min_freq: float,
     everything: bool,
-) -> tuple[IntArray, npt.NDArray[np.int32]]:
+) -> tuple[IntArray, IdArray]:
     """Which label pairs each attribute scores: indptr [A+1] and pair ids [G]."""
     L = n_labels
     scoring = (kinds & EDGE) != 0

@@ -8,8 +8,8 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import IdArray
 from crfkit.data.columns import Columns
 from crfkit.data.encode import encode
 from crfkit.data.sequences import Encoded, LabelHints, Sequences
@@ -82,11 +82,11 @@ def _renumber(X: Encoded, vocabulary: Vocabulary, grow: bool) -> Sequences:
 
 # The last answer for a source, with the target and the sizes it holds for: in a pipeline both stay the same
 # from call to call, and looking up every name each time would cost more than tagging.
-_LAST: WeakKeyDictionary[Vocabulary, tuple[ref[Vocabulary], int, int, npt.NDArray[np.int32]]]
+_LAST: WeakKeyDictionary[Vocabulary, tuple[ref[Vocabulary], int, int, IdArray]]
 _LAST = WeakKeyDictionary()
 
 
-def _ids_in(target: Vocabulary, source: Vocabulary) -> npt.NDArray[np.int32]:
+def _ids_in(target: Vocabulary, source: Vocabulary) -> IdArray:
     """The id in one vocabulary of each name of another, -1 where it is unknown [A of the source]."""
     last = _LAST.get(source)
     if last is not None and last[0]() is target and last[1:3] == (len(target), len(source)):

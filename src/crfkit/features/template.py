@@ -18,11 +18,10 @@ from crfkit.data.columns import Columns
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
-from crfkit.inference.threads import thread_count
+from crfkit.features import template_crfpp, template_wapiti
+from crfkit.features.template_syntax import Line, Macro
 from crfkit.io.opening import open_input, source_name
-
-from . import template_crfpp, template_wapiti
-from .template_syntax import Line, Macro
+from crfkit.threads import thread_count
 
 # First letters and macros that CRF++ does not have.
 _ONLY_WAPITI = re.compile(r"^[ub*]|^[^#\n].*%(?:[tmTMX]\[|x\[@)", re.MULTILINE)

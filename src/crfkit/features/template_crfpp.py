@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from .template_syntax import LARGEST, Line, Macro, fail, whole_number
+from crfkit.features.template_syntax import LARGEST, Line, Macro, fail, whole_number
 
 FURTHEST_ROW = 8
 BEFORE = tuple(f"_B-{n}" for n in range(1, FURTHEST_ROW + 1))

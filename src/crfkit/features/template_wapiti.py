@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from .template_syntax import LARGEST, Line, Macro, Scope, fail, whole_number
+from crfkit.features.template_syntax import LARGEST, Line, Macro, Scope, fail, whole_number
 
 BEFORE = ("_x-1", "_x-2", "_x-3", "_x-4", "_x-#")
 AFTER = ("_x+1", "_x+2", "_x+3", "_x+4", "_x+#")

@@ -10,11 +10,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, FloatArray
 from crfkit.exceptions import InputError
-from crfkit.inference.lattice import FloatArray, Lattice
+from crfkit.inference.lattice import Lattice
 from crfkit.inference.posterior import dead_sequences, log_partition
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,17 +13,15 @@ little cost in right labels.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IdArray
 from crfkit.exceptions import InputError
 from crfkit.inference.lattice import Lattice
 from crfkit.inference.paths import viterbi
 from crfkit.inference.posterior import marginals, max_marginal
 
 
-def max_expected_gain(
-    lattice: Lattice, boundary_gain: float = 1.0, *, n_jobs: int | None = None
-) -> npt.NDArray[np.int32]:
+def max_expected_gain(lattice: Lattice, boundary_gain: float = 1.0, *, n_jobs: int | None = None) -> IdArray:
     """The labels [ΣT] with the largest expected gain. What the lattice forbids stays forbidden."""
     if not 0 <= boundary_gain < np.inf:
         raise InputError(f"boundary_gain must be 0 or more, got {boundary_gain!r}")
@@ -38,7 +36,7 @@ def max_expected_gain(
     edge[:, same, same] = 0.0
     edge = np.where(lattice.edge > -np.inf, edge, -np.inf)
 
-    def permitted(scores: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
+    def permitted(scores: FloatArray | None) -> FloatArray | None:
         return None if scores is None else np.where(scores > -np.inf, 0.0, -np.inf)
 
     gains = Lattice(
@@ -52,9 +50,7 @@ def max_expected_gain(
     return viterbi(gains, n_jobs=n_jobs).labels
 
 
-def decoded(
-    lattice: Lattice, decode: str, n_jobs: int | None, *, boundary_gain: float = 0.0
-) -> npt.NDArray[np.int32]:
+def decoded(lattice: Lattice, decode: str, n_jobs: int | None, *, boundary_gain: float = 0.0) -> IdArray:
     """The labels [ΣT] by "viterbi", or by "marginal" with what a right boundary is worth."""
     if decode == "viterbi":
         return viterbi(lattice, n_jobs=n_jobs).labels

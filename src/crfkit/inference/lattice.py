@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError, NoPathError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -9,17 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.exceptions import InputError
-from crfkit.inference.lattice import FloatArray, IntArray, Lattice, native_batch, require_paths
-from crfkit.inference.threads import thread_count
-
-LabelArray = npt.NDArray[np.int32]
+from crfkit.inference.lattice import Lattice, native_batch, require_paths
+from crfkit.threads import thread_count
 
 
 class Path(NamedTuple):
     """One path through each sequence."""
 
-    labels: LabelArray  # [ΣT]
+    labels: IdArray  # [ΣT]
     score: FloatArray  # [N]
 
 
@@ -27,12 +26,12 @@ class Path(NamedTuple):
 class NBest:
     """The best paths through each sequence, best first. Sequence i has K_i <= k of them."""
 
-    labels: LabelArray  # [Σ_i K_i T_i] path after path
+    labels: IdArray  # [Σ_i K_i T_i] path after path
     scores: FloatArray  # [Σ_i K_i]
     path_offsets: IntArray  # [N+1] the scores of sequence i are path_offsets[i] .. path_offsets[i+1]-1
     label_offsets: IntArray  # [N+1] and its labels label_offsets[i] .. label_offsets[i+1]-1
 
-    def paths_of(self, sequence: int) -> LabelArray:
+    def paths_of(self, sequence: int) -> IdArray:
         """The paths of one sequence [K_i, T_i]."""
         n_paths = self.path_offsets[sequence + 1] - self.path_offsets[sequence]
         labels = self.labels[self.label_offsets[sequence] : self.label_offsets[sequence + 1]]
@@ -96,7 +95,7 @@ def sample(
     *,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
     n_jobs: int | None = None,
-) -> LabelArray:
+) -> IdArray:
     """Paths drawn independently from p(y|x) [n_samples, ΣT].
 
     The same ``random_state`` gives the same samples on any number of threads.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import checked_ids, gather
 from crfkit.exceptions import InputError
@@ -23,8 +24,8 @@ from crfkit.inference.constraints import Constraints
 class PermittedPairs:
     """``tables[kinds[t], k, l]``: label l at position t may follow label k at position t-1."""
 
-    kinds: npt.NDArray[np.int32]  # [ΣT]; the one of a sequence's first position is ignored
-    tables: npt.NDArray[np.bool_]  # [M, L, L]
+    kinds: IdArray  # [ΣT]; the one of a sequence's first position is ignored
+    tables: BoolArray  # [M, L, L]
 
     def __post_init__(self) -> None:
         kinds, tables = np.asarray(self.kinds), np.asarray(self.tables)
@@ -47,7 +48,7 @@ class PermittedPairs:
         """L."""
         return int(self.tables.shape[1])
 
-    def dense(self) -> npt.NDArray[np.bool_]:
+    def dense(self) -> BoolArray:
         """[ΣT, L, L]."""
         return self.tables[self.kinds]
 
@@ -55,14 +56,12 @@ class PermittedPairs:
         """The same for decoding."""
         return Constraints(transitions=self.dense())
 
-    def subset(
-        self, sequence_ids: npt.NDArray[np.integer] | list[int], offsets: npt.NDArray[np.int64]
-    ) -> PermittedPairs:
+    def subset(self, sequence_ids: npt.NDArray[np.integer] | list[int], offsets: IntArray) -> PermittedPairs:
         """Those of the given sequences, in the given order; offsets [N+1] are those of the whole batch."""
         _, positions = gather(offsets, checked_ids(sequence_ids, len(offsets) - 1))
         return PermittedPairs(self.kinds[positions], self.tables)
 
-    def require(self, labels: Labels, offsets: npt.NDArray[np.int64], n_labels: int) -> None:
+    def require(self, labels: Labels, offsets: IntArray, n_labels: int) -> None:
         """Raise where these are not permissions for such data, or forbid a pair of labels in it."""
         if len(self.kinds) != int(offsets[-1]) or self.n_labels != n_labels:
             raise InputError(

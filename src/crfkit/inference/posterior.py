@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.exceptions import InputError
-from crfkit.inference.lattice import FloatArray, Lattice, native_batch, require_paths
+from crfkit.inference.lattice import Lattice, native_batch, require_paths
 from crfkit.inference.paths import viterbi
-from crfkit.inference.threads import thread_count
+from crfkit.threads import thread_count
 
 
 class Marginals(NamedTuple):
@@ -34,7 +35,7 @@ class ExpectedCounts(NamedTuple):
 class MaxMarginal(NamedTuple):
     """The most probable label of each position."""
 
-    labels: npt.NDArray[np.int32]  # [ΣT]
+    labels: IdArray  # [ΣT]
     posterior: FloatArray | None  # [ΣT, L], when asked for
 
 
@@ -43,7 +44,7 @@ def log_partition(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
     return _posterior(lattice, n_jobs)
 
 
-def dead_sequences(lattice: Lattice, *, n_jobs: int | None = None) -> npt.NDArray[np.int64]:
+def dead_sequences(lattice: Lattice, *, n_jobs: int | None = None) -> IntArray:
     """Numbers of the sequences through which there is no permitted path."""
     _, dead = _run(lattice, n_jobs)
     return np.flatnonzero(dead >= 0)
@@ -139,7 +140,7 @@ def _run(
     node: FloatArray | None = None,
     pair: FloatArray | None = None,
     entropy: FloatArray | None = None,
-) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+) -> tuple[FloatArray, IntArray]:
     log_z = np.zeros(lattice.n_sequences)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     _native.lattice_marginals(native_batch(lattice), log_z, node, pair, entropy, dead, thread_count(n_jobs))

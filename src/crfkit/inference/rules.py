@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from crfkit.arrays import BoolArray
 from crfkit.exceptions import InputError
-from crfkit.inference.constraints import BoolArray, Constraints
+from crfkit.inference.constraints import Constraints
 from crfkit.inference.schemes import checked_names
 
 Pattern = str | Iterable[str]  # one of several

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .columns import read_columns, stream_columns
-    from .crfsuite_data import read_crfsuite, stream_crfsuite, write_crfsuite
-    from .csv_data import read_csv, stream_csv
-    from .mallet_data import read_mallet, stream_mallet, write_mallet
-    from .model_file import read_model, write_model
-    from .opening import open_input, open_output
+    from crfkit.io.columns import read_columns, stream_columns
+    from crfkit.io.crfsuite_data import read_crfsuite, stream_crfsuite, write_crfsuite
+    from crfkit.io.csv_data import read_csv, stream_csv
+    from crfkit.io.mallet_data import read_mallet, stream_mallet, write_mallet
+    from crfkit.io.model_file import read_model, write_model
+    from crfkit.io.opening import open_input, open_output
 
 __all__ = [
     "open_input",

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .. import _native
-from ..data.columns import Columns
-from ..exceptions import InputError
-from .opening import Source, open_input, source_name
+from crfkit import _native
+from crfkit.data.columns import Columns
+from crfkit.exceptions import InputError
+from crfkit.io.opening import Source, open_input, source_name
 
 _PIECE = 1 << 18  # bytes read at a time
 _SMALLEST_PIECE = 1 << 12

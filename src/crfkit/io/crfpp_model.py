@@ -7,8 +7,8 @@ the attribute begins with ``U``, one a pair of labels (ordered by the previous l
 Text: ``name: value`` lines, labels, template, lines ``place attribute``, weights, with an empty line between.
 Binary: version, type, cost factor, number of weights, columns, bytes of the dictionary; labels and template
 lines, each list with its size and each string with a NUL; a double array for the attributes
-(``native/foreign/double_array.h``); weights in single precision. The byte order is that of the machine, in practice
-little-endian.
+(``native/foreign/double_array.h``); weights in single precision. The byte order is that of the machine, in
+practice little-endian.
 
 The cost factor is not used: ``crf_learn`` always writes 1, and ``crf_test`` multiplies scores by what its own
 option says (``-c``, 1 if not given), whatever is in the file.
@@ -23,13 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
-from .foreign_model import (
+from crfkit import _native
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.io.foreign_model import (
     ByteArray,
     Damage,
-    FloatArray,
     ForeignModel,
-    IntArray,
     check_label_count,
     model_of_blocks,
     naming,
@@ -37,7 +36,7 @@ from .foreign_model import (
     text_of,
     vocabulary_of,
 )
-from .model_file import Source
+from crfkit.io.model_file import Source
 
 TEXT_MAGIC = b"version: "
 _VERSIONS = range(100, 200)  # what CRF++ itself accepts

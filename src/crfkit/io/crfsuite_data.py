@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterator
 from typing import IO, Any, Literal
 
-from ..data.examples import Examples
-from ..data.vocabulary import Vocabulary
-from .item_text import POSITIONS, read_items, stream_items, write_items
-from .opening import Source
+from crfkit.data.examples import Examples
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.io.item_text import POSITIONS, read_items, stream_items, write_items
+from crfkit.io.opening import Source
 
 
 def read_crfsuite(

@@ -1,8 +1,8 @@
 """CRFsuite's model files (``.crfsuite``), read and written.
 
 A file is a header of 48 bytes; the chunk ``FEAT`` with the features (type, source, label, weight); a
-dictionary of the labels and one of the attributes (CQDB, see ``native/foreign/cqdb.h``); and the chunks ``LFRF`` and
-``AFRF``, which list the features of each label and each attribute. These lists repeat what the features
+dictionary of the labels and one of the attributes (CQDB, see ``native/foreign/cqdb.h``); and the chunks ``LFRF``
+and ``AFRF``, which list the features of each label and each attribute. These lists repeat what the features
 themselves say, so they are written but not read. Numbers are little-endian, nearly all of them 32 bits, so
 that a file is never larger than 4 GiB.
 """
@@ -16,14 +16,14 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
-from ..data.vocabulary import Vocabulary
-from ..exceptions import InputError
-from .foreign_model import (
+from crfkit import _native
+from crfkit.arrays import BoolArray, FloatArray, IntArray
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
+from crfkit.io.foreign_model import (
     ByteArray,
     Damage,
     ForeignModel,
-    IntArray,
     check_finite,
     check_label_count,
     naming,
@@ -31,8 +31,8 @@ from .foreign_model import (
     rows_of,
     vocabulary_of,
 )
-from .model_file import Source
-from .opening import open_output
+from crfkit.io.model_file import Source
+from crfkit.io.opening import open_output
 
 MAGIC = b"lCRF"
 _KIND = b"FOMC"
@@ -105,7 +105,7 @@ def _features(data: ByteArray, at: int) -> npt.NDArray[np.void]:
     return np.frombuffer(data, _FEATURE, n, at + _CHUNK.size)
 
 
-def _ascending(keys: IntArray, weights: npt.NDArray[np.float64]) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _ascending(keys: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
     if len(keys) < 2 or (keys[1:] > keys[:-1]).all():
         return keys, weights
     order = np.argsort(keys, kind="stable")
@@ -187,9 +187,7 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
     ]
 
 
-def _name_arrays(
-    vocabulary: Vocabulary, used: npt.NDArray[np.bool_], what: str
-) -> tuple[ByteArray, IntArray]:
+def _name_arrays(vocabulary: Vocabulary, used: BoolArray, what: str) -> tuple[ByteArray, IntArray]:
     """The names in use as arena [bytes] and offsets [n+1]."""
     arrays = vocabulary.to_arrays()
     arena, offsets = arrays["arena"].view(np.uint8), arrays["offsets"].view(np.int64)
@@ -206,9 +204,7 @@ def _name_arrays(
     return arena, offsets
 
 
-def _references(
-    name: bytes, at: int, size: int, counts: npt.NDArray[np.int64], first: int, spare: int
-) -> list[bytes]:
+def _references(name: bytes, at: int, size: int, counts: IntArray, first: int, spare: int) -> list[bytes]:
     """Which features each label or attribute has: counts [n] of consecutive ones from ``first`` on."""
     n = len(counts)
     starts = np.concatenate(([0], np.cumsum(counts)))[:-1] + np.arange(n)  # [n] of each list, in words

@@ -12,10 +12,10 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-from ..data.columns import Columns
-from ..data.vocabulary import Vocabulary
-from ..exceptions import InputError
-from .opening import Source, open_input, source_name
+from crfkit.data.columns import Columns
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
+from crfkit.io.opening import Source, open_input, source_name
 
 _DELIMITERS = ",;\t"
 _SNIFFED = 20  # records that tell the delimiter

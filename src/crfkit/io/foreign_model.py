@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _native
-from ..data.vocabulary import Vocabulary
-from ..exceptions import InputError, ModelFileError
-from .model_file import Source
+from crfkit import _native
+from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.io.model_file import Source
 
 ByteArray = npt.NDArray[np.uint8]
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _LABEL_TABLE = 1 << 25  # bytes that label pairs may always take; more only in proportion to the file
 _LABEL_TABLE_GROWTH = 16
@@ -42,12 +41,12 @@ class ForeignModel:
     classes: list[str]  # [L]
     attributes: Vocabulary  # A names
     state_indptr: IntArray  # [A+1]
-    state_labels: npt.NDArray[np.int32]  # [F]
+    state_labels: IdArray  # [F]
     state_weights: FloatArray  # [F]
-    edge_mask: npt.NDArray[np.bool_]  # [L, L] label pairs that have a weight
+    edge_mask: BoolArray  # [L, L] label pairs that have a weight
     edge_weights: FloatArray  # [L, L]
     pair_indptr: IntArray | None = None  # [A+1]
-    pair_ids: npt.NDArray[np.int32] | None = None  # [G]
+    pair_ids: IdArray | None = None  # [G]
     pair_weights: FloatArray | None = None  # [G]
     template_text: str | None = None
     template_dialect: str | None = None  # "crf++" or "wapiti"
@@ -139,7 +138,7 @@ def check_finite(weights: FloatArray) -> None:
         raise Damage("it has weights that are not finite")
 
 
-def rows_of(keys: IntArray, width: int, n_rows: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
+def rows_of(keys: IntArray, width: int, n_rows: int) -> tuple[IntArray, IdArray]:
     """Ascending keys ``row * width + column`` [n] as row bounds [n_rows+1] and columns [n]."""
     if len(keys) and not (keys[1:] > keys[:-1]).all():
         raise Damage("it has a feature twice")
@@ -215,7 +214,7 @@ def model_of_blocks(
 
 def _sorted_rows(
     rows: IntArray, columns: IntArray, weights: FloatArray, width: int, n_rows: int
-) -> tuple[IntArray, npt.NDArray[np.int32], FloatArray]:
+) -> tuple[IntArray, IdArray, FloatArray]:
     keys = rows * width + columns
     order = np.argsort(keys, kind="stable")
     return *rows_of(keys[order], width, n_rows), weights[order]

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from .. import _native
-from ..data.encode import encode
-from ..data.examples import Examples
-from ..data.labels import encode_labels, label_lists, label_set
-from ..data.sequences import Encoded, Sequences
-from ..data.vocabulary import Vocabulary
-from ..exceptions import InputError, InputWarning
-from .opening import Source, open_input, open_output, source_name
+from crfkit import _native
+from crfkit.arrays import IntArray
+from crfkit.data.encode import encode
+from crfkit.data.examples import Examples
+from crfkit.data.labels import encode_labels, label_lists, label_set
+from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError, InputWarning
+from crfkit.io.opening import Source, open_input, open_output, source_name
 
 Format: TypeAlias = Literal["crfsuite", "mallet"]
 
@@ -195,7 +195,7 @@ def _write(format: Format, file: IO[bytes], pieces: Iterator[tuple[Examples, Voc
         written += examples.sequences.n_sequences
 
 
-def _blocks(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _blocks(offsets: IntArray) -> Iterator[tuple[int, int]]:
     """Ranges of sequences of about ``POSITIONS`` positions, or of one sequence."""
     start, n = 0, offsets.size - 1
     while start < n:

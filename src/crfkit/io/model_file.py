@@ -20,7 +20,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..exceptions import ModelFileError
+from crfkit.exceptions import ModelFileError
 
 VERSION = 1
 MAGIC = b"\x89CRFKIT\n"  # not ASCII, and its newline does not survive a text-mode transfer

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
-from ..exceptions import InputError
+from crfkit.exceptions import InputError
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 

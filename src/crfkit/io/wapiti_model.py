@@ -24,12 +24,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from .. import _native
-from .foreign_model import (
+from crfkit import _native
+from crfkit.arrays import IntArray
+from crfkit.io.foreign_model import (
     ByteArray,
     Damage,
     ForeignModel,
-    IntArray,
     check_label_count,
     model_of_blocks,
     naming,
@@ -37,7 +37,7 @@ from .foreign_model import (
     text_of,
     vocabulary_of,
 )
-from .model_file import Source
+from crfkit.io.model_file import Source
 
 MAGIC = b"#mdl#"
 _TYPES = (0, 1, 2)  # maximum entropy, MEMM, CRF

@@ -11,8 +11,8 @@ from numbers import Real
 
 import numpy as np
 
+from crfkit.data.positions import Rows
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.kernels.positions import Rows
 
 _SAMPLE = 1000  # rows whose distances are looked at
 

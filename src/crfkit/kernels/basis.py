@@ -13,10 +13,9 @@ Schmidt; the rows of R are those of φ at the selected positions).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.kernels.matrix import KernelMatrix
-from crfkit.kernels.positions import FloatArray
 
 _AT_ONCE = 1 << 25  # kernel values: 256 MiB
 _DEPENDENT = 1e-9  # a function of which less than this share is new is taken as spanned
@@ -67,7 +66,7 @@ class Basis:
         """Forget all positions but the first ``size``."""
         del self.places[size:]
 
-    def add_all(self, places: npt.NDArray[np.int64]) -> None:
+    def add_all(self, places: IntArray) -> None:
         """All of these positions, as far as they are new: a pivoted Cholesky factorisation.
 
         The next is always the one of which most is new; it ends when all are spanned.

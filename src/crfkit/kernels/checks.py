@@ -6,9 +6,10 @@ import warnings
 
 import numpy as np
 
+from crfkit.arrays import FloatArray
+from crfkit.data.positions import take_rows
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.kernels.matrix import KernelMatrix
-from crfkit.kernels.positions import FloatArray, take_rows
 
 _SAMPLE = 1000  # positions whose kernel matrix is looked at
 _TOLERANCE = 1e-8

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from crfkit import parameters as rule
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.exceptions import CRFKitError, InputError, InputWarning
 from crfkit.kernels.graph_map import GraphMap, Spectrum, row_keys
-from crfkit.kernels.positions import FloatArray, Rows, n_rows, take_rows
 
 _DENSE = 200  # vertices up to which all eigenpairs are computed and the first taken
 _APPROXIMATE = 30_000  # vertices from which pynndescent is worth it
@@ -99,7 +99,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         self.search = search
         self.affinity = affinity
 
-    def build(self, rows: Rows) -> tuple[GraphMap, npt.NDArray[np.int64]]:
+    def build(self, rows: Rows) -> tuple[GraphMap, IntArray]:
         """The kernel over these positions, and the component of the graph that each of them is in [n]."""
         from scipy.sparse.csgraph import connected_components
 
@@ -175,7 +175,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         )
         return directed.minimum(directed.T) if self.mutual else directed.maximum(directed.T)
 
-    def _nearest(self, rows: Rows, k: int) -> npt.NDArray[np.int64]:
+    def _nearest(self, rows: Rows, k: int) -> IntArray:
         n = n_rows(rows)
         if self.search == "approximate" or (self.search == "auto" and n > _APPROXIMATE):
             try:
@@ -193,11 +193,11 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         from sklearn.neighbors import NearestNeighbors
 
         index = NearestNeighbors(n_neighbors=k, metric=self.metric).fit(rows)
-        near: npt.NDArray[np.int64] = index.kneighbors(return_distance=False).astype(np.int64)
+        near: IntArray = index.kneighbors(return_distance=False).astype(np.int64)
         return near
 
 
-def _different(rows: Rows) -> tuple[Rows, npt.NDArray[np.int64]]:
+def _different(rows: Rows) -> tuple[Rows, IntArray]:
     """The rows that differ, in order [v], and which of them each row is [n]."""
     numbers: dict[bytes, int] = {}
     found = np.array([numbers.setdefault(key, len(numbers)) for key in row_keys(rows)], np.int64)
@@ -207,12 +207,12 @@ def _different(rows: Rows) -> tuple[Rows, npt.NDArray[np.int64]]:
     return take_rows(rows, first), found
 
 
-def _without_itself(near: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
+def _without_itself(near: IntArray, k: int) -> IntArray:
     """[n, k] of [n, k + 1] neighbours: the position itself is left out, or the last."""
     own = near == np.arange(len(near))[:, None]
     own[~own.any(axis=1), -1] = True
     own &= np.cumsum(own, axis=1) == 1
-    kept: npt.NDArray[np.int64] = near[~own].reshape(len(near), k)
+    kept: IntArray = near[~own].reshape(len(near), k)
     return kept
 
 

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.exceptions import InputError
-from crfkit.kernels.positions import FloatArray, Rows, n_rows, take_rows
 
 _SMALLEST = 0.05  # of a denominator, as a share of the degree: beyond, eigenvectors are no longer smooth
 
@@ -44,7 +45,7 @@ class GraphMap:
 
     spectrum: Spectrum
     rows: Rows  # of the v vertices; None where the graph was given as an affinity matrix
-    vertex: npt.NDArray[np.int64]  # [n] of each position that the graph was built over
+    vertex: IntArray  # [n] of each position that the graph was built over
     n_neighbors: int
     normalized: bool
     metric: str = "euclidean"
@@ -117,7 +118,7 @@ class GraphMap:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-    def support(self, represented: Rows, places: npt.NDArray[np.int64]) -> FloatArray:
+    def support(self, represented: Rows, places: IntArray) -> FloatArray:
         """Rows."""
         return np.asarray(represented[places], np.float64)
 
@@ -137,7 +138,7 @@ class OwnPositions:
         """[n, m]."""
         return self.graph.training
 
-    def support(self, represented: Rows, places: npt.NDArray[np.int64]) -> FloatArray:
+    def support(self, represented: Rows, places: IntArray) -> FloatArray:
         """Rows."""
         return self.graph.support(represented, places)
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.kernels.mercer import MercerKernel
-from crfkit.kernels.positions import FloatArray, Rows, n_rows, take_rows
 
 _BLOCK = 1 << 22  # numbers in a block: 16 MiB in single precision
 
@@ -30,11 +31,11 @@ class KernelMatrix:
         self,
         kernel: MercerKernel,
         rows: Rows,  # represented
-        candidates: npt.NDArray[np.int64],  # [c] places among the rows
+        candidates: IntArray,  # [c] places among the rows
         *,
         n_learn: int | None = None,
         limit: float = 1e9,
-        own: npt.NDArray[np.int64] | None = None,
+        own: IntArray | None = None,
     ) -> None:
         self.kernel = kernel
         self.rows = rows
@@ -58,11 +59,11 @@ class KernelMatrix:
         square = 0 if self._square is None else self._square.nbytes
         return square + sum(block.nbytes for block in self._kept.values())
 
-    def support(self, places: npt.NDArray[np.int64]) -> object:
+    def support(self, places: IntArray) -> object:
         """These positions as the kernel's second argument."""
         return self.kernel.support(self.rows, places if self._own is None else self._own[places])
 
-    def columns(self, places: npt.NDArray[np.int64]) -> FloatArray:
+    def columns(self, places: IntArray) -> FloatArray:
         """K(·, places) [n, m], in double precision."""
         whole = self._whole
         if whole is not None:
@@ -71,7 +72,7 @@ class KernelMatrix:
             return np.column_stack([self._ready[place] for place in places.tolist()])
         return self.kernel.between(self.rows, self.support(places))
 
-    def prepare(self, places: npt.NDArray[np.int64]) -> None:
+    def prepare(self, places: IntArray) -> None:
         """Compute columns that will probably be asked for, in one go; those of before are forgotten."""
         self._ready = {}
         if self._whole is None:
@@ -86,7 +87,7 @@ class KernelMatrix:
             self._square = self.kernel.between(self.rows, self.support(np.arange(n)))
         return self._square
 
-    def diagonal(self, places: npt.NDArray[np.int64]) -> FloatArray:
+    def diagonal(self, places: IntArray) -> FloatArray:
         """K(x, x) of these positions [m]."""
         size = 64
         pieces = [places[k : k + size] for k in range(0, len(places), size)]

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.exceptions import InputError
-from crfkit.kernels.positions import FloatArray, Rows, n_rows, take_rows
 
 NAMES = ("rbf", "linear", "poly", "laplacian", "cosine", "sigmoid", "chi2")
 _SCALED = ("rbf", "poly", "laplacian", "sigmoid", "chi2")  # those with a gamma
@@ -31,7 +31,7 @@ class MercerKernel(Protocol):
     def represent(self, rows: Rows) -> Rows:
         """What the kernel compares, of each position."""
 
-    def support(self, represented: Rows, places: npt.NDArray[np.int64]) -> Any:
+    def support(self, represented: Rows, places: IntArray) -> Any:
         """The chosen positions as the second argument of ``between``."""
 
     def between(self, represented: Rows, support: Any) -> FloatArray:
@@ -80,7 +80,7 @@ class Kernel:
         """The rows as they are."""
         return rows
 
-    def support(self, represented: Rows, places: npt.NDArray[np.int64]) -> Rows:
+    def support(self, represented: Rows, places: IntArray) -> Rows:
         """Rows."""
         return take_rows(represented, places)
 
@@ -118,11 +118,11 @@ class Precomputed:
         """The rows as they are: [n, positions of training]."""
         return rows
 
-    def support(self, represented: Rows, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def support(self, represented: Rows, places: IntArray) -> IntArray:
         """Numbers of columns."""
         return places
 
-    def between(self, represented: Rows, support: npt.NDArray[np.int64]) -> FloatArray:
+    def between(self, represented: Rows, support: IntArray) -> FloatArray:
         """Columns of the rows."""
         block = represented[:, support]
         return np.asarray(block.toarray() if hasattr(block, "toarray") else block, np.float64)

@@ -11,16 +11,14 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError
 from crfkit.metrics.pairs import Pairs
 from crfkit.metrics.report import Averaging
 from crfkit.metrics.segment_counts import count_forgiving, count_strict
 from crfkit.metrics.segments import reading_for
 from crfkit.metrics.tokens import right_sequences
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Additive(NamedTuple):
@@ -81,7 +79,7 @@ def _segment_recall(pairs: Pairs, scheme: str | None = None) -> Additive:
     return Additive(_segment_f1(pairs, scheme).counts[:, [0, 2]], _share)
 
 
-def _averaged_f1(counts: npt.NDArray[np.int64], average: str, *, every: bool = False) -> Additive:
+def _averaged_f1(counts: IntArray, average: str, *, every: bool = False) -> Additive:
     """F1 from correct, predicted and true [N, classes, 3]; ``every``: also of classes that are not there."""
     if average not in ("micro", "macro", "weighted"):
         raise InputError(f"average must be 'macro', 'weighted' or 'micro', got {average!r}")

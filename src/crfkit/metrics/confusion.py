@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import IntArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
 from crfkit.metrics.pairs import Pairs, sorted_labels
@@ -18,7 +18,7 @@ class ConfusionMatrix:
     """Token counts by true label (rows) and predicted label (columns)."""
 
     labels: tuple[Hashable, ...]  # [L]
-    counts: npt.NDArray[np.int64]  # [L, L]
+    counts: IntArray  # [L, L]
 
     def most_confused(self, n: int = 10) -> list[tuple[Hashable, Hashable, int]]:
         """The ``n`` commonest mistakes as (true label, predicted label, count), the commonest first."""

@@ -11,11 +11,11 @@ from math import erfc, sqrt
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, IntArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
-from crfkit.metrics.pairs import IntArray, Pairs
+from crfkit.metrics.pairs import Pairs
 from crfkit.metrics.segments import Spans, forgiving_spans, reading_for, strict_spans
 from crfkit.metrics.tokens import right_sequences
 
@@ -85,7 +85,7 @@ def _keys(spans: Spans, n_tokens: int, n_types: int) -> IntArray:
     return (spans.starts * (n_tokens + 1) + spans.ends) * n_types + spans.types
 
 
-def _test(level: str, right_a: npt.NDArray[np.bool_], right_b: npt.NDArray[np.bool_]) -> McNemar:
+def _test(level: str, right_a: BoolArray, right_b: BoolArray) -> McNemar:
     from scipy.special import bdtr
 
     only_a, only_b = int(np.sum(right_a & ~right_b)), int(np.sum(right_b & ~right_a))

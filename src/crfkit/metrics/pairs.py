@@ -6,12 +6,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, IntArray
 from crfkit.data.label_codes import LabelCodes, LabelSequences
 from crfkit.exceptions import InputError
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +72,9 @@ class Pairs:
         return len(self.offsets) - 1
 
     @property
-    def right(self) -> npt.NDArray[np.bool_]:
+    def right(self) -> BoolArray:
         """Whether the predicted label is the true one [ΣT]."""
-        right: npt.NDArray[np.bool_] = self.true == self.pred
+        right: BoolArray = self.true == self.pred
         return right
 
     @property

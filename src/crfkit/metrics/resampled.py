@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.label_codes import LabelCodes, LabelSequences
 from crfkit.exceptions import InputError
 from crfkit.metrics import segment_scores, tokens
-from crfkit.metrics.additive import ADDITIVE, BY_TOKEN, Additive, FloatArray, additive
-from crfkit.metrics.pairs import IntArray, Pairs
+from crfkit.metrics.additive import ADDITIVE, BY_TOKEN, Additive, additive
+from crfkit.metrics.pairs import Pairs
 
 Metric = str | Callable[..., float]
 Level = Literal["sequence", "token"]

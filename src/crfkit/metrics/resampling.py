@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from crfkit.arrays import FloatArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
-from crfkit.metrics.additive import FloatArray
 from crfkit.metrics.resampled import Level, Metric, scores_to_resample
 
 RandomState = int | np.random.Generator | None

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crfkit.metrics.pairs import IntArray, Pairs
-from crfkit.metrics.segments import BoolArray, Marked, Reading, Spans, mark, strict_spans
+from crfkit.arrays import BoolArray, IntArray
+from crfkit.metrics.pairs import Pairs
+from crfkit.metrics.segments import Marked, Reading, Spans, mark, strict_spans
 
 
 class Found(NamedTuple):

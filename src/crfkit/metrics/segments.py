@@ -25,15 +25,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, IntArray
 from crfkit.data.label_codes import LabelCodes
 from crfkit.data.relabel import detect_scheme, whole_runs
 from crfkit.data.schemes import Scheme, following, scheme_called, tag_labels
 from crfkit.exceptions import InputError
-from crfkit.metrics.pairs import IntArray, Pairs
-
-BoolArray = npt.NDArray[np.bool_]
+from crfkit.metrics.pairs import Pairs
 
 
 class Segment(NamedTuple):

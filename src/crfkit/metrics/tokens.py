@@ -6,9 +6,10 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from crfkit.arrays import IntArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
-from crfkit.metrics.pairs import IntArray, Pairs, sorted_labels
+from crfkit.metrics.pairs import Pairs, sorted_labels
 from crfkit.metrics.report import Averaging, Report, Score
 
 

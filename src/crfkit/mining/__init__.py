@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .associations import Associations
-    from .comparison import UseResult, compare_uses
-    from .examples import Example, find_examples
-    from .item_names import ItemNames
-    from .listing import rules_text
-    from .listing_page import rules_html
-    from .miner import AssociationMiner
-    from .rules import Rule, Rules
-    from .search import mine_rules
+    from crfkit.mining.associations import Associations
+    from crfkit.mining.comparison import UseResult, compare_uses
+    from crfkit.mining.examples import Example, find_examples
+    from crfkit.mining.item_names import ItemNames
+    from crfkit.mining.listing import rules_text
+    from crfkit.mining.listing_page import rules_html
+    from crfkit.mining.miner import AssociationMiner
+    from crfkit.mining.rules import Rule, Rules
+    from crfkit.mining.search import mine_rules
 
 __all__ = [
     "AssociationMiner",

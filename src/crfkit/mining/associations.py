@@ -24,15 +24,15 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.sequences import Encoded, LabelHints, Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
-from crfkit.inference.threads import thread_count
 from crfkit.mining.rules import Rules, checked_rules
 from crfkit.mining.votes import vote_counter, vote_kinds, vote_names
+from crfkit.threads import thread_count
 
-FloatArray = npt.NDArray[np.float64]
-Values = Callable[[npt.NDArray[np.int64]], npt.ArrayLike]
+Values = Callable[[IntArray], npt.ArrayLike]
 
 USES = ("features", "weighted", "constraints", "votes")
 _ARRAYS = ("first", "items", "labels", "support", "coverage", "rivals", "margins", "fixes", "class_counts")
@@ -44,7 +44,7 @@ class Associations:
 
     rules: Rules  # over the model's vocabulary
     use: str
-    attributes: npt.NDArray[np.int32]  # ids: [R] of the rules' own, [M] of the votes, [0] for constraints
+    attributes: IdArray  # ids: [R] of the rules' own, [M] of the votes, [0] for constraints
     values: FloatArray | None = None  # [R] of the rules' attributes; None: ones
     loudness: float = 1.0  # what votes are multiplied by
     kinds: list[str] = field(default_factory=list)  # of votes
@@ -119,12 +119,12 @@ class Associations:
         return LabelHints(self.rules.classes, own, None)
 
     @cached_property
-    def _best_first(self) -> npt.NDArray[np.int64]:
+    def _best_first(self) -> IntArray:
         """The rules by length and support, [R]."""
         return np.lexsort((-self.rules.support.astype(np.int64), -self.rules.lengths))
 
     @cached_property
-    def _rank(self) -> npt.NDArray[np.int64]:
+    def _rank(self) -> IntArray:
         """Each rule's place among them, [R]."""
         rank = np.empty(len(self.rules), np.int64)
         rank[self._best_first] = np.arange(len(self.rules))
@@ -147,7 +147,7 @@ class Associations:
         sequences = sequences.with_entries(first, self.attributes[found], values)
         return Encoded(sequences, vocabulary, self._hints)
 
-    def _forced(self, first: npt.NDArray[np.int64], found: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def _forced(self, first: IntArray, found: IdArray) -> IdArray:
         """The label that the matching rule with the most items forces at each position, [ΣT]; -1: none holds.
 
         Of rules of one length the best supported wins, of those the first in the table.
@@ -175,7 +175,7 @@ class Associations:
             return self.rules[np.isin(self.attributes, used)].items
         return np.concatenate((self.rules.items, self.attributes))
 
-    def renumbered(self, vocabulary: Vocabulary, places: npt.NDArray[np.int64]) -> Associations:
+    def renumbered(self, vocabulary: Vocabulary, places: IntArray) -> Associations:
         """The same over a vocabulary in which attribute a is ``places[a]``, -1 where it is not.
 
         Rules whose attribute is gone are left out.

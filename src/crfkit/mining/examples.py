@@ -14,8 +14,8 @@ from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError
 from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
-from crfkit.inference.threads import thread_count
 from crfkit.mining.rules import Rules
+from crfkit.threads import thread_count
 
 _TRIES = 20  # positions looked at for each example wanted: many say the same
 

@@ -14,11 +14,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
+from crfkit.arrays import BoolArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.training_data import cut_as, require_data
@@ -246,7 +246,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         vocabulary: Vocabulary,
         classes: list[Any],
         template: Template | None,
-        wrong: npt.NDArray[np.bool_] | None = None,  # [ΣT]
+        wrong: BoolArray | None = None,  # [ΣT]
     ) -> Rules:
         """The rules in the data, or those that were given."""
         rule.check_parameters(self, self._rules)
@@ -326,7 +326,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.associations_ = associations
         self.rules_ = associations.rules
 
-    def _items(self, vocabulary: Vocabulary, template: Template | None) -> npt.NDArray[np.bool_]:
+    def _items(self, vocabulary: Vocabulary, template: Template | None) -> BoolArray:
         """Which attributes are items, [A]."""
         items = self.items
         if items is None:

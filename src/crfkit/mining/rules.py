@@ -13,18 +13,17 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import IO, Any, NamedTuple, TypeAlias, overload
+from typing import IO, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
 from crfkit.data.sequences import gather
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.io.model_file import Source, read_model, write_model
 from crfkit.io.opening import open_output
-
-IntArray: TypeAlias = npt.NDArray[np.int32]
 
 RULES_KIND = "association rules"  # in the header of their file
 _JOINT = " & "
@@ -54,15 +53,15 @@ class Rules:
     vocabulary: Vocabulary  # names of the items
     classes: list[Any]  # labels
     n_positions: int  # labelled positions that they were mined from
-    class_counts: npt.NDArray[np.int64]  # [L] positions with each label
-    first: npt.NDArray[np.int64]  # [R+1] rule r has the items first[r] .. first[r+1]-1
-    items: IntArray  # ids in the vocabulary, ascending within a rule
-    labels: IntArray  # [R] places in classes
-    support: IntArray  # [R]
-    coverage: IntArray  # [R]
-    rivals: IntArray  # [R] places in classes, -1: none
-    margins: npt.NDArray[np.int64]  # [R]
-    fixes: IntArray | None = None  # [R]
+    class_counts: IntArray  # [L] positions with each label
+    first: IntArray  # [R+1] rule r has the items first[r] .. first[r+1]-1
+    items: IdArray  # ids in the vocabulary, ascending within a rule
+    labels: IdArray  # [R] places in classes
+    support: IdArray  # [R]
+    coverage: IdArray  # [R]
+    rivals: IdArray  # [R] places in classes, -1: none
+    margins: IntArray  # [R]
+    fixes: IdArray | None = None  # [R]
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -92,17 +91,17 @@ class Rules:
         return f"<{len(self):,} association rules from {self.n_positions:,} positions>"
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """Items of each rule, [R]."""
         return np.diff(self.first)
 
     @property
-    def confidence(self) -> npt.NDArray[np.float64]:
+    def confidence(self) -> FloatArray:
         """Support / coverage, [R]."""
         return self.support / self.coverage
 
     @property
-    def log_p(self) -> npt.NDArray[np.float64]:
+    def log_p(self) -> FloatArray:
         """Natural logarithm of each rule's p-value [R]: Fisher's exact test of its items and its label.
 
         The chance that at least ``support`` of ``coverage`` positions drawn from all would have the label.
@@ -114,7 +113,7 @@ class Rules:
         distinct, place = np.unique(asked, axis=1, return_inverse=True)
         label, support, coverage = distinct
         log_p = hypergeom.logsf(support - 1, self.n_positions, self.class_counts[label], coverage)
-        found: npt.NDArray[np.float64] = np.minimum(log_p, 0.0)[place.ravel()]
+        found: FloatArray = np.minimum(log_p, 0.0)[place.ravel()]
         return found
 
     def sorted(self, by: str = "support", *, ascending: bool = False) -> Rules:
@@ -149,7 +148,7 @@ class Rules:
             kept &= np.add.reduceat(np.append(self.items == found, False), self.first[:-1]) > 0
         return self[kept]
 
-    def over(self, classes: list[Any]) -> tuple[Rules, npt.NDArray[np.bool_]]:
+    def over(self, classes: list[Any]) -> tuple[Rules, BoolArray]:
         """The rules for these labels, over their places; and which of all the rules they are, [R]."""
         if classes == self.classes:
             return self, np.ones(len(self), np.bool_)
@@ -273,7 +272,7 @@ class Rules:
     def _more(self) -> list[str]:
         return [] if self.fixes is None else ["fixes"]
 
-    def _chosen(self, chosen: npt.NDArray[np.int64]) -> Rules:
+    def _chosen(self, chosen: IntArray) -> Rules:
         first, places = gather(self.first, chosen)
         cut: dict[str, Any] = {name: getattr(self, name) for name in _PER_RULE}
         cut = {name: None if column is None else column[chosen] for name, column in cut.items()}
@@ -293,7 +292,7 @@ class Rules:
         names = [repr(self.vocabulary.strings(i, i + 1)[0]) for i in self.items[:2].tolist()]
         return ", ".join(names) or "nothing: there are no rules"
 
-    def _fixes(self) -> IntArray:
+    def _fixes(self) -> IdArray:
         if self.fixes is None:
             raise InputError("the rules know no fixes: mine with fit(X, y, y_pred=…), a model's predictions")
         return self.fixes

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import BoolArray, IdArray
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
-from crfkit.inference.threads import thread_count
 from crfkit.mining.rules import Rules
+from crfkit.threads import thread_count
 
 _BLOCKS_A_STEP = 16  # native blocks a thread between two looks at the limit and the keyboard
 _LONGEST_MINIMAL = 20  # a minimal rule is compared with all subsets of its items
@@ -24,7 +25,7 @@ _LONGEST_MINIMAL = 20  # a minimal rule is compared with all subsets of its item
 
 def mine_rules(
     sequences: Sequences,
-    labels: npt.NDArray[np.int32],  # [ΣT] places in classes, -1: no transaction
+    labels: IdArray,  # [ΣT] places in classes, -1: no transaction
     vocabulary: Vocabulary,
     classes: list[Any],
     *,
@@ -35,7 +36,7 @@ def mine_rules(
     important: bool = True,
     minimal: bool = False,
     max_rules: int = 50_000_000,
-    marked: npt.NDArray[np.bool_] | None = None,  # [ΣT]
+    marked: BoolArray | None = None,  # [ΣT]
     n_jobs: int | None = None,
     verbose: bool | int = False,
 ) -> Rules:

@@ -13,8 +13,8 @@ from crfkit.features.index import FeatureIndex
 from crfkit.features.template import Template
 from crfkit.io.model_file import MAGIC as OWN_MAGIC
 from crfkit.io.model_file import Source
-from crfkit.models.input_encoder import InputEncoder
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.linear.tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from crfkit.models.tagger import Tagger
 
 # What stands as "model" in the header, and where its class is, fetched when it is needed.
 TAGGERS = {
-    "linear-chain CRF": ("crfkit.models.linear_tagger", "LinearTagger"),
-    "kernel CRF": ("crfkit.models.kernel_tagger", "KernelTagger"),
-    "tree CRF": ("crfkit.models.tree_tagger", "TreeTagger"),
+    "linear-chain CRF": ("crfkit.models.linear.tagger", "LinearTagger"),
+    "kernel CRF": ("crfkit.models.kernels.tagger", "KernelTagger"),
+    "tree CRF": ("crfkit.models.trees.tagger", "TreeTagger"),
 }
 
 

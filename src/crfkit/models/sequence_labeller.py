@@ -14,13 +14,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from crfkit.arrays import FloatArray
 from crfkit.data.labels import label_lists
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.models.tagger import Tagger
 
-FloatArray = npt.NDArray[np.float64]
 Fitted = TypeVar("Fitted", bound=Tagger)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import decode_labels, encode_labels, label_lists
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.inference import (
@@ -32,15 +33,14 @@ from crfkit.inference import (
 from crfkit.io.model_file import Source, read_model
 
 _Self = TypeVar("_Self", bound="Tagger")
-FloatArray = npt.NDArray[np.float64]
-Piece = tuple[Lattice, npt.NDArray[np.int32] | None]  # scores; labels that are certain [ΣT], -1: none
+Piece = tuple[Lattice, IdArray | None]  # scores; labels that are certain [ΣT], -1: none
 
 
 class Scored(NamedTuple):
     """What a model makes of a batch."""
 
     lattice: Lattice
-    forced: npt.NDArray[np.int32] | None  # [ΣT] labels that are certain, -1: none
+    forced: IdArray | None  # [ΣT] labels that are certain, -1: none
     known: bool  # whether there was anything in the batch that the model knows
 
 
@@ -174,7 +174,7 @@ class Tagger(ABC):
         lattice: Lattice,
         constraints: Constraints | None,
         known: Any,
-        forced: npt.NDArray[np.int32] | None,  # [ΣT]
+        forced: IdArray | None,  # [ΣT]
     ) -> Lattice:
         """A lattice with constraints, known labels, and labels that X brings along written into it.
 

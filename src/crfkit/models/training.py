@@ -8,19 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
-from crfkit.models.progress import Progress
 from crfkit.objectives.held_out import DevSet
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Result, Step, dot
 from crfkit.optim.sgd import minimize_sgd, stochastic_start
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.progress import Progress
 
 
 @dataclass(frozen=True)

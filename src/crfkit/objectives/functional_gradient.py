@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.exceptions import InputError
 from crfkit.inference import (
@@ -26,8 +26,6 @@ from crfkit.inference import (
     path_score,
     permitted_labels,
 )
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -120,20 +118,20 @@ def pseudo_likelihood_errors(lattice: Lattice, labels: Labels, weights: FloatArr
     return Errors(value, node, curvature, None, None)
 
 
-def _inner(lattice: Lattice) -> npt.NDArray[np.int64]:
+def _inner(lattice: Lattice) -> IntArray:
     """The positions that are not the first of their sequence."""
     flags = np.ones(lattice.n_positions + 1, dtype=np.bool_)
     flags[lattice.offsets[:-1]] = False
     return np.flatnonzero(flags[:-1])
 
 
-def _one_hot(ids: npt.NDArray[np.int32], n_labels: int) -> FloatArray:
+def _one_hot(ids: IdArray, n_labels: int) -> FloatArray:
     table = np.zeros((len(ids), n_labels))
     table[np.arange(len(ids)), ids] = 1.0
     return table
 
 
-def _pairs_one_hot(ids: npt.NDArray[np.int32], lattice: Lattice) -> FloatArray:
+def _pairs_one_hot(ids: IdArray, lattice: Lattice) -> FloatArray:
     table = np.zeros((lattice.n_positions, lattice.n_labels, lattice.n_labels))
     inner = _inner(lattice)
     table[inner, ids[inner - 1], ids[inner]] = 1.0

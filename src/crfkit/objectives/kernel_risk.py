@@ -13,15 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.inference import Lattice, constrain, marginals, permitted_labels
 from crfkit.kernels.basis import Basis
 from crfkit.optim.problem import Evaluation, Vector
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass

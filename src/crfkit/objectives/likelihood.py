@@ -14,9 +14,9 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
@@ -24,8 +24,6 @@ from crfkit.features.index import FeatureIndex
 from crfkit.inference.permitted_pairs import PermittedPairs
 from crfkit.optim.problem import Evaluation, dot
 from crfkit.potentials.linear import LinearWeights
-
-FloatArray = npt.NDArray[np.float64]
 
 _POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
 _MOST_LABELS = 1 << 15
@@ -147,7 +145,7 @@ class LinearLikelihood:
         """Stochastic steps start at x. (They know no w₀.)"""
         self._native.begin_steps(x)
 
-    def steps(self, examples: npt.NDArray[np.int32], step: float, t: float) -> float:
+    def steps(self, examples: IdArray, step: float, t: float) -> float:
         """One step an example, of size step / (1 + step·t·2·c2/N), t counting on; the loss on the way."""
         return self._native.run_steps(examples, step, self._c2, t)
 

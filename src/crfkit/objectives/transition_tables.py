@@ -9,15 +9,13 @@ counts stand in for the diagonal of the Hessian.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.inference import Lattice, constrain, expected_counts, path_score, permitted_labels
 from crfkit.inference.posterior import ExpectedCounts
 from crfkit.optim.problem import Evaluation
-from crfkit.potentials.tree_potential import TransitionTables
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.potentials.tree import TransitionTables
 
 
 class TransitionLikelihood:
@@ -26,7 +24,7 @@ class TransitionLikelihood:
     def __init__(
         self,
         node: FloatArray,  # [ΣT, L]
-        offsets: npt.NDArray[np.int64],  # [N+1]
+        offsets: IntArray,  # [N+1]
         labels: Labels,
         order: int,
         c2: float,
@@ -57,7 +55,7 @@ class TransitionLikelihood:
             self._c2 * float(x @ x) - total, gradient, expected + 2 * self._c2 if diagonal else None
         )
 
-    def _count(self, ids: npt.NDArray[np.int32]) -> FloatArray:
+    def _count(self, ids: IdArray) -> FloatArray:
         """How often each thing is there, as a vector."""
         L, offsets = self._node.shape[1], self._offsets
         y = ids.astype(np.int64)

@@ -10,9 +10,9 @@ m every wrong label gains m, so that h_j <= τ asks the true labels to win by m 
 h_j is homogeneous: half the weights, half of h_j. w = 0 is feasible, and where no weights decode a set
 without mistakes, a small τ asks for small weights. (Not so with a margin.)
 
-Gradients, all native (native/validation/validation_sets.h): "envelope", "flip" (order 1), and expected counts at
-temperature T for the smoothed constraints T·log Z(w/T) - S(y). They are convex and never below h_j where all
-labels are known; with partial labels S(y), too, is smoothed, and they can lie below it. Where a position has
+Gradients, all native (native/validation/validation_sets.h): "envelope", "flip" (order 1), and expected counts
+at temperature T for the smoothed constraints T·log Z(w/T) - S(y). They are convex and never below h_j where
+all labels are known; with partial labels S(y), too, is smoothed, and they can lie below it. Where a position has
 a set of labels, or none, the margin is not charged: none of them is known to be wrong.
 """
 
@@ -25,10 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.exceptions import InputError
 from crfkit.objectives.likelihood import LinearLikelihood
-
-FloatArray = npt.NDArray[np.float64]
 
 GRADIENTS = ("smooth", "envelope", "flip")
 
@@ -37,13 +36,13 @@ GRADIENTS = ("smooth", "envelope", "flip")
 class Spans:
     """Runs of positions of a batch, each in one sequence, dealt to V sets."""
 
-    first: npt.NDArray[np.int64]  # [M]
-    last: npt.NDArray[np.int64]  # [M] one past the end
-    sets: npt.NDArray[np.int32]  # [M] ascending
+    first: IntArray  # [M]
+    last: IntArray  # [M] one past the end
+    sets: IdArray  # [M] ascending
     n_sets: int  # V
 
     @classmethod
-    def of_sequences(cls, sets: Iterable[npt.ArrayLike], offsets: npt.NDArray[np.int64]) -> Spans:
+    def of_sequences(cls, sets: Iterable[npt.ArrayLike], offsets: IntArray) -> Spans:
         """Whole sequences, those of each set by their numbers; offsets [N+1]. Empty ones are left out."""
         chosen = [np.asarray(members, np.int64) for members in sets]
         numbers = np.concatenate([np.zeros(0, np.int64), *chosen])
@@ -53,7 +52,7 @@ class Spans:
         return cls(offsets[numbers], offsets[numbers + 1], of.astype(np.int32), len(chosen))
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> IntArray:
         """Positions in each set, [V]."""
         return np.bincount(self.sets, self.last - self.first, self.n_sets).astype(np.int64)
 
@@ -88,7 +87,7 @@ class ValidationConstraints:
         self._decoded += 1
         return h
 
-    def best_labels(self, x: FloatArray) -> npt.NDArray[np.int32]:
+    def best_labels(self, x: FloatArray) -> IdArray:
         """The best path of each span at x, end to end, as places in the label list."""
         self.violations(x)
         found = np.empty(int(self.spans.lengths.sum()), np.int32)

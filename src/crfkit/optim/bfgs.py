@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from .problem import Result, Smooth, Vector, dot
+from crfkit.arrays import FloatArray
+from crfkit.optim.problem import Result, Smooth, Vector, dot
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
 _SUFFICIENT = 1e-4
@@ -23,13 +23,13 @@ class Curved:
     """A result and the inverse Hessian near it."""
 
     result: Result
-    inverse: npt.NDArray[np.float64]  # [P, P]
+    inverse: FloatArray  # [P, P]
 
 
 def minimize_bfgs(
     function: Smooth,
     x: Vector,
-    inverse: npt.NDArray[np.float64],
+    inverse: FloatArray,
     *,
     max_iterations: int = 500,
     tol: float = 1e-6,
@@ -81,7 +81,7 @@ def minimize_bfgs(
     return Curved(Result(x, here.value, iterations, converged, message, interrupted=interrupted), inverse)
 
 
-def _updated(inverse: npt.NDArray[np.float64], s: Vector, y: Vector, slope: float) -> npt.NDArray[np.float64]:
+def _updated(inverse: FloatArray, s: Vector, y: Vector, slope: float) -> FloatArray:
     """The inverse Hessian after a step s that changed the gradient by y; slope is s · y > 0."""
     hy = np.einsum("ij,j->i", inverse, y)
     factor = (1 + dot(y, hy) / slope) / slope

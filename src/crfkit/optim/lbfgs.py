@@ -17,8 +17,7 @@ import time
 import numpy as np
 
 from crfkit._native import CurvatureHistory
-
-from .problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
+from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
 _PERIOD = 10  # iterations over which progress is judged, and after which the scaling is renewed

@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .problem import Result, Smooth, Vector, dot
+from crfkit.optim.problem import Result, Smooth, Vector, dot
 
 Kinked = Callable[[Vector], tuple[float, Vector]]  # value and a subgradient [P]
 

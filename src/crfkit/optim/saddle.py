@@ -33,9 +33,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .lbfgs import minimize_lbfgs
-from .problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
-from .proximal_bundle import minimize_kinked
+from crfkit.optim.lbfgs import minimize_lbfgs
+from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
+from crfkit.optim.proximal_bundle import minimize_kinked
 
 _STALLED = 1e-2  # of the gradient's norm at the start of an inner loop: above it, no minimum was reached
 

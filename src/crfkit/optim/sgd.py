@@ -10,9 +10,9 @@ import time
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from .problem import Callback, Evaluation, Result, Step, Vector, norm
+from crfkit.arrays import IdArray
+from crfkit.optim.problem import Callback, Evaluation, Result, Step, Vector, norm
 
 _SAMPLE = 1000  # examples the step is calibrated on
 _FIRST_STEP = 0.1
@@ -33,7 +33,7 @@ class Stochastic(Protocol):
     def begin(self, x: Vector) -> None:
         """Start at x."""
 
-    def steps(self, examples: npt.NDArray[np.int32], step: float, t: float) -> float:
+    def steps(self, examples: IdArray, step: float, t: float) -> float:
         """One step for each example, t being the number of steps before; the loss met on the way."""
 
     def end(self) -> Vector:
@@ -111,7 +111,7 @@ def minimize_sgd(
     return Result(best, best_value, len(values), converged, message, interrupted=interrupted)
 
 
-def _calibrate(function: Stochastic, x: Vector, sample: npt.NDArray[np.int32]) -> float:
+def _calibrate(function: Stochastic, x: Vector, sample: IdArray) -> float:
     """The step, of 0.1·2^k, with the smallest loss over two passes through the sample."""
 
     def loss(step: float) -> float:

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
+from crfkit.arrays import FloatArray
 from crfkit.inference import Lattice
 
-FloatArray = npt.NDArray[np.float64]
 Batch = TypeVar("Batch", contravariant=True)
 
 

@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.tables import Table
 from crfkit.exceptions import ModelFileError
-from crfkit.inference.threads import thread_count
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int32]
+from crfkit.threads import thread_count
 
 # Flags of inner nodes. A missing number goes left or right, a missing category right; the third flag says
 # that training had missing values there.
@@ -33,18 +31,18 @@ class Forest:
     is the label before. A child >= 0 is an inner node, one < 0 the leaf ``~child``.
     """
 
-    feature: IntArray  # [I]
+    feature: IdArray  # [I]
     threshold: FloatArray  # [I] left: number <= threshold; of categories: the number of the node's set
     flags: npt.NDArray[np.uint8]  # [I]
-    left: IntArray  # [I]
-    right: IntArray  # [I]
+    left: IdArray  # [I]
+    right: IdArray  # [I]
     gain: npt.NDArray[np.float32]  # [I] what the split was worth when it was made
-    set_indptr: npt.NDArray[np.int64]  # [C+1]
+    set_indptr: IntArray  # [C+1]
     set_words: npt.NDArray[np.uint32]  # bit b of word w: category 32 w + b goes left
     leaf: FloatArray  # [V] what a leaf adds to the score
-    leaf_count: npt.NDArray[np.int64]  # [V] rows of training data in it
-    root: IntArray  # [M]
-    label: IntArray  # [M]
+    leaf_count: IntArray  # [V] rows of training data in it
+    root: IdArray  # [M]
+    label: IdArray  # [M]
     n_features: int
     n_labels: int
     context: bool  # whether the last feature is the label before
@@ -80,8 +78,8 @@ class Forest:
         sets = np.cumsum([0, *(len(part.set_indptr) - 1 for part in parts)])
         words = np.cumsum([0, *(len(part.set_words) for part in parts)])
 
-        def moved(children: IntArray, p: int) -> IntArray:
-            there: IntArray = np.where(children >= 0, children + nodes[p], children - leaves[p])
+        def moved(children: IdArray, p: int) -> IdArray:
+            there: IdArray = np.where(children >= 0, children + nodes[p], children - leaves[p])
             return there.astype(np.int32)
 
         def joined(name: str) -> Any:
@@ -123,7 +121,7 @@ class Forest:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_native", [])
 
-    def relabelled(self, label: IntArray) -> Forest:
+    def relabelled(self, label: IdArray) -> Forest:
         """The same trees, each adding to another label."""
         return replace(self, label=label)
 

@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.positions import Positions, Rows, n_rows
 from crfkit.exceptions import InputError
 from crfkit.inference import Lattice
 from crfkit.kernels.mercer import MercerKernel
-from crfkit.kernels.positions import Positions, Rows, n_rows
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import _native
+from crfkit.arrays import FloatArray
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.inference import Lattice
-from crfkit.inference.threads import thread_count
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.threads import thread_count
 
 _MOST_PAIR_SCORES = 1 << 27  # in one batch: 1 GiB
 

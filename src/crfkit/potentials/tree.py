@@ -1,280 +1,146 @@
-"""Growing regression trees with LightGBM: one tree a label and round, fitted to given gradients.
+"""Potentials that are sums of regression trees (TreeCRF).
 
-The only module that knows LightGBM. It bins the rows once and grows leaf-wise trees with at most so many
-leaves; what it has grown is read out of its model text into a :class:`~crfkit.potentials.forest.Forest`,
-which needs it no more.
+Dietterich, Ashenfelter and Bulatov (ICML 2004): p(y|x) ∝ exp Σ_t F^{y_t}(y_{t-1}, w_t(x)), one function F^k a
+label k, each a sum of trees over the label before and a window w_t of the input. That is the joint form:
+
+    edge_t(u, v) = F^v(u, w_t),    and at a sequence's first position node_t(v) = F^v(start, w_t).
+
+The factored form, for many labels: node_t(v) = F^v(w_t), and tables of scores for label pairs, first and last
+labels (in order 2: of three labels in a row, too).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.data.tables import Table
-from crfkit.exceptions import InputError
-from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.inference import Lattice
+from crfkit.potentials.forest import Forest
 
-FloatArray = npt.NDArray[np.float64]
-
-_BATCH = 1 << 14  # rows made at a time
-_MANY_CELLS = 1 << 20
-_SAMPLING = {"feature_fraction", "feature_fraction_bynode", "bagging_fraction", "extra_trees"}
-_MISSING_NAN = 2  # LightGBM's missing type of a split that has seen missing values
-
-
-def lightgbm() -> Any:
-    """The library, or how to get it."""
-    try:
-        import lightgbm as library
-    except ImportError as error:
-        raise ImportError(
-            "TreeCRF grows its trees with LightGBM, which is not installed: pip install 'crfkit[trees]' (or "
-            "pip install lightgbm). Fitted models need it no more"
-        ) from error
-    return library
-
-
-# What TreeCRF relies on: LightGBM's parameter with its aliases, and the only value that will do.
-_RELIED_ON: dict[tuple[str, ...], Any] = {
-    ("objective", "objective_type", "app", "application", "loss"): "none",
-    ("boosting", "boosting_type", "boost"): "gbdt",
-    ("num_class", "num_classes"): None,
-    ("linear_tree", "linear_trees"): False,
-    ("zero_as_missing",): False,
-    ("use_missing",): True,
-}
-
-
-def check_lightgbm_parameters(given: Mapping[str, Any]) -> None:
-    """Raise where LightGBM would grow trees that are not what the rest of crfkit takes them for."""
-    for names, value in _RELIED_ON.items():
-        for name in names:
-            if name in given and (value is None or given[name] != value):
-                only = "it is the number of labels" if value is None else f"it must stay {value!r}"
-                raise InputError(f"lightgbm_params: {name}={given[name]!r} cannot be: {only}")
+_MOST_PAIR_SCORES = 1 << 28  # in one batch: 2 GiB
 
 
 @dataclass(frozen=True)
-class GrowthSettings:
-    """How trees are grown."""
+class TransitionTables:
+    """Scores of labels in a row that all positions share."""
 
-    n_leaves: int
-    learning_rate: float
-    min_samples_leaf: int
-    l2: float
-    subsample: float
-    colsample: float
-    seed: int
-    n_threads: int
-    more: Mapping[str, Any]  # LightGBM's own parameters, which win
+    start: FloatArray  # [L]
+    end: FloatArray  # [L]
+    edge: FloatArray  # [L, L]
+    edge2: FloatArray | None = None  # [L, L, L]
 
-    @property
-    def is_sampled(self) -> bool:
-        """Whether a tree sees part of the rows or columns, by chance."""
-        return self.subsample < 1 or self.colsample < 1 or bool(_SAMPLING & set(self.more))
+    @classmethod
+    def zeros(cls, n_labels: int, order: int) -> TransitionTables:
+        """Nothing learned yet."""
+        L = n_labels
+        return cls(np.zeros(L), np.zeros(L), np.zeros((L, L)), np.zeros((L, L, L)) if order == 2 else None)
 
-    def to_lightgbm(self, n_labels: int) -> dict[str, Any]:
-        """Its parameters. Categories get little smoothing: windows have few of each."""
-        return {
-            "objective": "none",
-            "num_class": n_labels,
-            "num_leaves": self.n_leaves,
-            "learning_rate": self.learning_rate,
-            "min_data_in_leaf": self.min_samples_leaf,
-            "min_sum_hessian_in_leaf": 1e-3,
-            "lambda_l2": self.l2,
-            "bagging_fraction": self.subsample,
-            "bagging_freq": int(self.subsample < 1),
-            "feature_fraction": self.colsample,
-            "min_data_per_group": self.min_samples_leaf,
-            "cat_smooth": 1.0,
-            "cat_l2": 1.0,
-            "max_cat_to_onehot": 4,
-            "min_data_in_bin": 1,
-            "feature_pre_filter": False,
-            "seed": self.seed,
-            "deterministic": True,
-            "force_row_wise": True,
-            "num_threads": self.n_threads,
-            "verbosity": -1,
-            **self.more,
-        }
+    def to_vector(self) -> FloatArray:
+        """All of them in a row."""
+        parts = [self.start, self.end, self.edge.reshape(-1)]
+        return np.concatenate(parts if self.edge2 is None else [*parts, self.edge2.reshape(-1)])
+
+    @classmethod
+    def from_vector(cls, x: FloatArray, n_labels: int, order: int) -> TransitionTables:
+        """What ``to_vector`` put in a row."""
+        L = n_labels
+        start, end, edge, edge2 = np.split(x, [L, 2 * L, 2 * L + L * L])
+        return cls(start, end, edge.reshape(L, L), edge2.reshape(L, L, L) if order == 2 else None)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As a model file has them."""
+        tables = {"start": self.start, "end": self.end, "edge": self.edge}
+        if self.edge2 is not None:
+            tables["edge2"] = self.edge2
+        return {f"transitions.{name}": table for name, table in tables.items()}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, npt.NDArray[Any]], n_labels: int, name: str
+    ) -> TransitionTables | None:
+        """The tables in a model file; None where it has none."""
+        if "transitions.edge" not in arrays:
+            return None
+        found = []
+        for key, rank in (("start", 1), ("end", 1), ("edge", 2), ("edge2", 3)):
+            table = arrays.get(f"transitions.{key}")
+            if table is None and key == "edge2":
+                continue
+            shape = (n_labels,) * rank
+            if table is None or table.dtype != np.float64 or table.shape != shape or np.isnan(table).any():
+                raise ModelFileError(
+                    f"cannot read the model {name}: expected an array 'transitions.{key}' of float64 {shape}"
+                )
+            found.append(table)
+        return cls(*found)
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The training rows: of every position its window; with the label before it, one for each such label.
+class TreePotential:
+    """Trees, the window they see, and in the factored form the tables beside them."""
 
-    With ``context``, the first positions' rows come first, with L as the label before them; then those of
-    all others, position by position, label by label.
-    """
-
-    table: Table
+    forest: Forest
     window: tuple[int, int]  # positions before and behind
-    n_labels: int
-    context: bool
-    positions: npt.NDArray[np.int64] | None = None  # without context: of these alone
-    _first: npt.NDArray[np.int64] = field(init=False)  # positions
-    _rest: npt.NDArray[np.int64] = field(init=False)
+    tables: TransitionTables | None  # None: the joint form
 
-    def __post_init__(self) -> None:
-        first = self.table.first
-        object.__setattr__(self, "_first", np.flatnonzero(first))
-        object.__setattr__(self, "_rest", np.flatnonzero(~first))
-
-    def __len__(self) -> int:
-        if not self.context:
-            return self.table.n_positions if self.positions is None else int(self.positions.size)
-        return int(self._first.size) + self.n_labels * int(self._rest.size)
+    @classmethod
+    def mean(cls, potentials: Sequence[TreePotential]) -> TreePotential:
+        """The potential whose scores are the mean of those of others of the same form."""
+        share = 1 / len(potentials)
+        forest = Forest.end_to_end([potential.forest.scaled(share) for potential in potentials])
+        first = potentials[0]
+        if first.tables is None:
+            return cls(forest, first.window, None)
+        order = 1 if first.tables.edge2 is None else 2
+        vectors = [potential.tables.to_vector() for potential in potentials if potential.tables is not None]
+        tables = TransitionTables.from_vector(np.mean(vectors, axis=0), forest.n_labels, order)
+        return cls(forest, first.window, tables)
 
     @property
-    def n_features(self) -> int:
-        """Columns of a row."""
-        return (sum(self.window) + 1) * int(self.table.values.shape[1]) + int(self.context)
+    def scores_per_position(self) -> int:
+        """How many numbers ``scores`` gives for each position."""
+        L = self.forest.n_labels
+        return L if self.tables is not None else L + L * L
 
-    def block(self, start: int, stop: int) -> FloatArray:
-        """Rows start..stop-1, [stop-start, n_features]."""
-        rows = np.arange(start, min(stop, len(self)))
-        if not self.context:
-            return self.table.windows(rows if self.positions is None else self.positions[rows], *self.window)
-        behind = rows - len(self._first)
-        inner = behind >= 0
-        positions = np.empty(len(rows), np.int64)
-        positions[~inner] = self._first[rows[~inner]]
-        positions[inner] = self._rest[behind[inner] // self.n_labels]
-        before = np.where(inner, behind % self.n_labels, self.n_labels)
-        return np.column_stack([self.table.windows(positions, *self.window), before])
+    def scores(self, batch: Table, *, n_jobs: int | None = None) -> Lattice:
+        """The lattice of a table."""
+        node, edge = self.blank(batch)
+        self.forest.add_scores(batch, self.window, node, edge, n_jobs=n_jobs)
+        return self.lattice(batch, node, edge)
 
-
-class TreeGrower:
-    """Grows one tree a label for gradients of the rows, as often as it is asked to."""
-
-    def __init__(self, rows: Rows, categories: list[int], settings: GrowthSettings) -> None:
-        library = lightgbm()
-        self._rows = rows
-        self._parameters = settings.to_lightgbm(rows.n_labels)
-        if len(rows) * rows.n_features < _MANY_CELLS:  # threads would wait for each other
-            self._parameters["num_threads"] = 1
-        n_columns = rows.table.values.shape[1]
-        width = sum(rows.window) + 1
-        categorical = [place * n_columns + k for place in range(width) for k in categories]
-        if rows.context:
-            categorical.append(width * n_columns)
-        try:
-            self._data = library.Dataset(
-                _as_sequence(library, rows),
-                categorical_feature=categorical or "auto",
-                params=self._parameters,
+    def blank(self, batch: Table) -> tuple[FloatArray, FloatArray | None]:
+        """Scores of 0: of nodes [ΣT, L] and, in the joint form, of edges [ΣT, L, L]."""
+        L, n = self.forest.n_labels, batch.n_positions
+        if self.tables is None and n * L * L > _MOST_PAIR_SCORES:
+            raise InputError(
+                f"{n:,} positions with {L:,} labels have too many scores of label pairs to hold at once: use "
+                "potentials='factored', or cut the sequences into shorter ones"
             )
-            self._booster = library.Booster(self._parameters, self._data)
-            # LightGBM fails where all rows are the same, instead of growing nothing.
-            self._differ = any(self._data.feature_num_bin(k) > 1 for k in range(rows.n_features))
-        except library.basic.LightGBMError as error:
-            raise InputError(f"LightGBM does not take this: {error}") from error
+        return np.zeros((n, L)), np.zeros((n, L, L)) if self.tables is None else None
 
-    def grow(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
-        """The trees of one more round; None where no split is worth while.
+    def lattice(self, batch: Table, node: FloatArray, edge: FloatArray | None) -> Lattice:
+        """The scores of trees and tables together."""
+        if edge is not None:
+            return Lattice(node, edge, batch.offsets)
+        tables = self.tables
+        if tables is None:
+            raise InputError("edge scores are missing: the trees are of the joint form")
+        return Lattice(node, tables.edge, batch.offsets, tables.start, tables.end, tables.edge2)
 
-        gradient and hessian [rows, L] are those of what is to be minimised.
+    def backward(self, batch: Table, d_node: FloatArray, *d_edges: FloatArray) -> FloatArray:
+        """The targets of the next round, one row of [L] for each training row, from derivatives by scores.
+
+        In the joint form rows are pairs of a label before and a position: those of first positions first,
+        then those of the others, position by position.
         """
-        if not self._differ:
-            return None
-        given = [np.asarray(array, np.float32) for array in (gradient, hessian)]
-        if self._rows.n_labels == 1:
-            given = [array.reshape(-1) for array in given]  # as LightGBM wants it of a single class
-        finished = self._booster.update(fobj=lambda _scores, _data: (given[0], given[1]))
-        if finished:
-            return None
-        # Counted by LightGBM: it keeps a first round that could not split, and only that one.
-        last = self._booster.current_iteration() - 1
-        text = self._booster.model_to_string(num_iteration=1, start_iteration=last)
-        return read_trees(text, self._rows.n_features, self._rows.n_labels, self._rows.context)
-
-
-def _as_sequence(library: Any, rows: Rows) -> Any:
-    """The rows as LightGBM asks for them, made when it does: nothing is there window-times over."""
-
-    class Batches(library.Sequence):  # type: ignore[misc]
-        batch_size = _BATCH
-
-        def __init__(self) -> None:
-            self._kept: tuple[int, FloatArray] = (-1, np.empty((0, 0)))
-
-        def __len__(self) -> int:
-            return len(rows)
-
-        def __getitem__(self, index: Any) -> FloatArray:
-            if isinstance(index, slice):
-                return rows.block(index.start, index.stop)
-            number = int(index) // _BATCH  # a sample comes row by row, in order
-            if self._kept[0] != number:
-                self._kept = number, rows.block(number * _BATCH, (number + 1) * _BATCH)
-            row: FloatArray = self._kept[1][int(index) % _BATCH]
-            return row
-
-    return Batches()
-
-
-# ---- LightGBM's model text
-
-
-def read_trees(text: str, n_features: int, n_labels: int, context: bool) -> Forest:
-    """The trees in a model text of LightGBM. Tree m adds to label m mod L.
-
-    A missing number where training had none goes with the majority.
-    """
-    forests = [
-        _read_tree(dict(line.split("=", 1) for line in part.split("\n") if "=" in line))
-        for part in text.split("\nend of trees")[0].split("\nTree=")[1:]
-    ]
-    whole = Forest.end_to_end([Forest.empty(n_features, n_labels, context), *forests])
-    return whole.relabelled((np.arange(len(forests)) % n_labels).astype(np.int32))
-
-
-def _numbers(fields: Mapping[str, str], name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:
-    text = fields.get(name, "").split()
-    return np.array(text, dtype=np.float64).astype(dtype) if text else np.empty(0, dtype)
-
-
-def _read_tree(fields: Mapping[str, str]) -> Forest:
-    leaf = _numbers(fields, "leaf_value", np.float64)
-    decision = _numbers(fields, "decision_type", np.uint8)
-    left, right = _numbers(fields, "left_child", np.int32), _numbers(fields, "right_child", np.int32)
-    inner_count = _numbers(fields, "internal_count", np.int64)
-    leaf_count = _numbers(fields, "leaf_count", np.int64)
-    if not len(left):  # a tree that does not split
-        leaf_count = np.zeros(len(leaf), np.int64)
-
-    def count(child: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        inner = inner_count[np.maximum(child, 0)] if len(inner_count) else np.empty(0, np.int64)
-        return np.where(child >= 0, inner, leaf_count[np.maximum(~child, 0)])
-
-    category = (decision & 1) == 1
-    default_left = (decision & 2) == 2
-    seen_missing = (decision >> 2 & 3) == _MISSING_NAN
-    majority_left = count(left) >= count(right)
-    missing_left = np.where(seen_missing, default_left, majority_left) & ~category
-    flags = np.where(category, CATEGORY, 0) | np.where(missing_left, MISSING_LEFT, 0)
-    flags |= np.where(seen_missing, SEEN_MISSING, 0)
-    sets = _numbers(fields, "cat_boundaries", np.int64)
-    return Forest(
-        _numbers(fields, "split_feature", np.int32),
-        _numbers(fields, "threshold", np.float64),
-        flags.astype(np.uint8),
-        left,
-        right,
-        _numbers(fields, "split_gain", np.float32),
-        sets if len(sets) else np.zeros(1, np.int64),
-        _numbers(fields, "cat_threshold", np.uint32),
-        leaf,
-        leaf_count,
-        np.array([0 if len(left) else -1], np.int32),
-        np.zeros(1, np.int32),
-        0,
-        1,
-        False,
-    )
+        if self.tables is not None:
+            return d_node
+        first = batch.first
+        return np.concatenate([d_node[first], d_edges[0][~first].reshape(-1, self.forest.n_labels)])

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
+from crfkit.arrays import IntArray
 from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.sequences import Encoded
 from crfkit.data.training_data import cut_as, require_data, sequence_weights
@@ -22,16 +23,14 @@ from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
 from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
-from crfkit.inference.threads import thread_count
 from crfkit.selection.pool import Pool, PoolSettings, make_pool
 from crfkit.selection.search import Held, Rules, Search
 from crfkit.selection.selected import Selection
+from crfkit.threads import thread_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 CRITERIA = ("aic", "bic")
 

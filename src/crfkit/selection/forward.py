@@ -10,14 +10,11 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import parameters as rule
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.selection.base import BaseSelector
 from crfkit.selection.search import Search
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 PROPOSALS = 1000  # conjunctions a round, where no number is given
 

@@ -9,18 +9,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import _native
 from crfkit import parameters as rule
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.forward import Scorer
 from crfkit.selection.gradient import GradientSelector
 from crfkit.selection.search import Search
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _PIECE = 4096  # candidates between two looks for Ctrl-C
 

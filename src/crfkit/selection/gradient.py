@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import parameters as rule
+from crfkit.arrays import FloatArray
 from crfkit.selection.forward import PROPOSALS, ForwardSelector, Scorer
 from crfkit.selection.search import Search
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def gradient_scores(search: Search) -> tuple[FloatArray, FloatArray | None]:

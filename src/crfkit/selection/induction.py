@@ -9,14 +9,11 @@ gradient: with r_t[l] = p(y_t = l) - [y_t = l],
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.inference import constrain, marginals
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.search import Search
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_ATOMS = 3  # in a conjunction
 _MOST_STEMS = 200  # chosen attributes that are tried with all others: the last ones

@@ -9,16 +9,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import parameters as rule
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.selection.base import BaseSelector
 from crfkit.selection.refit import refit
 from crfkit.selection.search import Search
 from crfkit.selection.selected import Feature
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _MOST_TURNS = 20  # of grafting at one c1
 _SLACK = 1e-3  # share of c1 by which a gradient may exceed it

@@ -16,15 +16,12 @@ import heapq
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import parameters as rule
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.selection.forward import ForwardSelector, Scorer
 from crfkit.selection.pool import Pool
 from crfkit.selection.search import Search
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def information(both: FloatArray, first: FloatArray, second: FloatArray, n: float) -> FloatArray:

@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
+from crfkit.features.conjunctions import Occurrences, conjunction_name, with_columns
 from crfkit.features.index import FeatureIndex, build_index, rows_of
 from crfkit.inference import PermittedPairs
 from crfkit.potentials.linear import LinearWeights
-from crfkit.selection.conjunctions import Occurrences, conjunction_name, with_columns
 from crfkit.selection.selected import Feature
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _FREQUENT = 10  # positions: rarer attributes often coincide by chance
 
@@ -90,7 +88,7 @@ class Pool:
         cut = np.searchsorted(chosen, ends)
         which = [chosen[cut[i] : cut[i + 1]] - ends[i] for i in range(4)]
         values = [numbers[chosen[cut[i] : cut[i + 1]]] for i in range(4)]
-        tables: list[tuple[npt.NDArray[np.bool_], FloatArray] | tuple[None, None]] = []
+        tables: list[tuple[BoolArray, FloatArray] | tuple[None, None]] = []
         for mask, part, value in ((index.edges, which[0], values[0]), (index.edges2, which[1], values[1])):
             if mask is None:
                 tables.append((None, None))
@@ -256,9 +254,7 @@ def make_pool(
     return pool
 
 
-def _copies(
-    sequences: Sequences, kinds: npt.NDArray[np.uint8] | None, vocabulary: Vocabulary
-) -> npt.NDArray[np.bool_]:
+def _copies(sequences: Sequences, kinds: npt.NDArray[np.uint8] | None, vocabulary: Vocabulary) -> BoolArray:
     """Which attributes [A] occur at the very positions of an earlier one, with the same values."""
     occurrences = Occurrences(sequences)
     prints = _fingerprints(occurrences)
@@ -266,7 +262,7 @@ def _copies(
         prints = np.vstack((prints, kinds.astype(np.uint64)))
     _, first, which = np.unique(prints, axis=1, return_index=True, return_inverse=True)
     first = first[which.ravel()]
-    copies: npt.NDArray[np.bool_] = (first != np.arange(sequences.n_attributes)) & (occurrences.counts > 0)
+    copies: BoolArray = (first != np.arange(sequences.n_attributes)) & (occurrences.counts > 0)
     plain = np.flatnonzero(copies & (occurrences.counts >= _FREQUENT))
     if len(plain):
         a, b = (vocabulary.strings(i, i + 1)[0] for i in (plain[0], first[plain[0]]))

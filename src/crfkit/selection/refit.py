@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.sequences import Sequences
 from crfkit.features.index import FeatureIndex
 from crfkit.objectives.likelihood import LinearLikelihood
@@ -19,9 +19,6 @@ from crfkit.optim.bfgs import minimize_bfgs
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Evaluation
 from crfkit.selection.pool import Pool, in_order
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MOST = 2000  # features whose inverse Hessian is kept in full
 

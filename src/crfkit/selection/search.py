@@ -8,21 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError
+from crfkit.features.conjunctions import Occurrences, expand
 from crfkit.features.index import FeatureIndex
 from crfkit.objectives.held_out import DevSet
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
-from crfkit.selection.conjunctions import Occurrences, expand
 from crfkit.selection.pool import Pool
 from crfkit.selection.refit import NOTHING_KNOWN, Refitted, refit
 from crfkit.selection.selected import Feature
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

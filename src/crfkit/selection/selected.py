@@ -13,15 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import IntArray
 from crfkit.data.sequences import Encoded
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
+from crfkit.features.conjunctions import expand
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.inputs import encode_input
 from crfkit.io.opening import open_input, open_output, source_name
-from crfkit.selection.conjunctions import expand
 
 _FORMAT, _VERSION = "crfkit selection", 1
 _SHOWN = 10  # features in a repr
@@ -230,7 +230,7 @@ class Selection(Sequence[Feature]):
         )
 
 
-def _ascending(keys: list[int]) -> npt.NDArray[np.int64]:
+def _ascending(keys: list[int]) -> IntArray:
     return np.sort(np.array(keys, dtype=np.int64))
 
 

@@ -12,7 +12,7 @@ from crfkit.apps.genes.legality import fault_of
 from crfkit.apps.genes.plot import plot_locus
 from crfkit.apps.genes.structure_scores import WeightNames
 from crfkit.apps.genes.training_windows import training_windows
-from crfkit.data.transcripts import Transcript
+from crfkit.apps.genes.transcripts import Transcript
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 
 

@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests/oracles python tests/models/written_before/make.py FOLDER
 
-``tests/models/test_written_before.py`` loads the files here and compares the answers. They were written by version
-0.1.0 and stay as they are: a new kind of model gets new files, in a folder of its own version.
+``tests/models/test_written_before.py`` loads the files here and compares the answers. They were written by
+version 0.1.0 and stay as they are: a new kind of model gets new files.
 """
 
 from __future__ import annotations

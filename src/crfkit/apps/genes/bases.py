@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, IdArray
 from crfkit.exceptions import InputError
 
 Codes = npt.NDArray[np.uint8]  # [T]
-Flags = npt.NDArray[np.bool_]  # [T]
+Flags = BoolArray  # [T]
 
 UNKNOWN = 4
 IUPAC = "ACGTUNRYSWKMBDHV"
@@ -67,7 +68,7 @@ def shifted(flags: Flags, by: int) -> Flags:
     return moved
 
 
-def words(codes: Codes, length: int) -> npt.NDArray[np.int32]:
+def words(codes: Codes, length: int) -> IdArray:
     """The number of the word of so many bases that ends at each position [T], its first base the highest
     digit in base 4; -1 where it is cut off or has an unknown base."""
     T = len(codes)

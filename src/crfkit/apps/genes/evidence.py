@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.genes.bases import Codes
 from crfkit.apps.genes.gc_classes import class_bounds, gc_classes
@@ -36,9 +35,8 @@ from crfkit.apps.genes.surroundings import (
     stretch_before,
     stretch_tables,
 )
-from crfkit.data.transcripts import Interval
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.apps.genes.transcripts import Interval
+from crfkit.arrays import FloatArray
 
 ORDERS = (2, 5)
 

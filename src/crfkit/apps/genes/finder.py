@@ -31,13 +31,12 @@ from crfkit.apps.genes.structure_scores import (
     native_batch,
     segment_scores,
 )
-from crfkit.data.transcripts import Interval, Transcript, introns
+from crfkit.apps.genes.transcripts import Interval, Transcript, introns
+from crfkit.arrays import FloatArray, IdArray
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
-from crfkit.inference.threads import thread_count
 from crfkit.io.model_file import Source, read_model, write_model
 from crfkit.optim.lbfgs import minimize_lbfgs
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.threads import thread_count
 
 _KIND = "gene finder"
 _PIECE, _MARGIN = 200_000, 30_000  # bases searched at once, and what is looked at around them
@@ -337,7 +336,7 @@ def _warn_of_faults(names: Sequence[str], faults: Sequence[str | None]) -> None:
         )
 
 
-def _right(row: npt.NDArray[np.int32], length: int) -> int:
+def _right(row: IdArray, length: int) -> int:
     """Where a segment ends on the sequence."""
     return int(row[4] if row[1] == 0 else length - row[3])
 
@@ -347,7 +346,7 @@ def _ends_gene(strand: int, kind: int) -> bool:
     return kind in ((2, 3) if strand == 0 else _FIRST_KINDS)
 
 
-def _gene(rows: npt.NDArray[np.int32], scores: FloatArray, length: int, contig: str) -> Transcript:
+def _gene(rows: IdArray, scores: FloatArray, length: int, contig: str) -> Transcript:
     """The segments of a gene, from left to right, as a transcript."""
     strand = int(rows[0, 1])
     exon = ~np.isin(rows[:, 2], _INTRON_KINDS)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.genes.bases import Codes
 from crfkit.apps.genes.evidence import Evidence, Measured, estimate
@@ -29,10 +28,9 @@ from crfkit.apps.genes.structure_scores import (
     segment_scores,
     segments_backward,
 )
-from crfkit.data.transcripts import Interval, introns
+from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.arrays import FloatArray
 from crfkit.optim.problem import Evaluation, dot
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def cross_fitted(

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.apps.genes.bases import UNKNOWN, Codes
+from crfkit.arrays import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Classes = npt.NDArray[np.intp]  # [T]
 
 _AROUND = 1000  # bases on either side

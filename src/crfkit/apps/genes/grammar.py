@@ -20,10 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.genes.bases import Codes, Flags, matches, shifted
 from crfkit.apps.genes.labels import INTRON, LABELS, NON_CODING
+from crfkit.arrays import BoolArray, FloatArray
 from crfkit.inference import Lattice, PermittedPairs
 
 STARTS = ("ATG",)
@@ -52,7 +52,7 @@ def permitted_pairs(codes: Codes, donors: tuple[str, ...] = DONORS) -> Permitted
     return PermittedPairs(kinds, _TABLES)
 
 
-def _tables() -> npt.NDArray[np.bool_]:
+def _tables() -> BoolArray:
     tables = np.zeros((16, 7, 7), np.bool_)
     for kind in range(16):
         table = tables[kind]
@@ -157,7 +157,7 @@ class RefinedStates:
         self.starts = np.array([name in ("N", "start0") for name in names])  # [S]
         self.ends = outside  # [S]
 
-    def positions(self, codes: Codes) -> npt.NDArray[np.bool_]:
+    def positions(self, codes: Codes) -> BoolArray:
         """Which states the bases permit at each position [T, S]."""
         sites = _Sites(codes, self._donors)
         mask = np.ones((len(codes), len(self.labels)), np.bool_)
@@ -188,7 +188,7 @@ class RefinedStates:
             end=None if partial else np.where(self.ends, never, -np.inf),
         )
 
-    def _transition_scores(self, edge: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def _transition_scores(self, edge: FloatArray) -> FloatArray:
         """The scores of label pairs [T, 7, 7] as scores of states [T, S]; every legal path keeps its own.
 
         A state takes the score of coming from its usual label before. Where a path comes from another, the

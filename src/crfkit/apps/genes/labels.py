@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.data.transcripts import Interval
+from crfkit.apps.genes.transcripts import Interval
+from crfkit.arrays import IdArray
 from crfkit.exceptions import InputError
 
 LABELS = ["0", "1", "2", "N", "a", "b", "c"]  # sorted, as a CRF keeps them
@@ -19,7 +20,7 @@ CODING = (0, 1, 2)
 NON_CODING = 3
 INTRON = (4, 5, 6)
 
-Ids = npt.NDArray[np.int32]  # [T]
+Ids = IdArray  # [T]
 
 
 def label_ids(exons: Sequence[Interval], length: int) -> Ids:

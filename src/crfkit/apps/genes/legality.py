@@ -8,7 +8,7 @@ import numpy as np
 
 from crfkit.apps.genes.bases import UNKNOWN, Codes, encode_bases, words
 from crfkit.apps.genes.grammar import STOPS
-from crfkit.data.transcripts import Interval, introns
+from crfkit.apps.genes.transcripts import Interval, introns
 
 _STOP_NUMBERS = [int(words(encode_bases(stop), 3)[-1]) for stop in STOPS]
 _SHORTEST_EXON = 3

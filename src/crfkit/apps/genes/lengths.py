@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from crfkit.data.transcripts import Interval, introns
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.arrays import FloatArray
 
 EXON_KINDS = ("initial", "internal", "terminal", "single")
 LONGEST_EXON = 6000  # longer ones count as this long

@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.genes.bases import Codes, words
 from crfkit.apps.genes.gc_classes import Classes
 from crfkit.apps.genes.labels import CODING, INTRON, NON_CODING, Ids
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.arrays import FloatArray, IdArray
 
 _FIRST_PRIOR = 4.0  # λ of order 0
 
@@ -48,7 +46,7 @@ def log_odds_table(
     return np.stack(tables)
 
 
-def chain(numbers: list[npt.NDArray[np.int32]], prior: float) -> FloatArray:
+def chain(numbers: list[IdArray], prior: float) -> FloatArray:
     """log p(last base | the others) of each word, from the words of each length that occur."""
     p = np.full((1, 4), 0.25)
     for k, found in enumerate(numbers):
@@ -58,13 +56,13 @@ def chain(numbers: list[npt.NDArray[np.int32]], prior: float) -> FloatArray:
     return logs
 
 
-def adapted(logs: FloatArray, found: npt.NDArray[np.int32], prior: float) -> FloatArray:
+def adapted(logs: FloatArray, found: IdArray, prior: float) -> FloatArray:
     """The chain ``logs`` of all regions, made that of one by the words that occur in it."""
     own: FloatArray = np.log(_with_counts(np.exp(logs).reshape(-1, 4), found, prior)).ravel()
     return own
 
 
-def _with_counts(p: FloatArray, found: npt.NDArray[np.int32], weight: float) -> FloatArray:
+def _with_counts(p: FloatArray, found: IdArray, weight: float) -> FloatArray:
     """(c(h b) + λ p(b | h)) / (c(h) + λ), [4^k, 4]."""
     counts = np.bincount(found[found >= 0], minlength=p.size).reshape(-1, 4)
     mixed: FloatArray = (counts + weight * p) / (counts.sum(axis=1, keepdims=True) + weight)

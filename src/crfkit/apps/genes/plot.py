@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crfkit.data.transcripts import Transcript
+from crfkit.apps.genes.transcripts import Transcript
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:

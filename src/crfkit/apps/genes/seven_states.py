@@ -21,12 +21,13 @@ from crfkit.apps.genes import grammar
 from crfkit.apps.genes.bases import Codes, encode_bases, matches, word_names, words
 from crfkit.apps.genes.grammar import DONORS, RefinedStates, permitted_pairs
 from crfkit.apps.genes.labels import LABELS, genes_of, label_ids
+from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.sequences import Encoded, Sequences
-from crfkit.data.transcripts import Interval, introns
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.inference import Lattice, PermittedPairs, marginals, viterbi
-from crfkit.models.crf import CRF
+from crfkit.models.linear.crf import CRF
 
 Bases = str | bytes | Codes
 
@@ -95,7 +96,7 @@ _SITE_WORDS = [
 ]
 
 
-def _numbers(codes: Codes, kinds: Sequence[_Kind], donors: tuple[str, ...]) -> npt.NDArray[np.int32]:
+def _numbers(codes: Codes, kinds: Sequence[_Kind], donors: tuple[str, ...]) -> IdArray:
     """The number of each kind's word at each position [T, kinds]; -1: none."""
     places = grammar.sites(codes, donors)
     ending = {length: words(codes, length) for length in {kind.length for kind in kinds}}
@@ -127,7 +128,7 @@ def donors_of(codes: Sequence[Codes], exons: Sequence[Sequence[Interval]]) -> tu
     return tuple(donor for donor in DONORS if donor in seen) or DONORS[:1]
 
 
-def is_permitted(codes: Codes, ids: npt.NDArray[np.int32], donors: tuple[str, ...] = DONORS) -> bool:
+def is_permitted(codes: Codes, ids: IdArray, donors: tuple[str, ...] = DONORS) -> bool:
     """Whether a labelling is one that the grammar permits."""
     pairs = permitted_pairs(codes, donors)
     return bool(pairs.tables[pairs.kinds[1:], ids[:-1], ids[1:]].all())
@@ -231,7 +232,7 @@ class SevenStateGenes:
         """The same as labels, places in LABELS, [T] a window."""
         return decode_legal(self.scores(sequences), codes_of(sequences), partial=partial, donors=self.donors_)
 
-    def predict_marginals(self, sequences: Sequence[Bases]) -> list[npt.NDArray[np.float64]]:
+    def predict_marginals(self, sequences: Sequence[Bases]) -> list[FloatArray]:
         """p(y_t = l | x) over legal gene structures, [T, 7] a window."""
         refined = RefinedStates(self.donors_)
         lattice = refined.lattice(self.scores(sequences), codes_of(sequences))

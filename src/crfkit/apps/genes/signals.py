@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from crfkit.apps.genes.bases import UNKNOWN, Codes, encode_bases, matches
 from crfkit.apps.genes.grammar import ACCEPTORS, STARTS, STOPS
-from crfkit.data.transcripts import Interval, introns
+from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.arrays import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
+Places = IntArray
 
 SITES = ("start", "stop", "donor", "acceptor")
 

@@ -15,14 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import _native
 from crfkit.apps.genes.evidence import MEASURES, Evidence, Measured
 from crfkit.apps.genes.lengths import EXON_KINDS
 from crfkit.apps.genes.signals import SITES
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.arrays import FloatArray
 
 MIN_INTRON = 20
 SPLIT_STOP = -3.0  # a stop codon that an intron cuts in two is rare

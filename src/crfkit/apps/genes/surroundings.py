@@ -11,22 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.genes.bases import Codes, matches, words
 from crfkit.apps.genes.grammar import STARTS, STOPS
 from crfkit.apps.genes.labels import NON_CODING, Ids
 from crfkit.apps.genes.markov import chain, look_up_column
 from crfkit.apps.genes.signals import Places
-from crfkit.data.transcripts import Interval
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.apps.genes.transcripts import Interval
+from crfkit.arrays import BoolArray, FloatArray, IntArray
 
 _BINS = np.array([4, 7, 13, 25, 50, 100, 200, 400])
 _STRETCH, _ORDER, _PRIOR = 60, 3, 30.0
 
 
-def start_distances(codes: Codes, places: Places) -> npt.NDArray[np.int64]:
+def start_distances(codes: Codes, places: Places) -> IntArray:
     """[M, 2] bins of the distance to the ATG before, in any frame, and in its own without a stop between."""
     T = len(codes)
     starts, stops = matches(codes, *STARTS), matches(codes, *STOPS)
@@ -40,16 +38,14 @@ def start_distances(codes: Codes, places: Places) -> npt.NDArray[np.int64]:
     return np.stack([np.searchsorted(_BINS, gap, side="right") for gap in gaps], axis=1)
 
 
-def _last_before(flags: npt.NDArray[np.bool_], by: int) -> npt.NDArray[np.int64]:
+def _last_before(flags: BoolArray, by: int) -> IntArray:
     """The last True at least ``by`` places before each place; -1: none."""
     at = np.where(flags, np.arange(len(flags)), -1)
     last = np.maximum.accumulate(at) if len(at) else at
     return np.concatenate((np.full(min(by, len(at)), -1, np.int64), last[: max(0, len(at) - by)]))
 
 
-def distance_odds(
-    codes: Sequence[Codes], places: Sequence[Places], true: Sequence[npt.NDArray[np.bool_]]
-) -> FloatArray:
+def distance_odds(codes: Sequence[Codes], places: Sequence[Places], true: Sequence[BoolArray]) -> FloatArray:
     """[2, bins] log odds of each bin, from candidate starts and which of them are true."""
     bins = np.concatenate([start_distances(c, p) for c, p in zip(codes, places, strict=True)])
     is_true = np.concatenate(true)
@@ -64,7 +60,7 @@ def stretch_tables(
     codes: Sequence[Codes], genes: Sequence[Sequence[Interval]], labels: Sequence[Ids]
 ) -> FloatArray:
     """[4^(order+1), 2] log odds of the bases before starts and after stops against other non-coding DNA."""
-    masks: list[list[npt.NDArray[np.bool_]]] = [[], [], []]
+    masks: list[list[BoolArray]] = [[], [], []]
     for bases, exons, ids in zip(codes, genes, labels, strict=True):
         at = np.arange(len(bases))
         outside = ids == NON_CODING

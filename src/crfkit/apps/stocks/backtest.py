@@ -27,10 +27,9 @@ from crfkit.apps.stocks.prices import Prices
 from crfkit.apps.stocks.screening import Screening, check_start, first_prediction
 from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
+from crfkit.arrays import BoolArray, FloatArray
 from crfkit.exceptions import InputError
 from crfkit.potentials.linear import LinearWeights
-
-FloatArray = npt.NDArray[np.float64]
 
 PLAIN, CONSTRAINED = "CRF", "constrained CRF"
 PERSISTENCE, UNCHANGED = "persistence", "unchanged price"
@@ -176,7 +175,7 @@ class Backtest:
                 found.append((name, len(members), means))
         return found
 
-    def _grid(self, values: Sequence[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+    def _grid(self, values: Sequence[npt.NDArray[Any]]) -> tuple[BoolArray, FloatArray]:
         """[S, D] where a forecast was made, and a value of each (S of [n]); D all days of any stock."""
         calendar = np.unique(np.concatenate([r.stock.prices.dates[r.start :] for r in self.results]))
         present = np.zeros((len(self.results), len(calendar)), np.bool_)
@@ -187,7 +186,7 @@ class Backtest:
             grid[s, days] = own
         return present, grid
 
-    def _grids(self) -> tuple[npt.NDArray[np.bool_], dict[str, FloatArray]]:
+    def _grids(self) -> tuple[BoolArray, dict[str, FloatArray]]:
         """[S, D] where a forecast was made, and where each method's was right."""
         grids = {m: self._grid([r.forecasts[m].correct(r.stock) for r in self.results]) for m in self.methods}
         return grids[self.methods[0]][0], {method: right for method, (_, right) in grids.items()}

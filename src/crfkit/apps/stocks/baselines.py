@@ -17,12 +17,10 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.stocks.features import RAISE, Stock, earlier_days
 from crfkit.apps.stocks.forecast import Forecast
-
-FloatArray = npt.NDArray[np.float64]
+from crfkit.arrays import FloatArray
 
 _LAGS = 3  # as many days as the paper's features
 LOGISTIC_EVERY, BOOSTING_EVERY = 5, 20  # days between trainings

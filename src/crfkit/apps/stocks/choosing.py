@@ -16,14 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.stocks.features import Settings, make_stock
 from crfkit.apps.stocks.forecast import walk_forward
 from crfkit.apps.stocks.prices import Prices
+from crfkit.arrays import FloatArray
 from crfkit.potentials.linear import LinearWeights
-
-FloatArray = npt.NDArray[np.float64]
 
 # From the most cautious on. What stocks have in common may be held to more strongly than 0.
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from crfkit.apps.stocks.daily_model import DailyCRF, FloatArray
+from crfkit.apps.stocks.daily_model import DailyCRF
 from crfkit.apps.stocks.features import Stock
+from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
 from crfkit.objectives.validation import Spans, ValidationConstraints
 from crfkit.optim.problem import Evaluation

@@ -25,18 +25,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit._native import CurvatureHistory
 from crfkit.apps.stocks.features import FALL, RAISE, Settings, Stock
+from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels
 from crfkit.features.index import FeatureIndex
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Smooth
 from crfkit.potentials.linear import LinearWeights
-
-FloatArray = npt.NDArray[np.float64]
 
 _MEMORY = 10
 _FIRST_TOL, _FIRST_ITERATIONS = 1e-4, 200  # the first training, from nothing

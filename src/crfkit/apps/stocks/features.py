@@ -25,14 +25,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.stocks.prices import Prices
 from crfkit.apps.stocks.smoothing import Smoothed, smooth, warm_up_days
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 _LONGER = 0.3  # what a conjunction's value is multiplied with for each further day
 _BESIDE_NUMBERS = 0.1  # the value of the shortest conjunction where there are numbers: these come first
@@ -112,8 +110,8 @@ class Stock:
     first: int  # the first day with a label and all its attributes
     observed: FloatArray  # [D] what the ranges are made of: the change, or the distance
     scaled: FloatArray  # [D] what the numbers are: the same in units of what the price has moved in a day
-    labels: npt.NDArray[np.int32]  # [D] of each day's smoothed price: RAISE, or FALL where it does not rise
-    attributes: npt.NDArray[np.int32]  # [D, K] of the day, known the evening before
+    labels: IdArray  # [D] of each day's smoothed price: RAISE, or FALL where it does not rise
+    attributes: IdArray  # [D, K] of the day, known the evening before
     values: FloatArray  # [D, K] of the attributes
     limits: FloatArray  # [ranges - 1]
     settings: Settings
@@ -183,8 +181,8 @@ def make_stock(prices: Prices, settings: Settings, fitted_until: int) -> Stock:
 
 
 def _attributes(
-    ranges: npt.NDArray[np.int64], scaled: FloatArray, labels: npt.NDArray[np.int32], settings: Settings
-) -> tuple[npt.NDArray[np.int32], FloatArray]:
+    ranges: IntArray, scaled: FloatArray, labels: IdArray, settings: Settings
+) -> tuple[IdArray, FloatArray]:
     """[D, K] the attributes of each day, from the days before it, and their values."""
     D = len(ranges)
     attributes, values = [_conjunctions(ranges, settings)], [np.tile(settings.conjunction_values, (D, 1))]
@@ -222,7 +220,7 @@ def _scaled(observed: FloatArray, close: FloatArray, fitted: slice) -> FloatArra
     return scaled / (float(scaled[fitted].std()) or 1.0)
 
 
-def _conjunctions(ranges: npt.NDArray[np.int64], settings: Settings) -> npt.NDArray[np.int32]:
+def _conjunctions(ranges: IntArray, settings: Settings) -> IdArray:
     """[D, K] for each order the number of its conjunction among all, from the days before."""
     found = np.zeros((len(ranges), len(settings.orders)), np.int32)
     base = 0

@@ -6,14 +6,12 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.stocks.constrained_model import ConstrainedDailyCRF
 from crfkit.apps.stocks.daily_model import DailyCRF
 from crfkit.apps.stocks.features import RAISE, Stock
+from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.potentials.linear import LinearWeights
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -27,13 +25,13 @@ class Forecast:
     feasible: float = 1.0  # share of the trainings after which the constraint held; 1 where there is none
 
     @property
-    def labels(self) -> npt.NDArray[np.int32]:
+    def labels(self) -> IdArray:
         """[n] the likelier direction."""
         return (self.probability > 0.5).astype(np.int32)
 
-    def correct(self, stock: Stock) -> npt.NDArray[np.bool_]:
+    def correct(self, stock: Stock) -> BoolArray:
         """[n] where it was right."""
-        found: npt.NDArray[np.bool_] = self.labels == stock.labels[self.start : self.start + len(self.labels)]
+        found: BoolArray = self.labels == stock.labels[self.start : self.start + len(self.labels)]
         return found
 
     def losses(self, stock: Stock) -> FloatArray:

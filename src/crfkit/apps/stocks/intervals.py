@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from crfkit.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,7 @@ class Interval:
 class Resampling:
     """Weights of stocks and of days in R resampled data sets, the same for all methods."""
 
-    def __init__(
-        self, present: npt.NDArray[np.bool_], *, draws: int = 2000, block: int = 20, seed: int = 0
-    ) -> None:
+    def __init__(self, present: BoolArray, *, draws: int = 2000, block: int = 20, seed: int = 0) -> None:
         stocks, days = present.shape
         rng = np.random.default_rng(seed)
         block = min(block, days)

@@ -19,13 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.stocks.days import Dates, as_days
+from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.io.csv_data import NamedColumns, read_csv
-
-FloatArray = npt.NDArray[np.float64]
 
 _DATE_NAMES = ("date", "day", "datetime", "timestamp", "time")
 _PRICE_NAMES = ("adj close", "adjusted close", "adjclose", "close", "price", "last", "value")

@@ -23,11 +23,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,20 +15,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.stocks.features import FALL, RAISE, Stock
 from crfkit.apps.stocks.forecast import Forecast
+from crfkit.arrays import BoolArray, FloatArray, IdArray
 
-Flags = npt.NDArray[np.bool_]
+Flags = BoolArray
 
 
 @dataclass(frozen=True)
 class RawForecast:
     """A forecast in terms of raw prices."""
 
-    above: npt.NDArray[np.float64]  # [n] q: "Raise" means a price above it, adjusted for splits as the prices
-    implied: npt.NDArray[np.int32]  # [n] the raw direction that follows; -1 where none does
+    above: FloatArray  # [n] q: "Raise" means a price above it, adjusted for splits as the prices
+    implied: IdArray  # [n] the raw direction that follows; -1 where none does
     copied_correct: Flags  # [n] the raw direction was the forecast one
     implied_correct: Flags  # [m] the same, of the days with an implied direction
     rises: Flags  # [n] the price rose

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from crfkit.compat.pycrfsuite.errors import TaggerError
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.tagger import LinearTagger
 
 _HEADER = struct.Struct("<4sI4s9I")
 _COUNTS = ("version", "num_features", "num_labels", "num_attrs")

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import IntArray
 from crfkit.compat.pycrfsuite.instances import Part, without_zeros
 from crfkit.features.index import FeatureIndex
 from crfkit.inference import viterbi
 from crfkit.potentials.linear import LinearPotential, LinearWeights
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Holdout:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import BoolArray, IdArray
 from crfkit.compat.pycrfsuite.items import read_items
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
@@ -20,7 +20,7 @@ class Part:
     """Some of the sequences, with their labels as places in ``Instances.labels``."""
 
     sequences: Sequences
-    ids: npt.NDArray[np.int32]  # [ΣT]
+    ids: IdArray  # [ΣT]
 
 
 class Instances:
@@ -30,7 +30,7 @@ class Instances:
         self.vocabulary = Vocabulary()
         self.labels: dict[str, int] = {}  # name: place, in order of first appearance
         self._pieces: list[Sequences] = []  # [N], of one sequence each
-        self._ids: list[npt.NDArray[np.int32]] = []  # [N] arrays [T]
+        self._ids: list[IdArray] = []  # [N] arrays [T]
         self._groups: list[int] = []  # [N]
 
     def append(self, xseq: Any, yseq: Any, group: int) -> None:
@@ -52,7 +52,7 @@ class Instances:
         """The groups there are."""
         return set(self._groups)
 
-    def part(self, chosen: npt.NDArray[np.bool_] | None = None) -> Part:
+    def part(self, chosen: BoolArray | None = None) -> Part:
         """The chosen sequences [N], or all, end to end; values of 0 are still in."""
         picks = range(len(self._pieces)) if chosen is None else np.flatnonzero(chosen).tolist()
         ids = [self._ids[i] for i in picks]
@@ -61,7 +61,7 @@ class Instances:
             np.concatenate(ids) if ids else np.zeros(0, dtype=np.int32),
         )
 
-    def in_group(self, group: int) -> npt.NDArray[np.bool_]:
+    def in_group(self, group: int) -> BoolArray:
         """Which sequences are in the group [N]."""
         return np.array([found == group for found in self._groups], dtype=np.bool_)
 

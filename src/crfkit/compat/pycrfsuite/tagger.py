@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.compat.pycrfsuite.dump import HEADER_SIZE, ParsedDump, dump_lines, parsed_dump, read_header
 from crfkit.compat.pycrfsuite.errors import TaggerError
 from crfkit.compat.pycrfsuite.items import read_items
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.inference import Lattice, log_partition, marginals, path_score, viterbi
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.tagger import LinearTagger
 
 
 class Tagger:
@@ -30,7 +30,7 @@ class Tagger:
         self._header: dict[str, str] = {}
         self._ids: dict[str, int] = {}  # label: place in classes
         self._lattice: Lattice | None = None  # of the current sequence
-        self._marginals: npt.NDArray[np.float64] | None = None  # [T, L] of the current sequence
+        self._marginals: FloatArray | None = None  # [T, L] of the current sequence
 
     # ---- the model
 

@@ -22,13 +22,13 @@ from crfkit.compat.pycrfsuite.parameters import ALGORITHMS, NO_LIMIT
 from crfkit.data.labels import Labels
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.index import FeatureIndex
-from crfkit.inference.threads import thread_count
-from crfkit.models.input_encoder import InputEncoder
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS as METHODS
 from crfkit.models.training import Task
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.problem import Step, norm
+from crfkit.threads import thread_count
 
 Say = Callable[[str], None]
 

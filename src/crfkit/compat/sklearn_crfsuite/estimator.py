@@ -20,7 +20,7 @@ from crfkit.compat.sklearn_crfsuite.metrics import flat_accuracy_score
 from crfkit.compat.sklearn_crfsuite.model_file import ModelFile, temporary_path
 from crfkit.compat.sklearn_crfsuite.trainer import LinePerIterationTrainer
 from crfkit.exceptions import InputError
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.tagger import LinearTagger
 
 ObjectArray = npt.NDArray[np.object_]
 

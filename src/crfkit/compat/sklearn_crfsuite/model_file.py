@@ -8,7 +8,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 
-from crfkit.models.linear_tagger import LinearTagger
+from crfkit.models.linear.tagger import LinearTagger
 
 
 class ModelFile:

@@ -1,0 +1,226 @@
+"""GFF3 and GTF: coding exons of transcripts, in and out.
+
+Read are the CDS lines. In GFF3 they belong to the transcripts that ``Parent`` names (several, with commas),
+and those to their genes; a CDS without parent is a transcript by its ``ID``. In GTF ``transcript_id`` and
+``gene_id`` say so, and ``stop_codon`` lines are part of the coding sequence, which the format leaves out.
+Written is GFF3 (gene, mRNA, exon and CDS lines), with phases, and scores where there are some.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import IO
+from urllib.parse import quote, unquote
+
+from crfkit.apps.genes.transcripts import Interval, Transcript
+from crfkit.exceptions import InputError
+from crfkit.io.opening import Source, open_input, source_name
+
+
+@dataclass
+class _Record:
+    contig: str
+    strand: str
+    line: int
+    gene: str = ""
+    parts: list[tuple[Interval, str]] = field(default_factory=list)  # with the phase as it stands
+    stops: list[Interval] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What a file holds."""
+
+    transcripts: list[Transcript]
+    wrong_phases: list[str]  # ids of transcripts whose phases do not follow from their exons
+
+
+def read_annotation(source: Source) -> Annotation:
+    """The transcripts with coding exons of a GFF3 or GTF file, in the order of the file.
+
+    Which of the two it is, is told line by line by the attributes (``ID=x`` or ``gene_id "x"``).
+    """
+    where = source_name(source)
+    records: dict[str, _Record] = {}
+    parents: dict[str, str] = {}
+    with open_input(source) as lines:
+        for number, raw in enumerate(lines, 1):
+            try:
+                line = raw.decode("utf-8").rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                raise InputError(f"{where}:{number}: the line is not UTF-8 ({error.reason})") from error
+            if line.startswith("##FASTA"):
+                break
+            if not line.strip() or line.startswith("#"):
+                continue
+            _read_line(line, f"{where}:{number}", number, records, parents)
+    wrong: list[str] = []
+    transcripts = []
+    for name, record in records.items():
+        gene = record.gene or parents.get(name, "") or name
+        transcripts.append(_transcript(name, gene, record, f"{where}:{record.line}", wrong))
+    return Annotation(transcripts, wrong)
+
+
+def _read_line(
+    line: str, where: str, number: int, records: dict[str, _Record], parents: dict[str, str]
+) -> None:
+    columns = line.split("\t")
+    if len(columns) != 9:
+        raise InputError(f"{where}: expected 9 columns separated by tabs, got {len(columns)}")
+    contig, _, kind, start, end, _, strand, phase, text = columns
+    attributes = _attributes(text)
+    if kind not in ("CDS", "stop_codon"):
+        if "ID" in attributes and "Parent" in attributes:
+            parents[unquote(attributes["ID"])] = attributes["Parent"]
+        return
+    if kind == "stop_codon" and "transcript_id" not in attributes:
+        return  # in GFF3 the CDS lines have it already
+    if strand not in ("+", "-"):
+        raise InputError(f"{where}: a {kind} needs the strand + or -, got {strand!r}")
+    try:
+        interval = int(start) - 1, int(end)
+    except ValueError as error:
+        raise InputError(f"{where}: start and end must be whole numbers, got {start!r}, {end!r}") from error
+    if not 0 <= interval[0] < interval[1]:
+        raise InputError(f"{where}: expected 1 <= start <= end, got {start} and {end}")
+    if phase not in (".", "0", "1", "2"):
+        raise InputError(f"{where}: the phase must be 0, 1 or 2 (or .), got {phase!r}")
+    owners = attributes.get("transcript_id") or attributes.get("Parent") or attributes.get("ID")
+    if not owners:
+        raise InputError(f"{where}: a CDS without Parent, ID or transcript_id belongs to no transcript")
+    gene = attributes.get("gene_id", "") if "transcript_id" in attributes else ""
+    for owner in owners.split(",") if "transcript_id" not in attributes else [owners]:
+        name = unquote(owner)
+        record = records.setdefault(name, _Record(unquote(contig), strand, number, gene))
+        if (record.contig, record.strand) != (unquote(contig), strand):
+            raise InputError(
+                f"{where}: transcript {name!r} is on {record.contig} {record.strand} and on {contig} {strand}"
+            )
+        if kind == "CDS":
+            record.parts.append((interval, phase))
+        else:
+            record.stops.append(interval)
+
+
+def _attributes(text: str) -> dict[str, str]:
+    """Column 9 of GFF3 (``a=b;c=d``) or GTF (``a "b"; c "d";``)."""
+    found: dict[str, str] = {}
+    for part in text.split(";"):
+        part = part.strip()
+        if not part:
+            continue
+        name, equals, value = part.partition("=")
+        if equals and " " not in name:
+            found[name] = value.strip()
+        else:
+            name, _, value = part.partition(" ")
+            found[name] = value.strip().strip('"')
+    return found
+
+
+def _transcript(name: str, gene: str, record: _Record, where: str, wrong: list[str]) -> Transcript:
+    if not record.parts:
+        raise InputError(f"{where}: transcript {name!r} has a stop codon and no CDS")
+    parts = sorted(record.parts)
+    exons: list[Interval] = []
+    # A stop codon that GTF keeps apart touches the CDS or is a piece of its own.
+    for begin, end in sorted([interval for interval, _ in parts] + record.stops):
+        if exons and begin <= exons[-1][1] and record.stops:
+            exons[-1] = exons[-1][0], max(end, exons[-1][1])
+        elif exons and begin < exons[-1][1]:
+            raise InputError(f"{where}: CDS lines of transcript {name!r} overlap at {begin + 1}")
+        else:
+            exons.append((begin, end))
+    first = parts[0 if record.strand == "+" else -1][1]
+    transcript = Transcript(
+        record.contig,
+        record.strand,
+        tuple(exons),
+        id=name,
+        gene=unquote(gene),
+        phase=int(first) if first != "." else 0,
+    )
+    given = {interval[0 if record.strand == "-" else 1]: phase for interval, phase in parts}
+    for (begin, end), phase in zip(transcript.exons, transcript.phases(), strict=True):
+        said = given.get(begin if record.strand == "-" else end, ".")
+        if said not in (".", str(phase)):
+            wrong.append(name)
+            break
+    return transcript
+
+
+def write_gff3(
+    file: IO[bytes],
+    transcripts: Iterable[Transcript],
+    *,
+    source: str = "crfkit",
+    lengths: Mapping[str, int] | None = None,
+) -> None:
+    """Transcripts, those of a gene one after the other, as GFF3; ``lengths`` are those of the contigs."""
+    file.write(b"##gff-version 3\n")
+    for contig, length in (lengths or {}).items():
+        file.write(f"##sequence-region {_name(contig)} 1 {length}\n".encode())
+    genes: dict[tuple[str, str], list[Transcript]] = defaultdict(list)
+    for i, transcript in enumerate(transcripts):
+        genes[transcript.contig, transcript.gene or transcript.id or f"gene{i + 1}"].append(transcript)
+    for (_, gene), members in genes.items():
+        file.write("".join(_gene_lines(gene, members, source)).encode())
+
+
+def _gene_lines(gene: str, members: list[Transcript], source: str) -> Iterable[str]:
+    first = members[0]
+    best = max((t.score for t in members if t.score is not None), default=None)
+    span = min(t.start for t in members), max(t.end for t in members)
+    yield _line(first, source, "gene", span, best, ".", f"ID={_value(gene)}")
+    for k, t in enumerate(members):
+        name = t.id or f"{gene}.t{k + 1}"
+        notes = (
+            "" if all(t.complete) else f";partial={''.join('0' if whole else '1' for whole in t.complete)}"
+        )
+        yield _line(
+            t,
+            source,
+            "mRNA",
+            (t.start, t.end),
+            t.score,
+            ".",
+            f"ID={_value(name)};Parent={_value(gene)}{notes}",
+        )
+        scores = t.exon_scores or (None,) * len(t.exons)
+        for kind in ("exon", "CDS"):
+            for i, (exon, phase, score) in enumerate(zip(t.exons, t.phases(), scores, strict=True)):
+                number = i + 1 if t.strand == "+" else len(t.exons) - i
+                own = f"ID={_value(name)}.exon{number};" if kind == "exon" else f"ID={_value(name)}.cds;"
+                yield _line(
+                    t,
+                    source,
+                    kind,
+                    exon,
+                    score,
+                    str(phase) if kind == "CDS" else ".",
+                    f"{own}Parent={_value(name)}",
+                )
+
+
+def _line(
+    t: Transcript, source: str, kind: str, span: Interval, score: float | None, phase: str, notes: str
+) -> str:
+    number = "." if score is None else f"{score:.4g}"
+    columns = (_name(t.contig), source, kind, str(span[0] + 1), str(span[1]), number, t.strand, phase, notes)
+    return "\t".join(columns) + "\n"
+
+
+def _name(text: str) -> str:
+    """Column 1: what GFF3 permits there as it is, the rest escaped."""
+    return quote(text, safe=".:^*$@!+_?-|", encoding="utf-8")
+
+
+def _value(text: str) -> str:
+    """An attribute's value."""
+    return "".join(quote(c, safe="") if c in "\t\n\r%;=&," else c for c in text)
+
+
+__all__ = ["Annotation", "read_annotation", "write_gff3"]

@@ -1,0 +1,242 @@
+"""X for kernels: the positions of all sequences as rows of one table, with offsets.
+
+Rows are numbers (a dense array or a sparse matrix in CSR form) or, for kernels that are functions of the
+user's own, any objects: strings, trees, whatever the function compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.arrays import IntArray
+from crfkit.data.columns import Columns
+from crfkit.data.encode import checked_lengths, is_frame
+from crfkit.data.matrices import is_matrix
+from crfkit.data.sequences import gather
+from crfkit.exceptions import InputError
+
+Rows = Any  # [n, d] float64 array, CSR matrix of float64, or a list of n objects
+
+
+@dataclass(frozen=True)
+class Positions:
+    """N sequences with ΣT positions."""
+
+    rows: Rows  # ΣT of them
+    offsets: IntArray  # [N+1]
+
+    @property
+    def n_sequences(self) -> int:
+        """N."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_positions(self) -> int:
+        """ΣT."""
+        return int(self.offsets[-1])
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a row has; None where rows are objects."""
+        return None if isinstance(self.rows, list) else int(self.rows.shape[1])
+
+    def subset(self, sequences: npt.NDArray[np.integer]) -> Positions:
+        """The given sequences."""
+        offsets, places = gather(self.offsets, np.asarray(sequences, np.int64))
+        return Positions(take_rows(self.rows, places), offsets)
+
+
+def take_rows(rows: Rows, places: npt.NDArray[np.integer]) -> Rows:
+    """The rows at these places."""
+    if isinstance(rows, list):
+        return [rows[i] for i in places.tolist()]
+    return rows[places]
+
+
+def n_rows(rows: Rows) -> int:
+    """How many there are."""
+    return len(rows) if isinstance(rows, list) else int(rows.shape[0])
+
+
+def stack_rows(parts: Sequence[Rows]) -> Rows:
+    """Rows of several tables under each other."""
+    if all(isinstance(part, list) for part in parts):
+        return [row for part in parts for row in part]
+    if any(_is_sparse(part) for part in parts):
+        from scipy.sparse import csr_matrix, vstack
+
+        return csr_matrix(vstack(parts))
+    return np.concatenate(parts)
+
+
+def read_positions(
+    X: Any, lengths: Any = None, *, objects: bool = False, width: int | None = None, name: str = "X"
+) -> Positions:
+    """X as positions.
+
+    X is a list of arrays or sparse matrices [T, d], one a sequence; an array [N, T, d]; or one table with
+    the rows of all sequences and their ``lengths``. With ``objects`` a sequence may be a list (or a string)
+    of T objects as well. ``width`` is the d that is expected. The cells of ``Columns`` are read as numbers;
+    where there are more than ``width`` of them in a row, the first count.
+    """
+    if isinstance(X, Columns):
+        return _read_columns(X, width)
+    if is_frame(X):
+        X = X.to_numpy()
+    if is_matrix(X) and X.ndim == 2:
+        if lengths is None:
+            raise InputError(
+                f"a single 2-D {type(X).__name__} does not say where sequences end: "
+                "pass lengths=[…], or a list with one 2-D array a sequence"
+            )
+        counts = checked_lengths(lengths)
+        if int(counts.sum()) != X.shape[0]:
+            raise InputError(
+                f"lengths add up to {int(counts.sum())} positions, but {name} has {X.shape[0]} rows"
+            )
+        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        rows = _numbers(X, None, name)
+        _check_width(rows.shape[1], width, None, name)
+        _check_finite(rows, offsets, name)
+        return Positions(rows, offsets)
+    if lengths is not None:
+        raise InputError("lengths goes with one 2-D array or sparse matrix that has all positions as rows")
+    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
+        raise InputError(f"{name} must be a list of sequences, got {type(X).__name__}")
+    sequences = list(X)
+    if objects and sequences and not _are_tables(sequences):
+        return read_objects(sequences, name)
+    parts: list[Rows] = []
+    for i, sequence in enumerate(sequences):
+        part = _numbers(sequence, i, name)
+        if part.shape[0] == 0 and part.shape[1] == 0:
+            part = None  # an empty list: no positions, of whatever width
+        else:
+            _check_width(part.shape[1], width, i, name)
+            width = part.shape[1]
+        parts.append(part)
+    empty = np.zeros((0, width or 0))
+    filled = [empty if part is None else part for part in parts]
+    offsets = np.concatenate(([0], np.cumsum([part.shape[0] for part in filled]))).astype(np.int64)
+    rows = stack_rows(filled) if filled else empty
+    _check_finite(rows, offsets, name)
+    return Positions(rows, offsets)
+
+
+def read_objects(sequences: Iterable[Any], name: str = "X") -> Positions:
+    """Sequences of any objects, whatever they look like."""
+    if isinstance(sequences, (str, bytes, Mapping)) or not isinstance(sequences, Iterable):
+        raise InputError(f"{name} must be a list of sequences, got {type(sequences).__name__}")
+    rows: list[Any] = []
+    counts = []
+    for i, sequence in enumerate(sequences):
+        if isinstance(sequence, Mapping) or not isinstance(sequence, Iterable):
+            raise InputError(f"{name}, sequence {i}: expected a list of items, got {type(sequence).__name__}")
+        items = list(sequence)
+        rows += items
+        counts.append(len(items))
+    return Positions(rows, np.concatenate(([0], np.cumsum(counts))).astype(np.int64))
+
+
+def _read_columns(X: Columns, width: int | None) -> Positions:
+    """Cells of a text file as numbers."""
+    width = X.n_columns if width is None else width
+    if X.n_columns < width:
+        raise InputError(f"{X.source}: expected {width} columns of numbers, got {X.n_columns}")
+    numbers = np.full(len(X.cells), np.nan)
+    for i, cell in enumerate(X.cells.strings()):
+        try:
+            numbers[i] = float(cell)
+        except ValueError:
+            continue  # a word: no harm where no number is looked for
+    rows = np.ascontiguousarray(numbers[X.ids[:, :width]])  # [ΣT, d]
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        row, column = (int(place) for place in bad[0])
+        cell = X.cells.strings()[X.ids[row, column]]
+        raise InputError(
+            f"{X.source}:{X.lines[row]}: expected a finite number in column {column}, got {cell!r}"
+        )
+    return Positions(rows, X.offsets)
+
+
+def _is_sparse(value: Any) -> bool:
+    return hasattr(value, "tocsr")
+
+
+def _are_tables(sequences: Sequence[Any]) -> bool:
+    """Whether sequences are tables of numbers, and no lists of objects: tuples of any length, say."""
+    if any(is_matrix(sequence) or is_frame(sequence) for sequence in sequences):
+        return True
+    lists = [s for s in sequences if isinstance(s, Sequence) and not isinstance(s, (str, bytes))]
+    if len(lists) < len(sequences):
+        return False
+    widths = {_width_of(item) for sequence in lists for item in sequence}
+    return len(widths) == 1 and widths != {0}
+
+
+def _width_of(item: Any) -> int:
+    """How many numbers a row has; 0 where it is none."""
+    if not isinstance(item, (list, tuple, np.ndarray)) or getattr(item, "ndim", 1) != 1:
+        return 0
+    return len(item) if all(isinstance(value, (int, float, np.number)) for value in item) else 0
+
+
+def _numbers(table: Any, sequence: int | None, name: str) -> Rows:
+    """A table of numbers as float64, dense or CSR."""
+    where = name if sequence is None else f"{name}, sequence {sequence}"
+    if _is_sparse(table):
+        csr = table.tocsr()
+        if csr.dtype.kind not in "biuf":
+            raise InputError(f"{where}: values must be real numbers, got {csr.dtype}")
+        return csr.astype(np.float64)
+    if is_frame(table):
+        table = table.to_numpy()
+    if isinstance(table, np.ma.MaskedArray):
+        raise InputError(f"{where}: masked arrays are not supported; fill the masked values, with 0 say")
+    try:
+        array = np.asarray(table)
+        if array.dtype.kind not in "biuf":
+            array = np.asarray(table, dtype=np.float64) if array.size == 0 else array
+    except ValueError as error:
+        raise InputError(f"{where}: expected an array [T, d] of numbers: {error}") from error
+    if array.size == 0 and array.ndim == 1:
+        return np.zeros((0, 0))
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{where}: expected an array or sparse matrix [T, d] of numbers, got {array.ndim}-D "
+            f"{array.dtype}; words and other objects need a kernel that is a function of them"
+        )
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _check_width(found: int, expected: int | None, sequence: int | None, name: str) -> None:
+    if expected is not None and found != expected:
+        where = name if sequence is None else f"{name}, sequence {sequence}"
+        raise InputError(f"{where}: expected {expected} columns as before, got {found}")
+
+
+def _check_finite(rows: Rows, offsets: IntArray, name: str) -> None:
+    if _is_sparse(rows):
+        good = np.isfinite(rows.data)
+        if good.all():
+            return
+        entry = int(np.argmin(good))
+        row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+        column, value = int(rows.indices[entry]), rows.data[entry]
+    else:
+        good = np.isfinite(rows)
+        if good.all():
+            return
+        row, column = (int(place) for place in np.argwhere(~good)[0])
+        value = rows[row, column]
+    sequence = int(np.searchsorted(offsets, row, side="right")) - 1
+    raise InputError(
+        f"{name}, sequence {sequence}, position {row - int(offsets[sequence])}, column {column}: "
+        f"expected a finite number, got {value}"
+    )

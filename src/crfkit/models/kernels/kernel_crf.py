@@ -1,0 +1,376 @@
+"""The kernel CRF as a scikit-learn estimator.
+
+Lafferty, Zhu and Liu, "Kernel conditional random fields: representation and clique selection" (ICML 2004).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import parameters as rule
+from crfkit.arrays import FloatArray
+from crfkit.data.labels import decode_labels
+from crfkit.data.positions import read_positions
+from crfkit.data.training_data import sequence_weights
+from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.inference import marginals
+from crfkit.inference.expected_gain import decoded
+from crfkit.io.model_file import Source
+from crfkit.kernels.graph import GraphKernel
+from crfkit.kernels.graph_map import GraphMap
+from crfkit.kernels.mercer import Kernel
+from crfkit.models.kernels.cliques import Clique, draw_path
+from crfkit.models.kernels.data import TrainingSet, labels_with_gaps
+from crfkit.models.kernels.fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
+from crfkit.models.kernels.tagger import KernelTagger
+from crfkit.models.sequence_labeller import SequenceLabeller
+from crfkit.threads import thread_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class KernelCRF(SequenceLabeller[KernelTagger]):
+    """Conditional random field whose scores are kernel expansions on selected cliques.
+
+    Minimises ``-Σ weight · log p(y | x) + reg/2 ‖f‖² + transition_reg/2 ‖w‖²`` over functions f on labels
+    (and, with edge cliques, label pairs) in the kernel's space and transition weights w.
+
+    Parameters
+    ----------
+    kernel
+        "rbf", "linear", "poly", "laplacian", "cosine", "sigmoid", "chi2"; "precomputed" (a position's row is
+        its kernel with all positions of training); a function of two tables (or lists of objects) of
+        positions; a :class:`crfkit.kernels.Kernel`; a list of these; None where the graph is all.
+    gamma, degree, coef0
+        Of the named kernels: gamma is a number, "median" (1 / the median squared distance) or "scale".
+    graph
+        A :class:`crfkit.kernels.GraphKernel` over all positions, labelled or not, beside the kernel.
+    turns
+        How candidates of several kernels are chosen among: they "compete", or "alternate" (one of each).
+    cliques
+        "vertex": functions of labels, and transitions that do not depend on the position. "vertex+edge":
+        functions of label pairs as well; an edge is compared by its second position.
+    n_cliques
+        How many cliques are chosen, greedily; None takes all, each with all its labellings (for up to a few
+        thousand positions).
+    per_round
+        How many are chosen before all coefficients are fitted again.
+    all_labelings
+        Choose cliques with all their labellings, in the place of single labelled cliques.
+    reg
+        λ, the weight of ½‖f‖².
+    transition_reg
+        The weight of ½‖w‖²; None: the same as ``reg``.
+    bias
+        Whether labels have weights that do not depend on the position.
+    n_candidates
+        Choose among so many positions, drawn at random; None: among all.
+    decode
+        What ``predict`` does: "marginal", the most probable label of each position, or "viterbi", the most
+        probable sequence of labels.
+    boundary_gain
+        With "marginal": what a boundary between two labels that is found is worth, a right label being worth
+        1 (see :func:`crfkit.inference.max_expected_gain`). 0: nothing.
+    refit_every
+        All coefficients are fitted to convergence every so many rounds, and only improved in between.
+    refit_tol, tol, max_iterations
+        Of the optimiser: in rounds, and at the end.
+    patience
+        With a dev set: stop after so many rounds without a better log-likelihood of it, and keep the best.
+    cache_size
+        MB for the kernel matrix. What does not fit is computed again in each round.
+    n_jobs
+        Threads of inference; -1 for all cores. (Those of matrix products are for OMP_NUM_THREADS to say.)
+    random_state
+        Seed of what is drawn at random; None means 0.
+    verbose
+        True: a progress bar (with tqdm) or a line a round; 2: always lines.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels, sorted.
+    cliques_ : list of crfkit.models.kernels.cliques.Clique
+        The chosen ones, in the order of choice, with their coefficients.
+    path_ : list of dict
+        A record a round: n_cliques, cliques, derivative, risk, log_loss, seconds; with a dev set
+        dev_log_likelihood (a position) and dev_accuracy.
+    risk_ : float
+        What was minimised, at its end.
+    transitions_ : array [L, L]
+        w.
+    dual_, dual_edge_ : arrays [ΣT, L] and [ΣT, L, L], or None
+        With ``n_cliques=None`` and no ``n_candidates``: the coefficients of all labellings of all cliques of
+        the labelled sequences.
+    transduction_, transduction_marginals_ : lists, or None
+        Where the graph was given as an affinity matrix: labels, and p(y_t = l | x) [T, L], of the sequences
+        of X and then of ``X_unlabeled``, which cannot be asked for with ``predict``.
+    converged_ : bool
+    tagger_ : crfkit.models.kernels.tagger.KernelTagger
+
+    Examples
+    --------
+    >>> from crfkit import KernelCRF
+    >>> from crfkit.datasets import galaxy
+    >>> X, y = galaxy(40, 20, random_state=0)
+    >>> KernelCRF(n_cliques=30).fit(X[:20], y[:20]).score(X[20:], y[20:]) > 0.8
+    True
+    """
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        **RULES,
+        "cliques": rule.one_of("vertex", "vertex+edge"),
+        "transition_reg": rule.optional(rule.number(0)),
+        "decode": rule.one_of("marginal", "viterbi"),
+        "boundary_gain": rule.number(0),
+    }
+
+    def __init__(
+        self,
+        kernel: str | Callable[[Any, Any], Any] | Kernel | Sequence[Any] | None = "rbf",
+        gamma: float | str = "median",
+        degree: float = 3,
+        coef0: float = 1.0,
+        graph: GraphKernel | None = None,
+        turns: str = "compete",
+        cliques: str = "vertex",
+        n_cliques: int | None = N_CLIQUES,
+        per_round: int = 1,
+        all_labelings: bool = False,
+        reg: float = 1.0,
+        transition_reg: float | None = None,
+        bias: bool = False,
+        n_candidates: int | None = None,
+        decode: str = "marginal",
+        boundary_gain: float = 0.0,
+        refit_every: int = 1,
+        refit_tol: float = 1e-3,
+        tol: float = 1e-5,
+        max_iterations: int = 1000,
+        patience: int | None = None,
+        cache_size: float = 1000.0,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.graph = graph
+        self.turns = turns
+        self.cliques = cliques
+        self.n_cliques = n_cliques
+        self.per_round = per_round
+        self.all_labelings = all_labelings
+        self.reg = reg
+        self.transition_reg = transition_reg
+        self.bias = bias
+        self.n_candidates = n_candidates
+        self.decode = decode
+        self.boundary_gain = boundary_gain
+        self.refit_every = refit_every
+        self.refit_tol = refit_tol
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.patience = patience
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        X_unlabeled: Any = None,
+        lengths: Any = None,
+    ) -> KernelCRF:
+        """Train on sequences X with labels y.
+
+        X is a list of arrays or sparse matrices [T, d], one a sequence, or one of them with ``lengths``; with
+        a kernel that is a function, a list of lists of any objects. In y a label may be None (unknown) or a
+        set (one of these), and a whole sequence may be None: unlabelled sequences take part in the graph, as
+        those of ``X_unlabeled`` do. ``sample_weight`` is one number a sequence. With ``X_dev``, ``y_dev`` the
+        path has their log-likelihood and accuracy (see ``patience``).
+        """
+        rule.check_parameters(self, self._rules)
+        thread_count(self.n_jobs)
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("X_dev and y_dev go together: give both or neither")
+        kernels = kernels_of(self)
+        objects = takes_objects(kernels)
+        if lengths is None and getattr(X, "ndim", 0) == 2:
+            lengths = _lengths_of(y)
+        positions = read_positions(X, lengths, objects=objects)
+        data = TrainingSet.of(positions, labels_with_gaps(y, positions))
+        weights = sequence_weights(sample_weight, positions.n_sequences)
+        dev = unlabeled = None
+        if X_dev is not None:
+            held_lengths = _lengths_of(y_dev) if getattr(X_dev, "ndim", 0) == 2 else None
+            held = read_positions(X_dev, held_lengths, objects=objects, width=positions.width, name="X_dev")
+            dev = held, labels_with_gaps(y_dev, held)
+        if X_unlabeled is not None:
+            unlabeled = read_positions(
+                X_unlabeled,
+                [X_unlabeled.shape[0]] if getattr(X_unlabeled, "ndim", 0) == 2 else None,
+                objects=objects,
+                width=positions.width,
+                name="X_unlabeled",
+            )
+        fitted = fit_kernels(
+            self,
+            data,
+            kernels,
+            edge_cliques=self.cliques == "vertex+edge",
+            transitions=True,
+            parametric_reg=float(self.reg if self.transition_reg is None else self.transition_reg),
+            unlabeled=unlabeled,
+            dev=dev,
+            weights=None if weights is None else weights[data.numbers],
+            decode=self.decode,
+            boundary_gain=float(self.boundary_gain),
+        )
+        self.tagger_ = KernelTagger(
+            data.classes,
+            fitted.potential,
+            positions.width,
+            decode=self.decode,
+            boundary_gain=float(self.boundary_gain),
+            n_jobs=self.n_jobs,
+        )
+        self.transduction_: list[list[Any]] | None = None
+        self.transduction_marginals_: list[FloatArray] | None = None
+        if fitted.whole is not None:
+            whole = fitted.whole
+            labels = decoded(whole, self.decode, self.n_jobs, boundary_gain=float(self.boundary_gain))
+            self.transduction_ = decode_labels(labels, whole.offsets, data.classes)
+            shares = marginals(whole, edge=False, n_jobs=self.n_jobs).node
+            self.transduction_marginals_ = np.split(shares, whole.offsets[1:-1])
+        self.classes_ = data.classes
+        self.cliques_ = fitted.cliques
+        self.path_ = fitted.path
+        self.risk_ = fitted.outcome.value
+        self.dual_, self.dual_edge_ = fitted.dual, fitted.dual_edge
+        self.converged_ = fitted.outcome.converged
+        self.stopped_because_ = fitted.outcome.message
+        return self
+
+    def _fitted(self) -> KernelTagger:
+        tagger = super()._fitted()
+        rule.check_parameters(self, {name: self._rules[name] for name in ("decode", "boundary_gain")})
+        tagger.decode, tagger.boundary_gain = self.decode, float(self.boundary_gain)
+        return tagger
+
+    @property
+    def transitions_(self) -> FloatArray:
+        """The position-independent transition weights [L, L]."""
+        return self._fitted().potential.transitions
+
+    @property
+    def gamma_(self) -> float:
+        """The first kernel's gamma."""
+        for term in self._fitted().potential.terms:
+            if isinstance(term.kernel, Kernel) and not isinstance(term.kernel.gamma, str):
+                return float(term.kernel.gamma)
+        raise AttributeError("no kernel of this model has a gamma")
+
+    def plot_path(self, axes: Sequence[Axes] | Axes | None = None) -> list[Axes]:
+        """Draw risk, dev log-likelihood and dev accuracy against the number of cliques (with matplotlib)."""
+        self._fitted()
+        return draw_path(self.path_, axes)
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write the fitted model to a file (see docs/model-file.md), atomically.
+
+        Kernels that are functions cannot be written: pickle the estimator instead. Kernels of which no clique
+        was chosen are not written either: ``kernel`` has the others alone once the model is loaded.
+        """
+        tagger = self._fitted()
+        if self.graph is not None and callable(self.graph.transform):
+            warnings.warn(
+                "the graph's transform is a function, which a model file cannot hold: the loaded model "
+                "labels as this one does, but its graph has transform='inverse', should it be fitted again. "
+                "Pickle the estimator to keep it",
+                InputWarning,
+                stacklevel=2,
+            )
+        params = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("kernel", "graph")
+        }
+        graph = None
+        if self.graph is not None:
+            graph = {
+                name: value
+                for name, value in self.graph.get_params().items()
+                if isinstance(value, (bool, int, float, str))
+            }
+        header = {
+            "params": params,
+            "graph": graph,
+            "risk": float(self.risk_),
+            "converged": bool(self.converged_),
+            "stopped_because": self.stopped_because_,
+            "path": [{**r, "cliques": [list(c) for c in r["cliques"]]} for r in self.path_],
+            "cliques": [clique.to_json() for clique in self.cliques_],
+        }
+        tagger.save(path, header)
+
+    @classmethod
+    def load(cls, source: Source, *, n_jobs: int | None = None) -> KernelCRF:
+        """The model in a file, in bytes, or in a binary file object."""
+        tagger, header = KernelTagger.load(source, n_jobs=n_jobs)
+        try:
+            params = {k: v for k, v in header["params"].items() if k in cls._get_param_names()}
+            graph = None if header["graph"] is None else GraphKernel(**header["graph"])
+            cliques = [Clique.from_json(record) for record in header["cliques"]]
+            path = [
+                {**record, "cliques": [_pick_of(pick) for pick in record["cliques"]]}
+                for record in header["path"]
+            ]
+            risk = float(header["risk"])
+            stopped = str(header["stopped_because"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(
+                f"cannot read the model: its training record is malformed: {error}"
+            ) from error
+        kernels = [term.kernel for term in tagger.potential.terms if not isinstance(term.kernel, GraphMap)]
+        names = ["precomputed" if kernel.name == "precomputed" else kernel for kernel in kernels]
+        kernel: Any = None if not names else names[0] if len(names) == 1 else names
+        model = cls(**{**params, "kernel": kernel, "graph": graph, "n_jobs": n_jobs})
+        model.tagger_ = tagger
+        model.classes_ = tagger.classes
+        model.cliques_, model.path_, model.risk_ = cliques, path, risk
+        model.dual_ = model.dual_edge_ = None
+        model.transduction_ = model.transduction_marginals_ = None
+        model.converged_ = bool(header.get("converged"))
+        model.stopped_because_ = stopped
+        return model
+
+
+def _lengths_of(y: Any) -> list[int] | None:
+    """One table of X is cut as y is."""
+    try:
+        return [len(labels) for labels in y]
+    except TypeError:
+        return None  # some are None: read_positions says that it needs lengths
+
+
+def _pick_of(record: Any) -> tuple[Any, ...]:
+    kernel, kind, sequence, position, labels = record
+    return kernel, kind, sequence, position, tuple(labels) if isinstance(labels, list) else labels

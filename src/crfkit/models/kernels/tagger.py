@@ -1,0 +1,276 @@
+"""The fitted kernel CRF: kernels, selected positions, coefficients; and its form in the model file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.arrays import FloatArray
+from crfkit.data.labels import decode_labels
+from crfkit.data.positions import Positions, Rows, read_objects, read_positions
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.inference import Constraints
+from crfkit.inference.expected_gain import decoded
+from crfkit.io.model_file import write_model
+from crfkit.kernels.graph_map import GraphMap, Spectrum
+from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
+from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
+from crfkit.potentials.kernel import KernelPotential, KernelTerm
+
+KIND = "kernel CRF"
+_PIECE = 1 << 22  # kernel values and scores computed at once
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class KernelTagger(Tagger):
+    """Tags with coefficients on selected cliques. ``predict`` decodes as ``decode`` says."""
+
+    def __init__(
+        self,
+        classes: list[Any],
+        potential: KernelPotential,
+        width: int | None,
+        *,
+        decode: str = "marginal",
+        boundary_gain: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(classes, n_jobs)
+        self.potential = potential
+        self.width = width  # columns of X; None: any objects
+        self.decode = decode
+        self.boundary_gain = boundary_gain
+
+    @property
+    def n_columns(self) -> int | None:
+        """Columns of numbers that it looks at; None where positions are objects."""
+        return self.width
+
+    @property
+    def scores_per_position(self) -> int:
+        """How many numbers are computed for each position."""
+        return max(1, self.potential.scores_per_position)
+
+    def _positions(self, X: Any, lengths: Any = None) -> Positions:
+        """X as in training: tables of numbers, or objects even where they look like rows of one."""
+        if self.width is None and lengths is None:
+            return read_objects(X)
+        return read_positions(X, lengths, width=self.width)
+
+    def scored(self, X: Any) -> Scored:
+        """The scores of a batch, all at once."""
+        positions = self._positions(X)
+        return Scored(self.potential.scores(positions), None, True)
+
+    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
+        """The scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
+        positions = self._positions(X, lengths)
+        size = max(1, _PIECE // self.scores_per_position)  # positions
+        if whole or positions.n_positions <= size:
+            yield self.potential.scores(positions), None
+            return
+        piece = positions.offsets[:-1] // size  # [N] which one a sequence is in
+        for number in np.unique(piece):
+            yield self.potential.scores(positions.subset(np.flatnonzero(piece == number))), None
+
+    def predict(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Any]]:
+        """The labels of each sequence: by marginals, or the most probable sequence of labels (Viterbi)."""
+        found: list[list[Any]] = []
+        for lattice in self.constrained(X, lengths, constraints, known):
+            labels = decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
+            found += decode_labels(labels, lattice.offsets, self.classes)
+        return found
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
+        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
+        arrays: Arrays = {"transitions": self.potential.transitions, "bias": self.potential.bias}
+        specifications = []
+        for i, term in enumerate(self.potential.terms):
+            specifications.append(_store_kernel(term.kernel, f"{i}.kernel", arrays))
+            _store_rows(term.support, f"{i}.support", arrays)
+            if term.vertex is not None:
+                arrays[f"{i}.vertex"] = term.vertex
+            if term.edge is not None:
+                arrays[f"{i}.edge"] = term.edge
+        own = {
+            "model": KIND,
+            "classes": self.classes,
+            "kernels": specifications,
+            "width": self.width,
+            "decode": self.decode,
+            "boundary_gain": float(self.boundary_gain),
+        }
+        write_model(path, {**own, **header}, arrays)
+
+    @classmethod
+    def from_parts(
+        cls, header: dict[str, Any], arrays: Arrays, name: str, n_jobs: int | None = None
+    ) -> KernelTagger:
+        """The tagger in what ``read_model`` gave."""
+        classes, kernels = checked_classes(header, KIND, name), header.get("kernels")
+        width, decode, gain = header.get("width"), header.get("decode"), header.get("boundary_gain")
+        if (
+            not isinstance(kernels, list)
+            or not (width is None or (type(width) is int and width >= 0))
+            or decode not in ("marginal", "viterbi")
+            or not isinstance(gain, float)
+            or not 0 <= gain < np.inf
+        ):
+            raise ModelFileError(f"cannot read the model {name}: its header is malformed")
+        L = len(classes)
+        take = _Taker(arrays, name)
+        terms = []
+        for i, specification in enumerate(kernels):
+            kernel = _load_kernel(specification, f"{i}.kernel", take)
+            support, m = _load_support(kernel, f"{i}.support", width, take)
+            vertex = take.numbers(f"{i}.vertex", (m, L)) if f"{i}.vertex" in arrays else None
+            edge = take.numbers(f"{i}.edge", (m, L, L)) if f"{i}.edge" in arrays else None
+            terms.append(KernelTerm(kernel, support, vertex, edge))
+        potential = KernelPotential(L, terms, take.numbers("transitions", (L, L)), take.numbers("bias", (L,)))
+        return cls(classes, potential, width, decode=decode, boundary_gain=gain, n_jobs=n_jobs)
+
+
+def _store_kernel(kernel: MercerKernel, key: str, arrays: Arrays) -> dict[str, Any]:
+    if isinstance(kernel, Precomputed):
+        return {"kind": "precomputed"}
+    if isinstance(kernel, GraphMap):
+        if kernel.rows is None:
+            raise InputError(
+                "a graph that was given as an affinity matrix has no place for new positions, and a model "
+                "file of it would be of no use: pickle the estimator"
+            )
+        spectrum = kernel.spectrum
+        _store_rows(kernel.rows, f"{key}.rows", arrays)
+        arrays |= {
+            f"{key}.eigenvalues": spectrum.eigenvalues,
+            f"{key}.eigenvectors": np.ascontiguousarray(spectrum.eigenvectors),
+            f"{key}.degrees": spectrum.degrees,
+            f"{key}.multipliers": spectrum.multipliers,
+        }
+        return {
+            "kind": "graph",
+            "n_neighbors": kernel.n_neighbors,
+            "normalized": kernel.normalized,
+            "metric": kernel.metric,
+        }
+    if isinstance(kernel, Kernel) and isinstance(kernel.function, str):
+        return {
+            "kind": "function",
+            "function": kernel.function,
+            "gamma": kernel.gamma if isinstance(kernel.gamma, str) else float(kernel.gamma),
+            "degree": float(kernel.degree),
+            "coef0": float(kernel.coef0),
+        }
+    raise InputError(
+        f"the kernel {kernel.name} is a function, which a model file cannot hold: pickle the estimator, or "
+        "use kernel='precomputed'"
+    )
+
+
+def _store_rows(rows: Rows, key: str, arrays: Arrays) -> None:
+    if hasattr(rows, "tocsr"):
+        arrays |= {
+            f"{key}.indptr": rows.indptr.astype(np.int64),
+            f"{key}.indices": rows.indices.astype(np.int64),
+            f"{key}.data": rows.data.astype(np.float64),
+            f"{key}.shape": np.array(rows.shape, np.int64),
+        }
+    else:
+        arrays[key] = np.ascontiguousarray(rows)
+
+
+class _Taker:
+    """Takes arrays of the expected type and shape out of a model file."""
+
+    def __init__(self, arrays: Arrays, name: str) -> None:
+        self.arrays, self.name = arrays, name
+
+    def wrong(self, what: str) -> ModelFileError:
+        return ModelFileError(f"cannot read the model {self.name}: {what}")
+
+    def any(self, key: str, kind: type[np.generic], ndim: int) -> npt.NDArray[Any]:
+        array = self.arrays.get(key)
+        if array is None or array.dtype != kind or array.ndim != ndim:
+            found = "none" if array is None else f"{array.ndim}-D {array.dtype}"
+            raise self.wrong(f"expected an array {key!r}, {ndim}-D of {np.dtype(kind)}, got {found}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise self.wrong(f"{key!r} holds numbers that are not finite")
+        return array
+
+    def numbers(self, key: str, shape: tuple[int, ...]) -> FloatArray:
+        array = self.any(key, np.float64, len(shape))
+        if array.shape != shape:
+            raise self.wrong(f"expected an array {key!r} of shape {shape}, got {array.shape}")
+        return array
+
+    def rows(self, key: str) -> Rows:
+        """Dense or sparse."""
+        if key in self.arrays:
+            return self.any(key, np.float64, 2)
+        from scipy.sparse import csr_matrix
+
+        shape = self.any(f"{key}.shape", np.int64, 1).tolist()
+        pointers, columns = self.any(f"{key}.indptr", np.int64, 1), self.any(f"{key}.indices", np.int64, 1)
+        data = self.any(f"{key}.data", np.float64, 1)
+        sound = (
+            len(shape) == 2
+            and min(shape) >= 0
+            and len(pointers) == shape[0] + 1
+            and pointers[0] == 0
+            and pointers[-1] == len(columns) == len(data)
+            and bool((np.diff(pointers) >= 0).all())
+            and (len(columns) == 0 or (columns.min() >= 0 and columns.max() < shape[1]))
+        )
+        if not sound:
+            raise self.wrong(f"the sparse matrix {key!r} does not fit together")
+        return csr_matrix((data, columns, pointers), shape=tuple(shape))
+
+
+def _load_kernel(specification: Any, key: str, take: _Taker) -> MercerKernel:
+    kind = specification.get("kind") if isinstance(specification, dict) else None
+    if kind == "precomputed":
+        return Precomputed()
+    if kind == "function":
+        function, gamma = specification.get("function"), specification.get("gamma")
+        degree, coef0 = specification.get("degree"), specification.get("coef0")
+        numbers = [value for value in (gamma, degree, coef0) if not isinstance(value, str)]
+        if function in NAMES and all(isinstance(value, float) for value in numbers):
+            return Kernel(function, gamma, degree, coef0)
+    if kind == "graph":
+        rows = take.rows(f"{key}.rows")
+        n = rows.shape[0]
+        values = take.any(f"{key}.eigenvalues", np.float64, 1)
+        m = len(values)
+        spectrum = Spectrum(
+            values,
+            take.numbers(f"{key}.eigenvectors", (n, m)),
+            take.numbers(f"{key}.degrees", (n,)),
+            take.numbers(f"{key}.multipliers", (m,)),
+        )
+        k, normalized, metric = (specification.get(x) for x in ("n_neighbors", "normalized", "metric"))
+        if type(k) is int and k > 0 and isinstance(normalized, bool) and isinstance(metric, str):
+            return GraphMap(spectrum, rows, np.arange(n, dtype=np.int64), k, normalized, metric)
+    raise take.wrong(f"its kernel is malformed: {specification!r:.80}")
+
+
+def _load_support(kernel: MercerKernel, key: str, width: int | None, take: _Taker) -> tuple[Any, int]:
+    """What the kernel is computed with, and how many positions that is."""
+    if isinstance(kernel, Precomputed):
+        places = take.any(key, np.int64, 1)
+        if len(places) and not (places.min() >= 0 and places.max() < (width or 0)):
+            raise take.wrong(f"{key!r} names positions that are not there")
+        return places, len(places)
+    rows = take.rows(key)
+    expected = len(kernel.spectrum.eigenvalues) if isinstance(kernel, GraphMap) else width
+    if rows.shape[1] != expected:
+        raise take.wrong(f"expected {expected} columns in {key!r}, got {rows.shape[1]}")
+    return rows, int(rows.shape[0])

@@ -1,0 +1,484 @@
+"""A CRF trained under validation constraints, by extended-saddle-point search.
+
+Chen, Chen and Wah, "Training conditional random fields under validation constraints" (KDD 2008):
+
+    minimise   -Σ_i log p(y_i | x_i; w) + c2·‖w‖² + c1·‖w‖₁
+    subject to h_j(w) = max_ŷ S(v_j, ŷ; w) - S(v_j, y_j; w) <= τ,    j = 1 .. V,
+
+v_j being validation sets cut from the training data. ``optim/saddle.py`` searches; the constraints are in
+``objectives/validation.py``. In every other respect the model is a :class:`crfkit.CRF`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import parameters as rule
+from crfkit.arrays import FloatArray
+from crfkit.exceptions import InputError
+from crfkit.features.template import Template
+from crfkit.inference import PermittedPairs
+from crfkit.mining.miner import AssociationMiner
+from crfkit.models.linear.constrained_watch import ConstrainedWatch
+from crfkit.models.linear.crf import CRF
+from crfkit.models.linear.largest_penalty import PenaltySearch, Training
+from crfkit.models.linear.validation_choice import RULE, validation_spans
+from crfkit.models.training import Outcome, TrainingProblem
+from crfkit.objectives.validation import GRADIENTS, ValidationConstraints
+from crfkit.optim.saddle import OuterStep, SaddleSettings, minimize_constrained
+from crfkit.progress import Progress
+from crfkit.selection.selected import Selection
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_INNER_ITERATIONS = 1000
+
+
+class ConstrainedCRF(CRF):
+    """Linear-chain CRF trained so that it decodes validation parts of the training data nearly right.
+
+    Minimises ``-Σ weight · log p(y | x) + c2·‖w‖² + c1·‖w‖₁`` subject to ``h_j(w) <= tau``: on no validation
+    set may the best labelling score more than ``tau`` above the true one.
+
+    Parameters
+    ----------
+    tau
+        The score that the best labelling of a set may have above the true one.
+    validation
+        A number of sets, equal parts of the training data; or "sequences", a set for each sequence; or a list
+        of sets, each the numbers of its sequences; or a splitter of scikit-learn, whose test parts they are.
+        ``fit(…, groups=…)``, one a sequence, makes a set of each group (or is passed to the splitter).
+    last
+        One set instead: the last so many positions of each sequence.
+    gradient
+        Of h_j: "smooth", a smoothed maximum with falling temperature; "envelope", the exact subgradient;
+        "flip", the paper's estimate (order 1).
+    margin
+        What a wrong label gains at its position: the true labels must win by so much a mistake.
+    max_outer
+        At most this many outer steps. Where they leave a constraint violated, the best model is kept, a
+        warning says which, and ``feasible_`` is False.
+    penalty, growth
+        What the penalty of the most violated constraint rises by after the first outer step, and what that
+        is multiplied with after each further one.
+    temperature, cooling
+        Of gradient="smooth": the first temperature, and what it is multiplied with after each outer step.
+    flip_constant
+        c > 0 of the flip gradient, against huge quotients.
+    c2
+        As of :class:`crfkit.CRF`, but 0 unless given: the constraints are to do its work. "largest" looks for
+        the largest penalty under which the constraints still hold (``c2_``), from 0.0001 to 1000, and
+        searches for a saddle point with c2 = 0 where there is none. On easy data it may end at 256 or so with
+        a warning: that number means nothing.
+    c1, order, algorithm, …
+        As of :class:`crfkit.CRF`. max_iterations is that of each inner loop. algorithm="sgd" is not possible.
+        With a dev set the feasible model that is best on it is kept, and patience counts outer steps.
+
+    Attributes
+    ----------
+    feasible_ : bool
+        Whether the model kept satisfies all constraints, by Viterbi.
+    converged_ : bool
+        Whether it does, and the search came to its end: neither stopped nor cut off.
+    objective_ : float
+        O(w) with ``c2_``, without what the constraints cost (which the objective in ``history_`` has).
+    violations_ : ndarray [V]
+        h_j of the model kept, by Viterbi.
+    penalties_ : ndarray [V]
+        The penalties α_j it was found with.
+    c2_ : float
+        The L2 penalty it was found with.
+    outer_history_ : list of dict
+        One record an outer step (with c2="largest": a training, then the outer steps of a search with c2 = 0
+        where there was one): step, c2, objective, violations, penalties, iterations, temperature, gap,
+        stalled, feasible, converged, and passes and seconds, counted from the beginning of fit.
+
+    and those of :class:`crfkit.CRF`.
+
+    Examples
+    --------
+    >>> from crfkit import ConstrainedCRF
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "a"}, {"word": "dog"}]]
+    >>> y = [["DET", "NOUN"], ["DET", "NOUN"]]
+    >>> crf = ConstrainedCRF(validation=2).fit(X, y)
+    >>> crf.feasible_, crf.predict([[{"word": "the"}, {"word": "dog"}]])
+    (True, [['DET', 'NOUN']])
+    """
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        **CRF._rules,
+        "algorithm": rule.one_of("auto", "lbfgs"),
+        "c2": rule.either(rule.number(0), rule.one_of("largest")),
+        "tau": rule.number(0),
+        "validation": RULE,
+        "last": rule.optional(rule.whole_number(1)),
+        "gradient": rule.one_of(*GRADIENTS),
+        "margin": rule.number(0),
+        "max_outer": rule.whole_number(1),
+        "penalty": rule.positive(),
+        "growth": rule.number(1),
+        "temperature": rule.positive(),
+        "cooling": ("a number above 0 and below 1", lambda v: rule.positive()[1](v) and v < 1),
+        "flip_constant": rule.positive(),
+    }
+
+    def __init__(
+        self,
+        tau: float = 0.01,
+        validation: Any = 3,
+        last: int | None = None,
+        gradient: str = "smooth",
+        margin: float = 0.0,
+        max_outer: int = 20,
+        penalty: float = 1.0,
+        growth: float = 2.0,
+        temperature: float = 1.0,
+        cooling: float = 0.25,
+        flip_constant: float = 1.0,
+        c1: float = 0.0,
+        c2: float | str = 0.0,
+        order: int = 1,
+        algorithm: str = "auto",
+        max_iterations: int | None = None,
+        tol: float = 1e-5,
+        min_freq: float = 0,
+        all_possible_states: bool = False,
+        all_possible_transitions: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        template: Template | str | None = None,
+        edge_attributes: Any = None,
+        associations: AssociationMiner | None = None,
+        features: Selection | None = None,
+        patience: int = 10,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        verbose: bool | int = False,
+        warm_start: bool = False,
+    ) -> None:
+        super().__init__(
+            c1=c1,
+            order=order,
+            algorithm=algorithm,
+            max_iterations=max_iterations,
+            tol=tol,
+            min_freq=min_freq,
+            all_possible_states=all_possible_states,
+            all_possible_transitions=all_possible_transitions,
+            class_weight=class_weight,
+            template=template,
+            edge_attributes=edge_attributes,
+            associations=associations,
+            features=features,
+            patience=patience,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            warm_start=warm_start,
+        )
+        self.c2 = c2
+        self.tau = tau
+        self.validation = validation
+        self.last = last
+        self.gradient = gradient
+        self.margin = margin
+        self.max_outer = max_outer
+        self.penalty = penalty
+        self.growth = growth
+        self.temperature = temperature
+        self.cooling = cooling
+        self.flip_constant = flip_constant
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        lengths: Any = None,
+        permitted: PermittedPairs | None = None,
+        groups: Any = None,
+    ) -> ConstrainedCRF:
+        """Train as :meth:`CRF.fit` does, under the constraints.
+
+        ``groups``: one a sequence; each group is a validation set. With ``permitted`` label pairs the
+        constraints, too, look at permitted labellings alone.
+        """
+        self._groups = groups
+        try:
+            super().fit(X, y, sample_weight, X_dev, y_dev, lengths=lengths, permitted=permitted)
+        finally:
+            del self._groups
+        return self
+
+    def _minimise(self, problem: TrainingProblem) -> Outcome:
+        if self.gradient == "flip" and self.order != 1:
+            raise InputError("gradient='flip' is defined for order=1; take 'smooth' or 'envelope'")
+        spans = validation_spans(
+            self.validation,
+            problem.sequences.offsets,
+            last=None if self.last is None else int(self.last),
+            groups=getattr(self, "_groups", None),
+        )
+        constraints = ValidationConstraints(
+            problem.objective,
+            spans,
+            tau=float(self.tau),
+            gradient=self.gradient,
+            c=float(self.flip_constant),
+            margin=float(self.margin),
+        )
+        progress = Progress(self.verbose, None)
+        watch = ConstrainedWatch(problem, constraints, self.patience, progress)
+        found = None
+        tried: list[dict[str, Any]] = []
+        if self.c2 == "largest":
+            found, tried = self._largest(problem, constraints, watch, progress)
+        if found is None:
+            found = self._search(problem, constraints, watch, progress, tried)
+        outcome = self._outcome(problem, constraints, found, watch)
+        progress.close(outcome.message)
+        return outcome
+
+    @property
+    def _l2(self) -> float:
+        return 0.0 if self.c2 == "largest" else float(self.c2)
+
+    def _search(
+        self,
+        problem: TrainingProblem,
+        constraints: ValidationConstraints,
+        watch: ConstrainedWatch,
+        progress: Progress,
+        before: list[dict[str, Any]],
+    ) -> _Found:
+        """The extended saddle point; ``before``: records of what was tried already."""
+        tau, c2 = float(self.tau), self._l2
+        passes, seconds = (before[-1]["passes"], before[-1]["seconds"]) if before else (0.0, 0.0)
+        watch.begins(c2)
+        watch.continues_after(passes, seconds)
+        settings = SaddleSettings(
+            max_outer=self.max_outer,
+            rate=float(self.penalty),
+            growth=float(self.growth),
+            temperature=float(self.temperature) if self.gradient == "smooth" else None,
+            cooling=float(self.cooling),
+            width=tau / 40,
+            tolerance=0.0,
+            inner_iterations=self.max_iterations or _INNER_ITERATIONS,
+            tol=float(self.tol),
+            proximal_steps=0,  # kinks are smoothed; "envelope" and "flip" are there to be compared
+            any_point=False,  # w = 0 satisfies all constraints (without a margin), and knows nothing
+        )
+
+        def say(step: OuterStep, _: FloatArray) -> bool:
+            progress.say(_words(step, tau))
+            return watch.ends(step.penalties)
+
+        result = minimize_constrained(
+            problem.objective.with_penalty(c2),
+            problem.start,
+            inequalities=constraints,
+            l1=problem.objective.l1(float(self.c1)),
+            settings=settings,
+            n_threads=problem.objective.n_threads,
+            callback=watch,
+            outer_callback=say,
+        )
+        records = [
+            _record(
+                replace(
+                    step,
+                    step=len(before) + step.step,
+                    passes=passes + step.passes,
+                    seconds=seconds + step.seconds,
+                ),
+                tau,
+                c2,
+            )
+            for step in result.history
+        ]
+        return _Found(
+            result.x,
+            result.value,
+            result.penalties,
+            c2,
+            result.message,
+            [*before, *records],
+            result.converged,
+        )
+
+    def _largest(
+        self,
+        problem: TrainingProblem,
+        constraints: ValidationConstraints,
+        watch: ConstrainedWatch,
+        progress: Progress,
+    ) -> tuple[_Found | None, list[dict[str, Any]]]:
+        """The largest feasible c2 (None where there is none), and records of what was tried."""
+        tau = float(self.tau)
+
+        def ends(training: Training) -> bool:
+            progress.say(f"c2 {training.c2:.4g}, {_words(training.step, tau)}")
+            return watch.ends(training.step.penalties)
+
+        search = PenaltySearch(
+            problem.objective,
+            constraints,
+            l1=problem.objective.l1(float(self.c1)),
+            max_iterations=self.max_iterations or _INNER_ITERATIONS,
+            max_steps=self.max_outer,
+            callback=watch,
+            begins=watch.begins,
+            ends=ends,
+        )
+        kept = search.run(problem.start, float(self.tol))
+        records = [_record(training.step, tau, training.c2) for training in search.tried]
+        if kept is None:
+            return None, records
+        message, step = f"all constraints hold up to c2={kept.c2:.3g}", kept.step
+        if search.stopped:
+            message = "it was stopped" + ("" if step.feasible else " before all constraints held")
+        elif not step.converged:
+            message += f", but the last training did not come to its end: {step.ended}"
+        elif not search.bracketed:
+            message += (
+                f", where the search ended ({len(records)} trainings, c2 at most 1000): a larger one may do "
+                "as well. Where even tiny weights decode the validation sets, the largest c2 means nothing: "
+                "give a margin, or choose c2 by cross-validation"
+            )
+        elif kept.tol > self.tol:
+            message += f", but max_outer={self.max_outer} left no training with full tolerance"
+        sure = step.converged and search.bracketed and kept.tol <= self.tol and not search.stopped
+        return _Found(kept.x, step.value, step.penalties, kept.c2, message, records, sure), records
+
+    def _outcome(
+        self,
+        problem: TrainingProblem,
+        constraints: ValidationConstraints,
+        found: _Found,
+        watch: ConstrainedWatch,
+    ) -> Outcome:
+        """The model to keep, and what is true of it: decided by its own best paths."""
+        x, value, message, converged = found.x, found.value, found.message, found.converged
+        self.c2_, self.penalties_ = found.c2, found.penalties
+        best = watch.candidate
+        if best is not None:
+            x, self.c2_, self.penalties_ = best.x, best.c2, best.penalties
+            value = problem.objective.with_penalty(best.c2)(x).value
+            l1 = problem.objective.l1(float(self.c1))
+            value += 0.0 if l1 is None else float(l1 @ np.abs(x))
+            if watch.exhausted:
+                converged = True
+                message = (
+                    f"no better dev accuracy than {best.accuracy:.4f} under the constraints in "
+                    f"{self.patience} outer steps"
+                )
+        self.violations_ = constraints.violations(x)
+        self.outer_history_ = found.records
+        self.feasible_ = bool((self.violations_ <= self.tau).all())
+        if not self.feasible_:
+            message = self._what_is_violated(message)
+        elif not converged:
+            message = (
+                f"training under constraints did not come to its end: {message}. The model kept satisfies "
+                "all constraints; raise max_outer, max_iterations or tol, if that is not what you want"
+            )
+        return Outcome(x, value, self.feasible_ and converged, message, watch.history)
+
+    def _what_is_violated(self, why: str) -> str:
+        bad = np.flatnonzero(self.violations_ > self.tau)
+        worst = int(self.violations_.argmax())
+        stalled = sum(record["stalled"] for record in self.outer_history_)
+        message = (
+            f"{len(bad)} of {len(self.violations_)} validation constraints are violated after "
+            f"{len(self.outer_history_)} outer steps ({why}): on set {worst} the best labelling scores "
+            f"{self.violations_[worst]:.4g} above the true one, where tau={self.tau:g} is allowed. "
+        )
+        if stalled:
+            message += f"{stalled} of the inner loops stalled at a kink. "
+        message += "The best model so far is kept; raise max_outer or tau"
+        return message + ("" if self.gradient == "smooth" else ", or take gradient='smooth'")
+
+    def plot_search(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw objective, violations and penalties over the outer steps; needs matplotlib.
+
+        With a path the picture goes there.
+        """
+        from crfkit.models.linear.constrained_plot import draw_search
+
+        self._fitted()
+        figure = draw_search(self.outer_history_, float(self.tau))
+        if path is not None:
+            figure.savefig(path, dpi=120)
+        return figure
+
+    def _own_record(self) -> dict[str, Any]:
+        chosen = {"chosen": {"c2": self.c2_}} if self.c2 == "largest" else {}
+        return {
+            **chosen,
+            "validation_constraints": {
+                "violations": self.violations_.tolist(),
+                "penalties": self.penalties_.tolist(),
+                "feasible": self.feasible_,
+                "c2": self.c2_,
+                "outer_history": self.outer_history_,
+            },
+        }
+
+    def _restore(self, record: Mapping[str, Any]) -> None:
+        own = record.get("validation_constraints")
+        if not isinstance(own, dict):  # trained without constraints
+            own = {}
+        self.violations_ = np.array(own.get("violations", []), np.float64)
+        self.penalties_ = np.array(own.get("penalties", []), np.float64)
+        self.feasible_ = bool(own.get("feasible", False))
+        self.c2_ = float(own.get("c2", np.nan))
+        self.outer_history_ = list(own.get("outer_history", []))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a search has come to."""
+
+    x: FloatArray  # [P]
+    value: float
+    penalties: FloatArray  # [V]
+    c2: float
+    message: str
+    records: list[dict[str, Any]]
+    converged: bool
+
+
+def _record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
+    """An outer step as JSON values."""
+    return {
+        "step": step.step,
+        "c2": c2,
+        "objective": step.value,
+        "violations": (step.inequalities + tau).tolist(),
+        "penalties": step.penalties.tolist(),
+        "iterations": step.iterations,
+        "passes": step.passes,
+        "seconds": step.seconds,
+        "temperature": step.temperature,
+        "gap": step.gap,
+        "stalled": step.stalled,
+        "feasible": step.feasible,
+        "converged": step.converged,
+    }
+
+
+def _words(step: OuterStep, tau: float) -> str:
+    worst = float((step.inequalities + tau).max())
+    state = "all constraints hold" if step.feasible else f"largest violation {worst:.4g}"
+    return f"outer step {step.step}: objective {step.value:.2f}, {state}"

@@ -1,0 +1,80 @@
+"""Watching a search under validation constraints: history, progress, and the best model on a dev set.
+
+A dev set cannot stop a search under constraints as it stops plain training: the first inner loop minimises
+without penalties, and would be the last. Every iteration is scored on the dev set, and the best one that
+satisfies all constraints is kept; patience counts outer steps (trainings, with c2="largest") since it was
+found, and only from then on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crfkit.arrays import FloatArray
+from crfkit.models.training import TrainingProblem, Watch
+from crfkit.objectives.validation import ValidationConstraints
+from crfkit.optim.problem import Step
+from crfkit.progress import Progress
+
+
+@dataclass
+class Candidate:
+    """A feasible model, and what it was found with."""
+
+    accuracy: float  # on the dev set
+    x: FloatArray  # [P]
+    c2: float
+    penalties: FloatArray  # [V]
+
+
+class ConstrainedWatch(Watch):
+    """The optimiser's callback; ``begins``, ``continues_after`` and ``ends`` say where the search stands."""
+
+    def __init__(
+        self,
+        problem: TrainingProblem,
+        constraints: ValidationConstraints,
+        patience: int,
+        progress: Progress,
+    ) -> None:
+        super().__init__(problem.objective, problem.dev, patience, progress)
+        self.candidate: Candidate | None = None
+        self._constraints = constraints
+        self._c2, self._penalties = 0.0, np.zeros(constraints.spans.n_sets)
+        self._passes, self._seconds = 0.0, 0.0  # of a search before this one
+        self._found = False  # a better candidate in this outer step
+
+    def __call__(self, step: Step) -> bool:
+        """One iteration; passes and seconds go on from an earlier search."""
+        return super().__call__(
+            replace(step, passes=self._passes + step.passes, seconds=self._seconds + step.seconds)
+        )
+
+    def begins(self, c2: float) -> None:
+        """A training with this penalty begins."""
+        self._c2 = c2
+
+    def continues_after(self, passes: float, seconds: float) -> None:
+        """Another search begins, after one that has cost so much."""
+        self._passes, self._seconds = passes, seconds
+
+    def ends(self, penalties: FloatArray) -> bool:
+        """An outer step is over, in which these penalties were in force; True where patience has run out."""
+        if self.candidate is not None:
+            if self._found:
+                self.candidate.penalties = penalties.copy()
+                self._waited = 0
+            else:
+                self._waited += 1
+            self.exhausted = self._waited >= self._patience
+        self._found = False
+        return self.exhausted
+
+    def _judge(self, accuracy: float, step: Step) -> None:
+        if self.candidate is not None and accuracy <= self.candidate.accuracy:
+            return
+        if (self._constraints.violations(step.x) <= self._constraints.tau).all():
+            self.candidate = Candidate(accuracy, step.x.copy(), self._c2, self._penalties)
+            self._found = True

@@ -1,0 +1,96 @@
+"""Weights of an earlier model on the features of a new one, matched by the names of attributes and labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.features.index import FeatureIndex
+from crfkit.models.linear.tagger import LinearTagger
+from crfkit.potentials.linear import LinearWeights
+
+
+def transfer(
+    old: LinearTagger, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex
+) -> LinearWeights:
+    """The old model's weight for every feature of ``index``; 0 where it has none."""
+    state = _carry(*_renamed_keys(old, vocabulary, classes), old.weights.state, index.state_keys())
+    pair = None
+    if index.pair_ids is not None:
+        known = np.zeros(0) if old.weights.pair is None else old.weights.pair
+        pair = _carry(*_renamed_pair_keys(old, vocabulary, classes), known, index.pair_keys())
+    ids = _renamed_labels(old, classes)
+    edge = np.where(index.edges, _spread(old.weights.edge, ids, len(classes)), 0.0)
+    edge2 = None
+    if index.edges2 is not None:
+        known = np.zeros((len(old.classes),) * 3) if old.weights.edge2 is None else old.weights.edge2
+        edge2 = np.where(index.edges2, _spread(known, ids, len(classes)), 0.0)
+    return LinearWeights(state, edge, edge2, pair)
+
+
+def with_features_of(
+    old: LinearTagger, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex
+) -> FeatureIndex:
+    """The index with all features of the old model in it."""
+    keys, _ = _renamed_keys(old, vocabulary, classes)
+    pair_keys, _ = _renamed_pair_keys(old, vocabulary, classes)
+    ids = _renamed_labels(old, classes)
+    L = len(classes)
+    edges = _spread(old.index.edges, ids, L)
+    edges2 = None if old.index.edges2 is None else _spread(old.index.edges2, ids, L)
+    return index.union(keys, edges, edges2, pair_keys)
+
+
+def _renamed_labels(old: LinearTagger, classes: list[Any]) -> IntArray:
+    """The new id of each old label, -1 where it is gone."""
+    places = {label: i for i, label in enumerate(classes)}
+    return np.array([places.get(label, -1) for label in old.classes], dtype=np.int64)
+
+
+def _renamed_keys(old: LinearTagger, vocabulary: Vocabulary, classes: list[Any]) -> tuple[IntArray, IntArray]:
+    """``attribute * L + label``, in new ids, of the old features that still exist; and which they are."""
+    attributes = vocabulary.lookup(old.vocabulary.strings()).astype(np.int64)  # [old A]
+    old_keys = old.index.state_keys()
+    attribute = attributes[old_keys // old.index.n_labels]
+    label = _renamed_labels(old, classes)[old_keys % old.index.n_labels]
+    places = np.flatnonzero((attribute >= 0) & (label >= 0))
+    return attribute[places] * len(classes) + label[places], places
+
+
+def _renamed_pair_keys(
+    old: LinearTagger, vocabulary: Vocabulary, classes: list[Any]
+) -> tuple[IntArray, IntArray]:
+    """The same for pair features: ``(attribute * L + previous label) * L + label``."""
+    old_keys, L = old.index.pair_keys(), old.index.n_labels
+    if not len(old_keys):
+        return old_keys, old_keys
+    labels = _renamed_labels(old, classes)
+    attribute = vocabulary.lookup(old.vocabulary.strings()).astype(np.int64)[old_keys // L**2]
+    previous, label = labels[old_keys // L % L], labels[old_keys % L]
+    places = np.flatnonzero((attribute >= 0) & (previous >= 0) & (label >= 0))
+    keys = (attribute * len(classes) + previous) * len(classes) + label
+    return keys[places], places
+
+
+def _carry(keys: IntArray, places: IntArray, weights: FloatArray, wanted: IntArray) -> FloatArray:
+    """For each wanted key, the weight of the old feature with this key; 0 where there is none."""
+    order = np.argsort(keys)
+    keys, weights = keys[order], weights[places][order]
+    carried = np.zeros(len(wanted))
+    if len(keys):
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found = keys[at] == wanted
+        carried[found] = weights[at[found]]
+    return carried
+
+
+def _spread(table: npt.NDArray[Any], ids: IntArray, n_labels: int) -> npt.NDArray[Any]:
+    """A table over the old labels as one over the new ones, 0 elsewhere."""
+    kept = np.flatnonzero(ids >= 0)
+    out = np.zeros((n_labels,) * table.ndim, table.dtype)
+    out[np.ix_(*(ids[kept],) * table.ndim)] = table[np.ix_(*(kept,) * table.ndim)]
+    return out

@@ -1,0 +1,481 @@
+"""The linear-chain CRF as a scikit-learn estimator.
+
+Parameter names and the meaning of c1 and c2 are CRFsuite's.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import parameters as rule
+from crfkit.data.labels import encode_labels, label_lists, label_set
+from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import ConvergenceWarning, InputError
+from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
+from crfkit.features.index import build_index
+from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.template import Template
+from crfkit.inference import Constraints, PermittedPairs
+from crfkit.io.model_file import Source
+from crfkit.mining.miner import AssociationMiner
+from crfkit.mining.rules import Rules
+from crfkit.models.foreign import export_crfsuite, load_any
+from crfkit.models.linear.continuation import transfer, with_features_of
+from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.linear.tagger import LinearTagger
+from crfkit.models.sequence_labeller import SequenceLabeller
+from crfkit.models.training import ALGORITHMS, Outcome, TrainingProblem, train
+from crfkit.models.training_record import TrainingRecord
+from crfkit.objectives.held_out import DevSet
+from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.potentials.linear import LinearWeights
+from crfkit.selection.selected import Selection
+from crfkit.threads import thread_count
+
+if TYPE_CHECKING:
+    from crfkit.models.linear.explanation import Decision
+
+
+class CRF(SequenceLabeller[LinearTagger]):
+    """Linear-chain conditional random field for labelling sequences.
+
+    Minimises ``-Σ weight · log p(y | x) + c2·‖w‖² + c1·‖w‖₁``.
+
+    Parameters
+    ----------
+    c1, c2
+        Weights of the L1 and L2 penalties. c1 > 0 gives a sparse model.
+    order
+        1: a label depends on the one before it; 2: on the two before it.
+    algorithm
+        "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", what reaches the optimum
+        fastest: a few stochastic epochs, then L-BFGS.
+    max_iterations
+        At most this many iterations; None leaves it to the algorithm.
+    tol
+        Stop when the objective changes by less than this share of itself over ten iterations (with "sgd",
+        whose epochs are noisy: a hundred times this share), or the gradient's norm is below this share of the
+        weights' norm.
+    min_freq
+        Features seen at fewer positions than this in training are left out. (CRFsuite adds up the values of
+        an attribute instead, so that negative ones vanish there.)
+    all_possible_states, all_possible_transitions
+        Also give a weight to attribute-label pairs, or transitions, that do not occur in training.
+    class_weight
+        {label: weight} or "balanced": how much an error at a position with this true label counts. Every
+        wrong path is charged log(weight) there (softmax-margin; Gimpel and Smith, NAACL 2010), so that 1
+        changes nothing.
+    template
+        A :class:`crfkit.features.Template` (or its text) in the manner of CRF++ or Wapiti. X is then rows of
+        cells: :class:`crfkit.data.Columns`, as ``crfkit.io.read_columns`` gives them, or lists of lists of
+        strings. A template without a ``B`` line makes a model without transitions, as it does in CRF++.
+    edge_attributes
+        Which attributes score pairs of neighbouring labels (y[t-1], y[t]) instead of labels: those whose
+        names begin with this prefix, or with one of a tuple of prefixes; or a dict of prefix to "edge" or
+        "both" (labels as well).
+    associations
+        A :class:`crfkit.mining.AssociationMiner`: rules are mined from the training data and put to use as
+        its ``use`` says; the model keeps them (``rules_``).
+    features
+        A :class:`crfkit.selection.Selection`: the model has exactly these features, as far as their
+        attributes and labels occur, and ``min_freq`` and ``all_possible_*`` have no say.
+    patience
+        With a dev set: stop after so many iterations without a better dev accuracy.
+    n_jobs
+        Threads; -1 for all cores; None for all, or as many as OMP_NUM_THREADS says, which joblib sets in
+        its workers.
+    random_state
+        Seed of the stochastic steps; None means 0 with "auto", and another one each time with "sgd". Same
+        data, seed and thread count: the same model to the last bit.
+    verbose
+        True: a progress bar (with tqdm) or a line an iteration; 2: always lines.
+    warm_start
+        Let ``fit`` start from the weights of the model fitted before, matched by attribute and label names.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels, sorted.
+    objective_ : float
+        Training objective of the weights that were kept (with a dev set: those best on it).
+    history_ : list of dict
+        One record an iteration: objective, gradient_norm, step, passes, seconds, dev_accuracy.
+    n_iter_ : int
+        Iterations made.
+    converged_ : bool
+        Whether training ended by its own criterion.
+    state_features_, transition_features_, edge_features_ : dict
+        The weights that are not 0: {(attribute, label): weight}, {(label, next label): weight}, and
+        {(attribute, label, next label): weight} of the attributes on label pairs.
+    tagger_ : crfkit.models.linear.tagger.LinearTagger
+        The fitted model.
+
+    Examples
+    --------
+    >>> from crfkit import CRF
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "a"}, {"word": "dog"}]]
+    >>> y = [["DET", "NOUN"], ["DET", "NOUN"]]
+    >>> CRF(c2=0.1).fit(X, y).predict([[{"word": "the"}, {"word": "dog"}]])
+    [['DET', 'NOUN']]
+    """
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        "c1": rule.number(0),
+        "c2": rule.number(0),
+        "order": rule.one_of(1, 2),
+        "algorithm": rule.one_of(*ALGORITHMS),
+        "max_iterations": rule.optional(rule.whole_number(1)),
+        "tol": rule.number(0),
+        "min_freq": rule.number(0),
+        "all_possible_states": rule.flag(),
+        "all_possible_transitions": rule.flag(),
+        "class_weight": rule.optional(rule.either(rule.one_of("balanced"), rule.mapping())),
+        "associations": (
+            "None or a crfkit.mining.AssociationMiner",
+            lambda v: v is None or isinstance(v, AssociationMiner),
+        ),
+        "features": ("None or a crfkit.selection.Selection", lambda v: v is None or isinstance(v, Selection)),
+        "patience": rule.whole_number(1),
+        "random_state": rule.optional(rule.whole_number(0)),
+        "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+        "warm_start": rule.flag(),
+    }
+
+    def __init__(
+        self,
+        c1: float = 0.0,
+        c2: float = 1.0,
+        order: int = 1,
+        algorithm: str = "auto",
+        max_iterations: int | None = None,
+        tol: float = 1e-5,
+        min_freq: float = 0,
+        all_possible_states: bool = False,
+        all_possible_transitions: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        template: Template | str | None = None,
+        edge_attributes: Any = None,
+        associations: AssociationMiner | None = None,
+        features: Selection | None = None,
+        patience: int = 10,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        verbose: bool | int = False,
+        warm_start: bool = False,
+    ) -> None:
+        self.c1 = c1
+        self.c2: float | str = c2  # a subclass may find it itself
+        self.order = order
+        self.algorithm = algorithm
+        self.max_iterations = max_iterations
+        self.tol = tol
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.class_weight = class_weight
+        self.template = template
+        self.edge_attributes = edge_attributes
+        self.associations = associations
+        self.features = features
+        self.patience = patience
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    # ---- training
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        lengths: Any = None,
+        permitted: PermittedPairs | None = None,
+    ) -> CRF:
+        """Train on sequences X with labels y.
+
+        X is a list of sequences, each a list of items: lists of strings, or dicts of name to str, bool,
+        number, list or dict. Or a list of arrays or sparse matrices [T, A], one a sequence; or one of them
+        with ``lengths``. In y a label may be None (unknown) or a set (one of these). ``sample_weight`` is
+        one number a sequence. With ``X_dev``, ``y_dev`` training stops when the dev accuracy no longer
+        rises, and the best model is kept. Without ``lengths`` the rows of one array are cut as y is.
+        With ``permitted`` label pairs (their labels in sorted order) the model is a distribution over the
+        permitted labellings alone; decode it under ``constraints=permitted.constraints()`` as well.
+        """
+        previous = getattr(self, "tagger_", None) if self.warm_start else None
+        return self._train(
+            X, y, sample_weight, X_dev, y_dev, lengths, start=previous, centre=None, permitted=permitted
+        )
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        lengths: Any = None,
+    ) -> CRF:
+        """Go on from the fitted model with new data, which may bring new attributes and new labels.
+
+        Minimises ``-Σ weight · log p(y | x) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁`` over the new data, w₀ being the
+        weights so far (0 for new features): what the new data says nothing about stays as it was.
+        """
+        if self.algorithm == "sgd":
+            raise InputError("partial_fit cannot use algorithm='sgd': take 'auto' or 'lbfgs'")
+        previous = getattr(self, "tagger_", None)
+        return self._train(X, y, sample_weight, X_dev, y_dev, lengths, start=None, centre=previous)
+
+    def _train(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        X_dev: Any,
+        y_dev: Any,
+        lengths: Any,
+        *,
+        start: LinearTagger | None,
+        centre: LinearTagger | None,
+        permitted: PermittedPairs | None = None,
+    ) -> CRF:
+        rule.check_parameters(self, self._rules)
+        threads = thread_count(self.n_jobs)
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("X_dev and y_dev go together: give both or neither")
+        y = label_lists(y)
+        classes = label_set(y if centre is None else [*y, centre.classes])
+        vocabulary = Vocabulary() if centre is None else Vocabulary.from_arrays(centre.vocabulary.to_arrays())
+        template, prefixes = given_template(self.template), edge_prefixes(self.edge_attributes)
+        if template is not None:
+            prefixes |= template.edge_attributes
+        sequences = encode_input(
+            X, vocabulary, template, grow=True, lengths=cut_as(X, y, lengths), n_jobs=self.n_jobs
+        )
+        require_data(sequences, classes)
+        labels = encode_labels(y, classes, sequences.offsets)
+        encoder = InputEncoder.plain(vocabulary, template)
+        if centre is not None:
+            encoder = centre.encoder.over(vocabulary, classes).with_template(template)
+        if self.features is not None:
+            encoder = encoder.with_conjunctions(self.features.conjunctions)
+        miner = None if encoder.associations is not None else self.associations
+        if self.features is not None and miner is not None and miner.use != "constraints":
+            raise InputError(
+                f"features= leaves no place for associations of use {miner.use!r}: a selection says which "
+                "features there are; select from what the miner's transform makes of X instead"
+            )
+        encoded, encoder = encoder.learn(X, sequences, labels, classes, miner, self.n_jobs)
+        sequences = encoded.sequences
+
+        kinds = attribute_kinds(vocabulary, prefixes)
+        if self.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
+            warnings.warn(
+                f"no attribute begins with what edge_attributes={self.edge_attributes!r} says", stacklevel=3
+            )
+        if self.features is not None:
+            index = self.features.feature_index(vocabulary, classes, order=self.order)
+        else:
+            index = build_index(
+                sequences,
+                labels,
+                len(classes),
+                order=self.order,
+                min_freq=self.min_freq,
+                all_possible_states=self.all_possible_states,
+                all_possible_transitions=self.all_possible_transitions,
+                kinds=kinds,
+                transitions=template is None or template.transitions,
+            )
+        own = None if encoded.hints is None else encoded.hints.own_among(classes)
+        index = index if own is None else index.speaking_for(own)
+        if self.features is None and len(index.state_labels) == 0 and sequences.indices.size:
+            warnings.warn(
+                f"no attribute occurs min_freq={self.min_freq:g} times with a label; the model sees nothing "
+                "of X: lower min_freq",
+                stacklevel=3,
+            )
+        kept: LinearWeights | None = None
+        if centre is not None:
+            if centre.index.order != self.order:
+                raise InputError(f"the fitted model has order {centre.index.order}, not {self.order}")
+            index = with_features_of(centre, vocabulary, classes, index)
+            kept = transfer(centre, vocabulary, classes, index)
+        objective = LinearLikelihood(
+            sequences,
+            labels,
+            index,
+            c2=self._l2,
+            n_threads=threads,
+            weights=sequence_weights(sample_weight, sequences.n_sequences),
+            class_weights=class_weights(self.class_weight, labels, classes),
+            centre=kept,
+            permitted=permitted,
+        )
+        first = np.zeros(objective.n_parameters)
+        if start is not None:
+            first = objective.parameters(transfer(start, vocabulary, classes, index))
+        dev = None
+        if X_dev is not None:
+            try:
+                y_dev = label_lists(y_dev)
+                held_out = encoder.encode(X_dev, cut_as(X_dev, y_dev, None), self.n_jobs)
+                dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
+            except InputError as error:
+                raise InputError(f"in the dev set: {error}") from error
+
+        problem = TrainingProblem(sequences, labels, objective, first, dev)
+        outcome = self._minimise(problem)
+        if not outcome.converged:
+            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
+        tagger = LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs)
+        self.tagger_ = tagger.compact() if self._leaves_out else tagger
+        self.classes_ = classes
+        self.objective_ = outcome.value
+        self.history_ = outcome.history
+        self.n_iter_ = len(outcome.history)
+        self.converged_ = outcome.converged
+        return self
+
+    def _minimise(self, problem: TrainingProblem) -> Outcome:
+        """What training comes to. A subclass may minimise something else over the same data and weights."""
+        return train(
+            problem.objective,
+            problem.start,
+            algorithm=self.algorithm,
+            c1=float(self.c1),
+            max_iterations=self.max_iterations,
+            tol=float(self.tol),
+            dev=problem.dev,
+            patience=self.patience,
+            seed=self.random_state,
+            verbose=self.verbose,
+        )
+
+    @property
+    def _l2(self) -> float:
+        """c2 of the objective that training starts from."""
+        return float(self.c2)
+
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether attributes may be left without a weight."""
+        return self.c1 > 0 or self.min_freq > 1 or self.features is not None
+
+    # ---- asking the fitted model
+
+    def under(self, rules: Rules) -> CRF:
+        """The fitted model decoding under these rules: where one holds, its label is certain.
+
+        Of several the longest decides, then the best supported. Known labels and constraints win over
+        them. This model itself stays as it is.
+        """
+        tagger = self._fitted()
+        bound = copy.copy(self)
+        encoder = tagger.encoder.under(rules, tagger.classes)
+        bound.tagger_ = LinearTagger(tagger.classes, encoder, tagger.index, tagger.weights, self.n_jobs)
+        return bound
+
+    def explain(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Decision]]:
+        """Why the predicted labels: what speaks for each of them and against the next best.
+
+        A :class:`~crfkit.models.linear.explanation.Decision` a position, with the label, its rival, both
+        probabilities, and the weights in which they differ.
+        """
+        from crfkit.models.linear.explanation import explain
+
+        tagger = self._fitted()
+        encoded = tagger.encode(X, lengths)
+        lattice = tagger.permit(tagger.lattice(encoded), constraints, known, tagger.forced(encoded))
+        return list(explain(tagger, encoded.sequences, lattice))
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """{(attribute, label): weight}."""
+        return self._fitted().state_features()
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, ...], float]:
+        """{(label, next label): weight}; in order 2 also three labels in a row."""
+        return self._fitted().transition_features()
+
+    @property
+    def rules_(self) -> Rules:
+        """The association rules that the model uses."""
+        associations = self._fitted().associations
+        if associations is None:
+            raise AttributeError("the model has no association rules: fit it with associations=…")
+        return associations.rules
+
+    @property
+    def edge_features_(self) -> dict[tuple[str, Any, Any], float]:
+        """{(attribute, label, next label): weight} of the attributes that score label pairs."""
+        return self._fitted().edge_features()
+
+    # ---- files
+
+    def save(
+        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the fitted model to a file (see docs/model-file.md), atomically.
+
+        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
+        """
+        tagger = self._fitted()
+        own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
+        tagger.save(path, {**(record or {}), **own.to_header(), **self._own_record()})
+
+    def _own_record(self) -> dict[str, Any]:
+        """What a subclass keeps in the file's header of its own: JSON values."""
+        return {}
+
+    def _restore(self, record: Mapping[str, Any]) -> None:
+        """Take back from a file's header what ``_own_record`` has put there."""
+
+    def save_crfsuite(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write the fitted model as a ``.crfsuite`` file, for CRFsuite and python-crfsuite.
+
+        They know first-order models of attributes with one label; anything else raises ``InputError``. The
+        template stays behind.
+        """
+        export_crfsuite(self._fitted(), path)
+
+    @classmethod
+    def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:
+        """The model in a file, in bytes, or in a binary file object; crfkit's are memory-mapped from a path.
+
+        The rules of a model with associations are there, the miner is not: to train anew with rules, give
+        ``associations=`` again. Models of CRFsuite, Wapiti and CRF++ load as well. How they were trained is
+        not known: the parameters are the defaults, ``objective_`` is NaN and ``history_`` empty.
+        """
+        tagger, header = load_any(source, n_jobs=n_jobs)
+        record = TrainingRecord.from_header(header)
+        params = record.params_for(cls._rules, header)
+        known = {name: value for name, value in params.items() if name in cls._get_param_names()}
+        if known.get("features") is not None:  # the model's own are those that were selected
+            own = Selection.of_index(tagger.index, tagger.vocabulary, tagger.classes)
+            known["features"] = Selection(own, tagger.conjunctions.atoms)
+        crf = cls(**{**known, "n_jobs": n_jobs, "template": tagger.template})
+        crf.tagger_ = tagger
+        crf.classes_ = tagger.classes
+        crf.objective_ = record.objective
+        crf.history_ = record.history
+        crf.n_iter_ = len(record.history)
+        crf.converged_ = record.converged
+        crf._restore(header)
+        return crf

@@ -1,0 +1,102 @@
+"""How X becomes attributes: through a template, with conjunctions of attributes, with association rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from crfkit.data.labels import Labels
+from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
+from crfkit.features.conjunctions import Conjunctions
+from crfkit.features.inputs import encode_input, hints_of
+from crfkit.features.template import Template
+
+if TYPE_CHECKING:
+    from crfkit.mining.associations import Associations
+    from crfkit.mining.miner import AssociationMiner
+    from crfkit.mining.rules import Rules
+
+
+@dataclass(frozen=True)
+class InputEncoder:
+    """All over one vocabulary, which has the names of what the other parts make."""
+
+    vocabulary: Vocabulary
+    template: Template | None
+    conjunctions: Conjunctions
+    associations: Associations | None = None
+
+    @classmethod
+    def plain(cls, vocabulary: Vocabulary, template: Template | None) -> InputEncoder:
+        """Without conjunctions and rules."""
+        return cls(vocabulary, template, Conjunctions(vocabulary, {}))
+
+    def encode(self, X: Any, lengths: Any = None, n_jobs: int | None = None) -> Encoded:
+        """X with all that is made of it; attributes that the vocabulary does not know are passed over."""
+        sequences = encode_input(
+            X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=n_jobs
+        )
+        sequences = self.conjunctions.fill(sequences)
+        if self.associations is not None:
+            return self.associations.apply(sequences, n_jobs)
+        return Encoded(sequences, self.vocabulary, hints_of(X, self.vocabulary))
+
+    def with_template(self, template: Template | None) -> InputEncoder:
+        """The same with another template, or without one."""
+        return replace(self, template=template)
+
+    def under(self, rules: Rules, classes: list[Any]) -> InputEncoder:
+        """With rules that say which labels are certain."""
+        from crfkit.mining.associations import Associations
+
+        if self.associations is not None:
+            raise InputError(f"the model has rules already, of use {self.associations.use!r}")
+        if (rules.confidence < 1).any():
+            raise InputError(
+                "constraints are for rules that are always right, and some of these are not: "
+                "take rules[rules.confidence == 1]"
+            )
+        return replace(self, associations=Associations.bind(rules, "constraints", self.vocabulary, classes))
+
+    def over(self, vocabulary: Vocabulary, classes: list[Any]) -> InputEncoder:
+        """The same over a copy of the vocabulary with maybe more names behind its own, and other labels."""
+        rules = None if self.associations is None else self.associations.over(vocabulary, classes)
+        return InputEncoder(
+            vocabulary, self.template, Conjunctions(vocabulary, self.conjunctions.atoms), rules
+        )
+
+    def with_conjunctions(self, more: Mapping[str, Sequence[str]]) -> InputEncoder:
+        """With more conjunctions, whose names the vocabulary gets."""
+        atoms = {**self.conjunctions.atoms, **more}
+        if atoms and self.vocabulary.names_columns():
+            raise InputError(
+                "conjunctions are of attributes with names, and the columns of an array have none: "
+                "give the CRF what the selector's transform makes of X"
+            )
+        self.vocabulary.add([*(atom for parts in atoms.values() for atom in parts), *atoms])
+        return replace(self, conjunctions=Conjunctions(self.vocabulary, atoms))
+
+    def learn(
+        self,
+        X: Any,
+        sequences: Sequences,
+        labels: Labels,
+        classes: list[Any],
+        miner: AssociationMiner | None,
+        n_jobs: int | None,
+    ) -> tuple[Encoded, InputEncoder]:
+        """Training data with all that is made of it, and the encoder for all other data.
+
+        ``sequences`` are the attributes that X has by itself. The miner finds the rules; without one, those
+        that are there stay.
+        """
+        sequences = self.conjunctions.fill(replace(sequences, n_attributes=len(self.vocabulary)))
+        if miner is not None:
+            encoded, rules = miner.learn(sequences, labels, self.vocabulary, classes, self.template)
+            return encoded, replace(self, associations=rules)
+        if self.associations is not None:
+            return self.associations.apply(sequences, n_jobs), self
+        return Encoded(sequences, self.vocabulary, hints_of(X, self.vocabulary)), self

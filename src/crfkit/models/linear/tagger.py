@@ -1,0 +1,338 @@
+"""The fitted linear-chain CRF: vocabulary, labels, weights; and its form in the model file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.arrays import BoolArray, FloatArray, IdArray
+from crfkit.data.sequences import Encoded
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError, ModelFileError
+from crfkit.features.conjunctions import Conjunctions
+from crfkit.features.index import FeatureIndex, rows_of
+from crfkit.features.template import Template
+from crfkit.inference import Lattice
+from crfkit.io.model_file import write_model
+from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
+from crfkit.potentials.linear import LinearPotential, LinearWeights
+
+if TYPE_CHECKING:
+    from crfkit.mining.associations import Associations
+
+_KIND = "linear-chain CRF"
+_PIECE = 1 << 20  # scores computed at once: they stay in the cache until they are read
+
+
+class LinearTagger(Tagger):
+    """Tags with weights on attributes and transitions."""
+
+    def __init__(
+        self,
+        classes: list[Any],
+        encoder: InputEncoder,
+        index: FeatureIndex,
+        weights: LinearWeights,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(classes, n_jobs)
+        self.encoder = encoder
+        self.potential = LinearPotential(index, weights)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Its attributes."""
+        return self.encoder.vocabulary
+
+    @property
+    def template(self) -> Template | None:
+        """What makes attributes of columns."""
+        return self.encoder.template
+
+    @property
+    def conjunctions(self) -> Conjunctions:
+        """Attributes that are there where several others are."""
+        return self.encoder.conjunctions
+
+    @property
+    def associations(self) -> Associations | None:
+        """Its association rules."""
+        return self.encoder.associations
+
+    @property
+    def index(self) -> FeatureIndex:
+        """Its features."""
+        return self.potential.index
+
+    @property
+    def weights(self) -> LinearWeights:
+        """Their weights."""
+        return self.potential.weights
+
+    def encode(self, X: Any, lengths: Any = None) -> Encoded:
+        """X over the ids of the vocabulary; attributes never trained on are passed over."""
+        return self.encoder.encode(X, lengths, self.n_jobs)
+
+    def lattice(self, X: Encoded) -> Lattice:
+        """The scores of what ``encode`` made."""
+        return self.potential.scores(X.sequences, n_jobs=self.n_jobs)
+
+    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
+        """The scores of a batch, and the labels that it brings along as certain."""
+        encoded = self.encode(X, lengths)
+        sequences, forced = encoded.sequences, self.forced(encoded)
+        size = max(1, _PIECE // self.potential.scores_per_position)  # positions
+        if whole or sequences.n_positions <= size:
+            yield self.lattice(encoded), forced
+            return
+        piece = (sequences.offsets[:-1] // size).astype(np.int64)  # [N] which one a sequence is in
+        for number in np.unique(piece):
+            chosen = np.flatnonzero(piece == number)
+            scores = self.potential.scores(sequences.subset(chosen), n_jobs=self.n_jobs)
+            positions = slice(sequences.offsets[chosen[0]], sequences.offsets[chosen[-1] + 1])
+            yield scores, None if forced is None else forced[positions]
+
+    @property
+    def n_columns(self) -> int | None:
+        """Columns of a table that its template looks at; None without one."""
+        return None if self.template is None else self.template.n_columns
+
+    @property
+    def scores_per_position(self) -> int:
+        """How many numbers a lattice has for each position."""
+        return self.potential.scores_per_position
+
+    def scored(self, X: Any) -> Scored:
+        """The scores of a batch, with the labels that rules make certain."""
+        encoded = self.encode(X)
+        known = not encoded.sequences.n_positions or len(encoded.sequences.indices) > 0
+        return Scored(self.lattice(encoded), self.forced(encoded), known)
+
+    def forced(self, X: Encoded) -> IdArray | None:
+        """The label that each position of what ``encode`` made has for certain, [ΣT]; -1: any."""
+        return None if X.hints is None else X.hints.forced_among(self.classes)
+
+    def state_features(self) -> dict[tuple[str, Any], float]:
+        """{(attribute, label): weight}, without the zeros."""
+        names = self.vocabulary.strings()
+        kept = np.flatnonzero(self.weights.state)
+        attributes = (self.index.state_keys() // self.index.n_labels)[kept].tolist()
+        labels = self.index.state_labels[kept].tolist()
+        weights = self.weights.state[kept].tolist()
+        return {
+            (names[a], self.classes[label]): w
+            for a, label, w in zip(attributes, labels, weights, strict=True)
+        }
+
+    def transition_features(self) -> dict[tuple[Any, ...], float]:
+        """{(label, next label): weight}, in order 2 also {(label, next, next but one): weight}."""
+        table = _transition_dict(self.classes, self.index.edges, self.weights.edge)
+        if self.index.edges2 is not None and self.weights.edge2 is not None:
+            table |= _transition_dict(self.classes, self.index.edges2, self.weights.edge2)
+        return table
+
+    def edge_features(self) -> dict[tuple[str, Any, Any], float]:
+        """{(attribute, label, next label): weight} where attributes score label pairs, without the zeros."""
+        if self.weights.pair is None:
+            return {}
+        names, L = self.vocabulary.strings(), self.index.n_labels
+        kept = np.flatnonzero(self.weights.pair)
+        keys = self.index.pair_keys()[kept].tolist()
+        weights = self.weights.pair[kept].tolist()
+        return {
+            (names[key // L**2], self.classes[key // L % L], self.classes[key % L]): w
+            for key, w in zip(keys, weights, strict=True)
+        }
+
+    def compact(self) -> LinearTagger:
+        """The same tagger without features of weight 0 and without attributes that have none left."""
+        L, old = self.index.n_labels, self.index
+        keys, pair_keys = old.state_keys(), old.pair_keys()
+        pair_weights = np.zeros(0) if self.weights.pair is None else self.weights.pair
+        kept, kept_pairs = self.weights.state != 0, pair_weights != 0
+        used = np.union1d(keys[kept] // L, pair_keys[kept_pairs] // L**2)
+        if kept.all() and kept_pairs.all() and len(used) == len(self.vocabulary):
+            return self
+        names = self.vocabulary.strings()
+        numbers = {names[a] for a in used.tolist()}
+        conjunctions = {name: atoms for name, atoms in self.conjunctions.atoms.items() if name in numbers}
+        needed = [atom for atoms in conjunctions.values() for atom in atoms]
+        used = np.union1d(used, self.vocabulary.lookup(needed))
+        if self.associations is not None:
+            used = np.union1d(used, self.associations.needed(used))
+        if self.vocabulary.names_columns():
+            used = np.arange(len(names))  # the width of an array is checked against the vocabulary
+        places = np.full(len(names), -1, np.int64)  # [old A] new ids
+        places[used] = np.arange(len(used))
+        state = places[keys[kept] // L] * L + keys[kept] % L
+        pairs = places[pair_keys[kept_pairs] // L**2] * L**2 + pair_keys[kept_pairs] % L**2
+        index = FeatureIndex(
+            L,
+            *rows_of(state, L, len(used)),
+            old.edges,
+            old.edges2,
+            *(() if self.weights.pair is None else rows_of(pairs, L**2, len(used))),
+        )
+        weights = LinearWeights(
+            self.weights.state[kept],
+            self.weights.edge,
+            self.weights.edge2,
+            None if self.weights.pair is None else pair_weights[kept_pairs],
+        )
+        vocabulary = Vocabulary([names[a] for a in used])
+        associations = None if self.associations is None else self.associations.renumbered(vocabulary, places)
+        encoder = InputEncoder(
+            vocabulary, self.template, Conjunctions(vocabulary, conjunctions), associations
+        )
+        return LinearTagger(self.classes, encoder, index, weights, self.n_jobs)
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
+        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
+        arrays: dict[str, npt.NDArray[Any]] = {
+            f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()
+        }
+        arrays |= {
+            "state.indptr": self.index.state_indptr,
+            "state.labels": self.index.state_labels,
+            "state.weights": self.weights.state,
+            "edge.mask": self.index.edges,
+            "edge.weights": self.weights.edge,
+        }
+        if self.index.edges2 is not None and self.weights.edge2 is not None:
+            arrays |= {"edge2.mask": self.index.edges2, "edge2.weights": self.weights.edge2}
+        if (
+            self.index.pair_indptr is not None
+            and self.index.pair_ids is not None
+            and self.weights.pair is not None
+        ):
+            arrays |= {
+                "pair.indptr": self.index.pair_indptr,
+                "pair.ids": self.index.pair_ids,
+                "pair.weights": self.weights.pair,
+            }
+        own: dict[str, Any] = {"model": _KIND, "classes": self.classes}
+        if self.template is not None:
+            own["template"] = {"dialect": self.template.dialect, "text": self.template.text}
+        if self.associations is not None:
+            own["associations"] = self.associations.header()
+            arrays |= self.associations.to_arrays()
+        if self.conjunctions.atoms:
+            own["conjunctions"] = [[name, list(atoms)] for name, atoms in self.conjunctions.atoms.items()]
+        write_model(path, {**own, **header}, arrays)
+
+    @classmethod
+    def from_parts(
+        cls,
+        header: dict[str, Any],
+        arrays: dict[str, npt.NDArray[Any]],
+        name: str,
+        n_jobs: int | None = None,
+    ) -> LinearTagger:
+        """The tagger in what a model file holds."""
+        classes = checked_classes(header, _KIND, name)
+        take = _Taker(arrays, name)
+        L = len(classes)
+        second = "edge2.weights" in arrays
+        prefix = "vocabulary."
+        vocabulary = Vocabulary.from_arrays(
+            {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+        )
+        n_features = arrays["state.labels"].size if "state.labels" in arrays else 0
+        n_pairs = arrays["pair.ids"].size if "pair.ids" in arrays else 0
+        paired = "pair.weights" in arrays
+        index = FeatureIndex(
+            L,
+            take("state.indptr", np.int64, (len(vocabulary) + 1,)),
+            take("state.labels", np.int32, (n_features,)),
+            take("edge.mask", np.bool_, (L, L)),
+            take("edge2.mask", np.bool_, (L, L, L)) if second else None,
+            take("pair.indptr", np.int64, (len(vocabulary) + 1,)) if paired else None,
+            take("pair.ids", np.int32, (n_pairs,)) if paired else None,
+        )
+        weights = LinearWeights(
+            take("state.weights", np.float64, (n_features,)),
+            take("edge.weights", np.float64, (L, L)),
+            take("edge2.weights", np.float64, (L, L, L)) if second else None,
+            take("pair.weights", np.float64, (n_pairs,)) if paired else None,
+        )
+        _check_rows(index.state_indptr, index.state_labels, L, name)
+        if index.pair_indptr is not None and index.pair_ids is not None:
+            _check_rows(index.pair_indptr, index.pair_ids, L**2, name)
+        template = _template_of(header.get("template"), name)
+        conjunctions = _conjunctions_of(header.get("conjunctions"), name)
+        associations = None
+        if "associations" in header:
+            from crfkit.mining.associations import Associations
+
+            associations = Associations.from_arrays(header["associations"], arrays, vocabulary, classes)
+        encoder = InputEncoder(vocabulary, template, Conjunctions(vocabulary, conjunctions), associations)
+        return cls(classes, encoder, index, weights, n_jobs)
+
+
+class _Taker:
+    """Takes arrays of the expected type and shape out of a model file."""
+
+    def __init__(self, arrays: dict[str, npt.NDArray[Any]], name: str) -> None:
+        self._arrays, self._name = arrays, name
+
+    def __call__(self, key: str, dtype: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        array = self._arrays.get(key)
+        if array is None or array.dtype != dtype or array.shape != shape:
+            found = "none" if array is None else f"{array.dtype} {array.shape}"
+            raise ModelFileError(
+                f"cannot read the model {self._name}: expected an array {key!r} of {np.dtype(dtype)} "
+                f"{shape}, got {found}"
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ModelFileError(
+                f"cannot read the model {self._name}: {key!r} holds numbers that are not finite"
+            )
+        return array
+
+
+def _check_rows(ends: npt.NDArray[Any], ids: npt.NDArray[Any], width: int, name: str) -> None:
+    sound = ends[0] == 0 and ends[-1] == len(ids) and bool((ends[1:] >= ends[:-1]).all())
+    if not sound or (len(ids) and not (ids.min() >= 0 and ids.max() < width)):
+        raise ModelFileError(f"cannot read the model {name}: its feature index does not fit together")
+
+
+def _template_of(record: Any, name: str) -> Template | None:
+    if record is None:
+        return None
+    if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in ("dialect", "text")):
+        raise ModelFileError(f"cannot read the model {name}: its template is malformed")
+    try:
+        return Template.parse(record["text"], record["dialect"], source=f"the template in {name}")
+    except InputError as error:
+        raise ModelFileError(f"cannot read the model {name}: {error}") from error
+
+
+def _conjunctions_of(record: Any, name: str) -> dict[str, list[str]]:
+    if record is None:
+        return {}
+    try:
+        found = {made: list(atoms) for made, atoms in record}
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"cannot read the model {name}: its conjunctions are malformed") from error
+    if not all(isinstance(made, str) and atoms for made, atoms in found.items()) or not all(
+        isinstance(atom, str) for atoms in found.values() for atom in atoms
+    ):
+        raise ModelFileError(f"cannot read the model {name}: its conjunctions are malformed")
+    return found
+
+
+def _transition_dict(
+    classes: list[Any], mask: BoolArray, weights: FloatArray
+) -> dict[tuple[Any, ...], float]:
+    places = np.argwhere(mask)
+    values = weights[mask].tolist()
+    return {
+        tuple(classes[i] for i in place): w
+        for place, w in zip(places.tolist(), values, strict=True)
+        if w != 0
+    }

@@ -1,0 +1,281 @@
+"""The fitted TreeCRF: columns, labels, trees; and its form in the model file. LightGBM is not needed."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.tables import Table, TableSchema
+from crfkit.exceptions import ModelFileError
+from crfkit.inference import Constraints, Lattice
+from crfkit.io.model_file import write_model
+from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
+from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
+from crfkit.potentials.tree import TransitionTables, TreePotential
+
+KIND = "tree CRF"
+_PIECE = 1 << 20  # scores computed at once
+Stage = tuple[int, TransitionTables | None]  # after a round: how many trees there are, and the tables
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a path says of a feature so far."""
+
+    low: float = -math.inf  # numbers are more than this
+    high: float = math.inf  # and at most this
+    codes: frozenset[int] | None = None  # categories; None: numbers
+    missing: bool = True  # whether it may be missing
+    seen: bool = False  # whether training had missing values
+
+
+@dataclass(frozen=True)
+class Conjunction:
+    """A path from the root of a tree to a leaf: conditions that hold together, and what they add up to."""
+
+    label: Any
+    conditions: tuple[str, ...]
+    value: float  # what all trees with this path add to the label's score
+    count: int  # training rows that go this way, on average over those trees
+    n_trees: int
+
+    def __str__(self) -> str:
+        return f"{' & '.join(self.conditions) or 'always'} → {self.label}"
+
+
+class TreeTagger(Tagger):
+    """Tags with boosted trees."""
+
+    def __init__(
+        self,
+        classes: list[Any],
+        schema: TableSchema,
+        potential: TreePotential,
+        decode: str,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(classes, n_jobs)
+        self.schema, self.potential, self.decode = schema, potential, decode
+
+    @property
+    def n_columns(self) -> int | None:
+        """Columns of a table that it looks at; None where it goes by names."""
+        return self.schema.width
+
+    @property
+    def scores_per_position(self) -> int:
+        """How many numbers a lattice has for each position."""
+        return self.potential.scores_per_position
+
+    def predict(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> list[list[Any]]:
+        """The labels, decoded as the model's ``decode`` says."""
+        if self.decode == "marginal":
+            return self.predict_posterior(X, lengths=lengths, constraints=constraints, known=known)
+        return super().predict(X, lengths=lengths, constraints=constraints, known=known)
+
+    def encode(self, X: Any, lengths: Any = None) -> Table:
+        """X as the columns of training."""
+        return self.schema.encode(X, lengths)
+
+    def lattice(self, X: Table) -> Lattice:
+        """The scores of what ``encode`` made."""
+        return self.potential.scores(X, n_jobs=self.n_jobs)
+
+    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
+        """The scores of a batch."""
+        table = self.encode(X, lengths)
+        size = max(1, _PIECE // self.scores_per_position)  # positions
+        if whole or table.n_positions <= size:
+            yield self.lattice(table), None
+            return
+        number = table.offsets[:-1] // size  # [N] which piece a sequence is in
+        bounds = np.flatnonzero(np.diff(number, prepend=-1)).tolist()
+        for start, stop in zip(bounds, [*bounds[1:], table.n_sequences], strict=True):
+            yield self.lattice(table.piece(start, stop)), None
+
+    def scored(self, X: Any) -> Scored:
+        """The scores of a batch, all at once."""
+        table = self.encode(X)
+        known = not table.n_positions or not bool(np.isnan(table.values).all())
+        return Scored(self.lattice(table), None, known)
+
+    def staged(self, X: Any, stages: Sequence[Stage], lengths: Any = None) -> Iterator[Lattice]:
+        """The scores after each round; ``stages`` are the trees and the tables after each."""
+        table = self.encode(X, lengths)
+        node, edge = self.potential.blank(table)
+        done = 0
+        for n_trees, tables in stages:
+            self.potential.forest.add_scores(
+                table,
+                self.potential.window,
+                node,
+                edge,
+                first=done,
+                last=n_trees,
+                n_jobs=self.n_jobs,
+            )
+            done = n_trees
+            now = replace(self.potential, tables=tables)
+            yield now.lattice(table, node.copy(), None if edge is None else edge.copy())
+
+    # ---- looking inside
+
+    @property
+    def feature_names(self) -> list[str]:
+        """What trees can ask for, in the order of ``Forest.importances``: columns at places of the window."""
+        before, after = self.potential.window
+        names = [
+            f"{column.name}[{step:+d}]" if step else f"{column.name}[0]"
+            for step in range(-before, after + 1)
+            for column in self.schema.columns
+        ]
+        return [*names, "previous label"] if self.potential.forest.context else names
+
+    def conjunctions(self, n: int = 20, label: Any = None) -> list[Conjunction]:
+        """The paths through the trees that weigh most: value times rows, all trees with a path together."""
+        found: dict[tuple[int, tuple[str, ...]], list[float]] = {}
+        forest = self.potential.forest
+        wanted = None if label is None else self.classes.index(label)
+        for place, root in zip(forest.label.tolist(), forest.root.tolist(), strict=True):
+            if wanted is not None and place != wanted:
+                continue
+            for conditions, leaf in self._paths(root):
+                entry = found.setdefault((place, conditions), [0.0, 0.0, 0.0])
+                entry[0] += float(forest.leaf[leaf])
+                entry[1] += float(forest.leaf_count[leaf])
+                entry[2] += 1
+        weights = sorted(found.items(), key=lambda item: -abs(item[1][0]) * item[1][1] / item[1][2])
+        return [
+            Conjunction(self.classes[place], conditions, value, round(count / trees), int(trees))
+            for (place, conditions), (value, count, trees) in weights[:n]
+        ]
+
+    def _paths(self, root: int) -> Iterator[tuple[tuple[str, ...], int]]:
+        """The conditions and the leaf of each path, what it says of one feature taken together."""
+        forest = self.potential.forest
+        stack: list[tuple[int, dict[int, _Held]]] = [(root, {})]
+        while stack:
+            node, held = stack.pop()
+            if node < 0:
+                if held:
+                    yield tuple(self._in_words(feature, held[feature]) for feature in sorted(held)), ~node
+                continue
+            feature, flags = int(forest.feature[node]), int(forest.flags[node])
+            before = held.get(feature, _Held())
+            missing_left = bool(flags & MISSING_LEFT)
+            seen = before.seen or bool(flags & SEEN_MISSING)
+            yes = replace(before, missing=before.missing and missing_left, seen=seen)
+            no = replace(before, missing=before.missing and not missing_left, seen=seen)
+            if flags & CATEGORY:
+                codes = frozenset(range(len(self._texts(feature)))) if before.codes is None else before.codes
+                chosen = frozenset(forest.categories(node))
+                yes, no = replace(yes, codes=codes & chosen), replace(no, codes=codes - chosen)
+            else:
+                threshold = float(forest.threshold[node])
+                yes = replace(yes, high=min(before.high, threshold))
+                no = replace(no, low=max(before.low, threshold))
+            stack.append((int(forest.right[node]), {**held, feature: no}))
+            stack.append((int(forest.left[node]), {**held, feature: yes}))
+
+    def _texts(self, feature: int) -> list[str]:
+        """The categories of a feature in words."""
+        forest = self.potential.forest
+        if forest.context and feature == forest.n_features - 1:
+            return [*map(str, self.classes), "(start)"]
+        place, k = divmod(feature, len(self.schema.columns))
+        texts = list(self.schema.columns[k].categories or ())
+        return texts if place == self.potential.window[0] else [*texts, "(outside)"]
+
+    def _in_words(self, feature: int, held: _Held) -> str:
+        """A condition: a range of numbers, or some categories; of what training saw missing, if it may be."""
+        name = self.feature_names[feature]
+        if held.codes is None:
+            return _range_in_words(name, held)
+        texts = self._texts(feature)
+        words = [texts[c] for c in sorted(held.codes) if c < len(texts)]
+        others = [text for c, text in enumerate(texts) if c not in held.codes]
+        if held.seen:
+            if not words or not others:
+                return f"{name} {'missing' if held.missing else 'not missing'}"
+            (words if held.missing else others).append("(missing)")
+        if len(words) == 1:
+            return f"{name} = {words[0]}"
+        if len(others) == 1:
+            return f"{name} ≠ {others[0]}"
+        few, sign = (words, "in") if len(words) <= len(others) else (others, "not in")
+        listed = " ".join(few if len(few) <= _LISTED else [*few[:_LISTED], "…"])
+        return f"{name} {sign} {{{listed}}}"
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
+        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
+        own = {
+            "model": KIND,
+            "classes": self.classes,
+            "table": self.schema.to_header(),
+            "window": list(self.potential.window),
+            "decode": self.decode,
+        }
+        arrays = self.potential.forest.to_arrays()
+        if self.potential.tables is not None:
+            arrays |= self.potential.tables.to_arrays()
+        write_model(path, {**own, **header}, arrays)
+
+    @classmethod
+    def from_parts(
+        cls,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, npt.NDArray[Any]],
+        name: str,
+        n_jobs: int | None = None,
+    ) -> TreeTagger:
+        """The tagger in what a model file holds."""
+        classes = checked_classes(header, KIND, name)
+        window, decode = header.get("window"), header.get("decode")
+        if (
+            not isinstance(window, list)
+            or len(window) != 2
+            or not all(type(far) is int and 0 <= far < 1 << 20 for far in window)
+            or decode not in ("marginal", "viterbi")
+        ):
+            raise ModelFileError(f"cannot read the model {name}: its window or decoding is malformed")
+        schema = TableSchema.from_header(header.get("table"), name)
+        tables = TransitionTables.from_arrays(arrays, len(classes), name)
+        n_features = (sum(window) + 1) * len(schema.columns) + int(tables is None)
+        forest = Forest.from_arrays(
+            arrays, name, n_features=n_features, n_labels=len(classes), context=tables is None
+        )
+        potential = TreePotential(forest, (window[0], window[1]), tables)
+        return cls(classes, schema, potential, decode, n_jobs)
+
+
+def _range_in_words(name: str, held: _Held) -> str:
+    low, high = held.low, held.high
+    # LightGBM's last bin ends at infinity: a split there parts numbers from what is missing.
+    if low >= high:
+        return f"{name} missing"
+    suffix = " or missing" if held.seen and held.missing else ""
+    # LightGBM has ±1e-35 on either side of 0.
+    below = "< 0" if -_NOTHING < high < 0 else f"<= {0.0 if 0 < high < _NOTHING else high:.6g}"
+    from_zero = -_NOTHING < low < 0
+    least = 0.0 if abs(low) < _NOTHING else low
+    if from_zero and 0 < high < _NOTHING:
+        return f"{name} = 0{suffix}"
+    if low == -math.inf:
+        return f"{name} {below}{suffix}" if high < math.inf else f"{name} not missing"
+    if high == math.inf:
+        return f"{name} {'>=' if from_zero else '>'} {least:.6g}{suffix}"
+    return f"{least:.6g} {'<=' if from_zero else '<'} {name} {below}{suffix}"
+
+
+_LISTED = 12  # categories that a condition shows
+_NOTHING = 1e-30  # nearer to 0 than any number that is meant

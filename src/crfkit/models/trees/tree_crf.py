@@ -1,0 +1,496 @@
+"""TreeCRF: a conditional random field whose potentials are boosted regression trees, as an estimator.
+
+Dietterich, Ashenfelter and Bulatov, "Training conditional random fields via gradient tree boosting" (ICML
+2004).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import IO, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import parameters as rule
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.labels import decode_labels, encode_labels, label_lists, label_set
+from crfkit.data.tables import Table, TableSchema
+from crfkit.data.training_data import cut_as, sequence_weights
+from crfkit.exceptions import ConvergenceWarning, InputError
+from crfkit.inference.expected_gain import decoded
+from crfkit.io.model_file import Source
+from crfkit.models.sequence_labeller import SequenceLabeller
+from crfkit.models.training_record import TrainingRecord
+from crfkit.models.trees.boosting import Boosting, BoostingSettings
+from crfkit.models.trees.grower import GrowthSettings, check_lightgbm_parameters
+from crfkit.models.trees.tagger import Conjunction, Stage, TreeTagger
+from crfkit.models.trees.validation import HeldOut, dev_set, fold_numbers, n_labelled, rounds_by_folds
+from crfkit.objectives.functional_gradient import log_likelihood
+from crfkit.potentials.tree import TreePotential
+from crfkit.progress import Progress
+from crfkit.threads import thread_count
+
+Callback = Callable[[dict[str, Any]], Any]
+
+_MANY_LABELS = 5  # from here on potentials="auto" is factored
+
+
+class TreeCRF(SequenceLabeller[TreeTagger]):
+    """Conditional random field with potentials that are sums of regression trees.
+
+    Takes mixed input as it is: text is categories, numbers and bools are numbers, None and NaN are missing.
+    Trees find the conjunctions within a window by themselves. LightGBM grows them (``crfkit[trees]``); a
+    fitted model needs it no more.
+
+    Parameters
+    ----------
+    window
+        How many positions a tree sees, an odd number with the position itself in the middle; or
+        (before, after).
+    n_leaves
+        Leaves of a tree, at most.
+    n_iterations
+        Rounds: in each, one tree a label.
+    learning_rate
+        Every tree counts by this factor. The paper's 1 goes with ``newton=False``; Newton's leaves want less.
+    order
+        1: a label depends on the one before it; 2: on the two before it (factored potentials).
+    pseudo_iterations
+        So many first rounds climb the pseudo-likelihood.
+    subsample, colsample
+        Share of the rows that a round sees, and of the columns that a tree sees.
+    trim
+        Leave out the rows that together hold only this share of all errors (influence trimming).
+    potentials
+        "joint": F^k(y[t-1], window), trees that ask for the label before, too (the paper's). "factored":
+        trees see the window alone, and a table scores label pairs: the choice for many labels. "auto":
+        factored from 5 labels on.
+    newton
+        Leaves as Newton's step has them, the sum of errors over the sum of p (1 - p); False: the mean error,
+        as in the paper, which goes with ``learning_rate=1``.
+    line_search
+        Choose the step of each round by the likelihood.
+    decode
+        What ``predict`` does: "marginal", the most probable label of each position; "viterbi", the most
+        probable label sequence.
+    early_stopping
+        Choose the number of rounds, at most ``n_iterations``, by cross-validation with so many folds. (With
+        a dev set given to ``fit``, by that.)
+    committee
+        Average the potentials of so many models, each trained without one of as many folds: slower, and
+        better where data is scarce.
+    patience
+        Stop after so many rounds without a better accuracy on held-out data.
+    min_samples_leaf, l2
+        Training rows that a leaf has at least, and the penalty on leaf values.
+    transition_c2, transition_every
+        Factored: the L2 penalty on the tables of transitions, and after how many rounds they are fitted anew.
+    by
+        A column of categories (its name or place), each of which gets trees of its own, for the labels it
+        was seen with: where the column nearly tells the label, as a letter does its sound. Faster and often
+        better with many labels. Factored potentials.
+    categorical
+        Columns that hold categories although they look like numbers: names, or places.
+    lightgbm_params
+        Other parameters of LightGBM, such as {"max_bin": 63}.
+    callbacks
+        Functions that get each round's record (a dict); one that returns True ends training.
+    n_jobs, random_state, verbose
+        As in :class:`crfkit.CRF`. Same data, seed and thread count: the same model.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels, sorted.
+    objective_ : float
+        Minus the log-likelihood of the training data in the end.
+    history_ : list of dict
+        One record a round: iteration, objective (minus the log-likelihood that it began with), step,
+        seconds, and dev_accuracy.
+    n_iter_ : int
+        Rounds in the model (of a committee: in its last member).
+    cv_accuracy_ : list of float
+        With ``early_stopping``: accuracy on the folds held out, after each round.
+    feature_names_, feature_importances_ : list of str, array
+        What trees can ask for (column[place in the window]), and its share of what all splits gained.
+    tagger_ : crfkit.models.trees.tagger.TreeTagger
+        The fitted model.
+
+    Examples
+    --------
+    >>> from crfkit import TreeCRF
+    >>> X = [[{"word": "the", "length": 3}, {"word": "cat", "length": 3}], [{"word": "a", "length": None}]]
+    >>> y = [["DET", "NOUN"], ["DET"]]
+    >>> TreeCRF(n_iterations=5, min_samples_leaf=1).fit(X, y).predict(X)
+    [['DET', 'NOUN'], ['DET']]
+    """
+
+    _rules: ClassVar[dict[str, rule.Rule]] = {
+        "window": (
+            "an odd number of positions, or a pair (before, after)",
+            lambda v: _window(v) is not None,
+        ),
+        "n_leaves": rule.whole_number(2),
+        "n_iterations": rule.whole_number(1),
+        "learning_rate": ("a number above 0", lambda v: rule.number(0)[1](v) and float(v) > 0),
+        "order": rule.one_of(1, 2),
+        "pseudo_iterations": rule.whole_number(0),
+        "subsample": ("a share, above 0 and at most 1", lambda v: rule.number(0)[1](v) and 0 < v <= 1),
+        "colsample": ("a share, above 0 and at most 1", lambda v: rule.number(0)[1](v) and 0 < v <= 1),
+        "trim": ("a share, from 0 to less than 1", lambda v: rule.number(0)[1](v) and v < 1),
+        "potentials": rule.one_of("auto", "joint", "factored"),
+        "newton": rule.flag(),
+        "line_search": rule.flag(),
+        "decode": rule.one_of("marginal", "viterbi"),
+        "early_stopping": rule.optional(rule.whole_number(2)),
+        "committee": rule.optional(rule.whole_number(2)),
+        "patience": rule.whole_number(1),
+        "min_samples_leaf": rule.whole_number(1),
+        "l2": rule.number(0),
+        "transition_c2": rule.number(0),
+        "transition_every": rule.whole_number(1),
+        "by": rule.optional(rule.name_or_place()),
+        "categorical": rule.optional(rule.names_or_places()),
+        "lightgbm_params": rule.optional(rule.mapping()),
+        "callbacks": rule.optional(rule.functions()),
+        "random_state": rule.optional(rule.whole_number(0)),
+        "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+    }
+
+    def __init__(
+        self,
+        window: int | tuple[int, int] = 3,
+        n_leaves: int = 8,
+        n_iterations: int = 100,
+        learning_rate: float = 0.1,
+        order: int = 1,
+        pseudo_iterations: int = 3,
+        subsample: float = 1.0,
+        colsample: float = 1.0,
+        trim: float = 0.0,
+        potentials: str = "auto",
+        newton: bool = True,
+        line_search: bool = False,
+        decode: str = "marginal",
+        early_stopping: int | None = None,
+        committee: int | None = None,
+        patience: int = 10,
+        min_samples_leaf: int = 5,
+        l2: float = 0.1,
+        transition_c2: float = 1.0,
+        transition_every: int = 1,
+        by: str | int | None = None,
+        categorical: Collection[str | int] | None = None,
+        lightgbm_params: dict[str, Any] | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.window = window
+        self.n_leaves = n_leaves
+        self.n_iterations = n_iterations
+        self.learning_rate = learning_rate
+        self.order = order
+        self.pseudo_iterations = pseudo_iterations
+        self.subsample = subsample
+        self.colsample = colsample
+        self.trim = trim
+        self.potentials = potentials
+        self.newton = newton
+        self.line_search = line_search
+        self.decode = decode
+        self.early_stopping = early_stopping
+        self.committee = committee
+        self.patience = patience
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.transition_c2 = transition_c2
+        self.transition_every = transition_every
+        self.by = by
+        self.categorical = categorical
+        self.lightgbm_params = lightgbm_params
+        self.callbacks = callbacks
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- training
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        lengths: Any = None,
+        groups: Sequence[Any] | None = None,
+    ) -> TreeCRF:
+        """Train on sequences X with labels y.
+
+        X is a list of sequences of items: dicts of name to value, lists of values, or single values; or a
+        list of arrays [T, K] or data frames; or one of them with ``lengths`` (without, it is cut as y is);
+        or :class:`crfkit.data.Columns`. In y a label may be None (unknown) or a set (one of these).
+        ``sample_weight`` is one number a sequence. With ``X_dev``, ``y_dev`` training stops when the dev
+        accuracy no longer rises, and the best number of rounds is kept. ``groups`` names, for each
+        sequence, what must not be torn apart by the folds of ``early_stopping`` and ``committee``.
+        """
+        rule.check_parameters(self, self._rules)
+        check_lightgbm_parameters(self.lightgbm_params or {})
+        thread_count(self.n_jobs)
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("X_dev and y_dev go together: give both or neither")
+        if X_dev is not None and self.early_stopping is not None:
+            raise InputError(
+                "early_stopping chooses the rounds by folds, X_dev by a dev set: give one of them"
+            )
+        if groups is not None and self.early_stopping is None and self.committee is None:
+            raise InputError("groups are for the folds of early_stopping and committee, which are None")
+        y = label_lists(y)
+        classes = label_set(y)
+        schema, table = TableSchema.learn(X, cut_as(X, y, lengths), self.categorical)
+        _require_data(table, classes)
+        labels = encode_labels(y, classes, table.offsets)
+        weights = sequence_weights(sample_weight, table.n_sequences)
+        settings = self._settings(len(classes), schema)
+        categories = [k for k, column in enumerate(schema.columns) if column.is_category]
+
+        def boosting_of(chosen: IntArray | None = None) -> Boosting:
+            if chosen is None:
+                return Boosting(table, labels, len(classes), categories, settings, weights, self.n_jobs)
+            part = labels.subset(chosen, table.offsets)
+            share = None if weights is None else weights[chosen]
+            return Boosting(
+                table.subset(chosen), part, len(classes), categories, settings, share, self.n_jobs
+            )
+
+        progress = Progress(self.verbose, self.n_iterations)
+        limit = self.n_iterations
+        sizes, seed = n_labelled(labels, table), self.random_state or 0
+        self.cv_accuracy_: list[float] = []
+        if self.early_stopping is not None:
+            fold = fold_numbers(sizes, groups, self.early_stopping, seed, "early_stopping")
+            progress.say(f"choosing the number of rounds by {self.early_stopping} folds")
+            limit, self.cv_accuracy_ = rounds_by_folds(
+                fold,
+                table,
+                labels,
+                boosting_of,
+                n_iterations=self.n_iterations,
+                patience=self.patience,
+                decode=self.decode,
+                n_jobs=self.n_jobs,
+                show=lambda record: progress.say(
+                    f"folds: round {record['iteration']}, accuracy {record['cv_accuracy']:.4f}"
+                ),
+            )
+        members: list[IntArray | None] = [None]
+        if self.committee is not None:
+            fold = fold_numbers(sizes, groups, self.committee, seed, "committee")
+            members = [np.flatnonzero(fold != k) for k in range(self.committee)]
+        self.history_: list[dict[str, Any]] = []
+        found: list[TreePotential] = []
+        for chosen in members:
+            boosting = boosting_of(chosen)
+            held = None
+            if X_dev is not None:
+                held = dev_set(boosting, schema, classes, X_dev, y_dev, self.decode, self.n_jobs)
+            n_records = len(self.history_)
+            kept, message, self.converged_ = self._boost(boosting, held, limit, progress)
+            if not self.converged_ and found:  # a member that has barely begun would spoil the mean
+                del self.history_[n_records:]
+                message = f"training was interrupted: {len(found)} of {len(members)} members are kept"
+                break
+            if not self.converged_ and kept == 0:
+                raise KeyboardInterrupt
+            found.append(boosting.potential(kept))
+            n_trees = np.cumsum([boosting.start.n_trees, *(forest.n_trees for forest in boosting.rounds)])
+            self.stages_: list[Stage] = list(zip(n_trees[1:].tolist(), boosting.stages, strict=True))[:kept]
+            self.n_iter_ = kept
+            if not self.converged_:
+                break
+        progress.close(message)
+        if not self.converged_:
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        elif not any(potential.forest.n_trees for potential in found) and len(classes) > 1:
+            warnings.warn(
+                "no split was worth while: the model has no trees, and does not look at X. Are there enough "
+                "sequences for min_samples_leaf, and enough columns for colsample?",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        potential = found[0]
+        if len(found) > 1:
+            potential, self.stages_ = TreePotential.mean(found), []
+        self.tagger_ = TreeTagger(classes, schema, potential, self.decode, self.n_jobs)
+        self.classes_ = classes
+        log_p = log_likelihood(potential.scores(table, n_jobs=self.n_jobs), labels, self.n_jobs)
+        self.objective_ = -float(log_p.sum() if weights is None else log_p @ weights)
+        return self
+
+    def _settings(self, n_labels: int, schema: TableSchema) -> BoostingSettings:
+        joint = self.potentials == "joint" or (self.potentials == "auto" and n_labels < _MANY_LABELS)
+        for name, given in (("order=2", self.order == 2), ("by", self.by is not None)):
+            if joint and given:
+                if self.potentials == "joint":
+                    raise InputError(f"{name} goes with potentials='factored'")
+                joint = False
+        window = _window(self.window)
+        return BoostingSettings(
+            joint=joint,
+            order=self.order,
+            window=(0, 0) if window is None else window,
+            newton=self.newton,
+            pseudo_iterations=self.pseudo_iterations,
+            trim=float(self.trim),
+            line_search=self.line_search,
+            transition_c2=float(self.transition_c2),
+            transition_every=self.transition_every,
+            by=None if self.by is None else _category(schema, self.by),
+            growth=GrowthSettings(
+                n_leaves=int(self.n_leaves),
+                learning_rate=float(self.learning_rate),
+                min_samples_leaf=int(self.min_samples_leaf),
+                l2=float(self.l2),
+                subsample=float(self.subsample),
+                colsample=float(self.colsample),
+                seed=int(self.random_state or 0),
+                n_threads=thread_count(self.n_jobs),
+                more=dict(self.lightgbm_params or {}),
+            ),
+        )
+
+    def _boost(
+        self, boosting: Boosting, held: HeldOut | None, limit: int, progress: Progress
+    ) -> tuple[int, str, bool]:
+        """Round after round: how many to keep, why it ended, and whether by its own will."""
+        began = time.perf_counter()
+        best = (-1.0, 0)  # dev accuracy, rounds
+        message, converged = f"{limit} rounds", True
+        try:
+            while len(boosting.rounds) < limit:
+                record = boosting.round()
+                if record is None:
+                    message = f"no split is worth while after {len(boosting.rounds)} rounds"
+                    break
+                record["seconds"] = time.perf_counter() - began
+                if held is not None:
+                    accuracy = record["dev_accuracy"] = held.after_round()
+                    best = max(best, (accuracy, len(boosting.rounds)), key=lambda pair: pair[0])
+                self.history_.append(record)
+                progress.show(record)
+                if held is not None and len(boosting.rounds) - best[1] >= self.patience:
+                    message = f"no better dev accuracy than {best[0]:.4f} in {self.patience} rounds"
+                    break
+                answers = [callback(record) for callback in self.callbacks or ()]  # all get to see it
+                if any(answer is True for answer in answers):
+                    message = "a callback ended it"
+                    break
+        except KeyboardInterrupt:
+            message = f"training was interrupted after {len(boosting.rounds)} rounds, which are kept"
+            converged = False
+        return (len(boosting.rounds) if held is None else best[1]), message, converged
+
+    # ---- asking the fitted model
+
+    def _fitted(self) -> TreeTagger:
+        tagger = super()._fitted()
+        rule.check_parameters(self, {"decode": self._rules["decode"]})
+        tagger.decode = self.decode
+        return tagger
+
+    def staged_predict(self, X: Any, *, lengths: Any = None) -> Iterator[list[list[Any]]]:
+        """What ``predict`` would say after each round of training. Not after loading: files keep the end."""
+        tagger = self._fitted()
+        if len(getattr(self, "stages_", ())) != self.n_iter_:
+            raise InputError(
+                "staged predictions need a model that was fitted here, and no committee: a loaded one knows "
+                "its last round only"
+            )
+        for lattice in tagger.staged(X, self.stages_, lengths):
+            yield decode_labels(decoded(lattice, self.decode, self.n_jobs), lattice.offsets, tagger.classes)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """What trees can ask for: a column at a place of the window, and the label before."""
+        return self._fitted().feature_names
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The share of each of ``feature_names_`` in what all splits gained."""
+        return self._fitted().potential.forest.importances()
+
+    def conjunctions(self, n: int = 20, *, label: Any = None) -> list[Conjunction]:
+        """The paths through the trees that carry most: conditions, label, and what they add to its score."""
+        tagger = self._fitted()
+        if label is not None and label not in tagger.classes:
+            raise InputError(f"the model has no label {label!r}; it has {tagger.classes!r:.200}")
+        return tagger.conjunctions(n, label)
+
+    # ---- files
+
+    def save(
+        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the fitted model to a file (see docs/model-file.md), atomically.
+
+        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
+        """
+        tagger = self._fitted()
+        own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
+        tagger.save(path, {**(record or {}), **own.to_header(), "rounds": self.n_iter_})
+
+    @classmethod
+    def load(cls, source: Source, *, n_jobs: int | None = None) -> TreeCRF:
+        """The model in a file, in bytes, or in a binary file object; mapped into memory from a path.
+
+        Of the parameters ``categorical``, ``lightgbm_params`` and ``callbacks`` are not kept.
+        """
+        tagger, header = TreeTagger.load(source, n_jobs)
+        record = TrainingRecord.from_header(header)
+        known = {name: value for name, value in record.params.items() if name in cls._get_param_names()}
+        before, after = tagger.potential.window
+        window = before + 1 + after if before == after else (before, after)
+        model = cls(**{**known, "n_jobs": n_jobs, "window": window, "decode": tagger.decode})
+        model.tagger_ = tagger
+        model.classes_ = tagger.classes
+        model.objective_ = record.objective
+        model.history_ = record.history
+        rounds = header.get("rounds")
+        model.n_iter_ = rounds if isinstance(rounds, int) else len(record.history)
+        model.converged_ = record.converged
+        model.cv_accuracy_ = []
+        return model
+
+
+def _window(value: Any) -> tuple[int, int] | None:
+    """Positions before and behind; None where it is no window."""
+    whole = rule.whole_number(0)[1]
+    if isinstance(value, (tuple, list)):
+        return (int(value[0]), int(value[1])) if len(value) == 2 and all(map(whole, value)) else None
+    return (int(value) // 2, int(value) // 2) if whole(value) and int(value) % 2 else None
+
+
+def _category(schema: TableSchema, meant: str | int) -> int:
+    """Which of the columns ``by`` means: one of categories."""
+    k = schema.number_of(meant)
+    if k is None:
+        raise InputError(
+            f"by={meant!r}: there is no such column; X has {[c.name for c in schema.columns]!r:.200}"
+        )
+    if not schema.columns[k].is_category:
+        raise InputError(f"by={meant!r} must be a column of categories, and it holds numbers")
+    return k
+
+
+def _require_data(table: Table, classes: list[Any]) -> None:
+    if table.n_positions == 0:
+        raise InputError("there is nothing to train on: X has no sequences, or all of them are empty")
+    if not classes:
+        raise InputError("there is nothing to learn: every label in y is None")

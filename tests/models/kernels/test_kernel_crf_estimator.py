@@ -1,0 +1,491 @@
+"""KernelCRF as an estimator: decoding, known labels, files, scikit-learn's conventions, bad input."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+from enumeration import enumerate_paths
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
+
+from crfkit import KernelCRF, KernelLogisticRegression
+from crfkit.datasets import galaxy, gaussian_mixtures
+from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning, ModelFileError
+from crfkit.inference import Constraints, max_expected_gain
+from crfkit.kernels import GraphKernel, Kernel
+from crfkit.models.kernels import tagger as kernel_tagger
+
+X, Y = gaussian_mixtures(10, 6, random_state=0)
+FEW = {"n_cliques": 15, "per_round": 5}
+
+
+def flat(y):
+    return [label for labels in y for label in labels]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return KernelCRF(cliques="vertex+edge", **FEW).fit(X, Y)
+
+
+def oracles(model):
+    lattice, _ = next(model.tagger_.pieces(X, whole=True))
+    return lattice, [enumerate_paths(lattice, i) for i in range(len(X))]
+
+
+def test_every_answer(model):
+    _, found = oracles(model)
+    arrays = model.predict_marginals(X, as_arrays=True)
+    nbest = model.predict_nbest(X, 3)
+    viterbi = clone(model).set_params(decode="viterbi").fit(X, Y).predict(X)
+    for i, oracle in enumerate(found):
+        node = oracle.node(6, 3)
+        np.testing.assert_allclose(arrays[i], node, atol=1e-9)
+        assert model.predict(X)[i] == model.predict_posterior(X)[i] == node.argmax(axis=1).tolist()
+        order = np.argsort(-oracle.probabilities, kind="stable")
+        assert viterbi[i] == list(oracle.paths[order[0]]) == nbest[i][0][0]
+        assert nbest[i][2][1] == pytest.approx(float(oracle.probabilities[order[2]]))
+
+
+@pytest.mark.parametrize("gain", [0.5, 1.0, 3.0])
+def test_boundary_gain_is_the_best_in_expectation(model, gain):
+    """Against all labellings: the expected number of right labels and right boundaries."""
+    lattice, found = oracles(model)
+    labels = max_expected_gain(lattice, gain)
+    for i in range(3):
+        paths, p = np.array(found[i].paths), found[i].probabilities.astype(float)
+
+        def value(y, paths=paths, p=p):
+            same = (paths == y) @ np.ones(6)
+            jumps = [t for t in range(1, 6) if y[t] != y[t - 1]]
+            both = sum(((paths[:, t] == y[t]) & (paths[:, t - 1] == y[t - 1])).astype(float) for t in jumps)
+            return float(p @ (same + gain * both))
+
+        best = max(value(y) for y in paths)
+        assert value(labels[6 * i : 6 * i + 6]) == pytest.approx(best)
+    decoded = clone(model).set_params(boundary_gain=gain).fit(X, Y).predict(X)
+    assert flat(decoded) == labels.tolist()
+    with pytest.raises(InputError, match="boundary_gain must be 0 or more"):
+        max_expected_gain(lattice, -1.0)
+
+
+def test_constraints_and_known_labels(model):
+    stay = Constraints(transitions=np.eye(3, dtype=bool))
+    for gain in (0.0, 1.0):
+        bound = model.set_params(boundary_gain=gain)
+        assert all(len(set(labels)) == 1 for labels in bound.predict(X, constraints=stay))
+        known = [[2, *[None] * 5] for _ in X]
+        assert all(labels[0] == 2 for labels in bound.predict(X, known=known))
+        assert all(set(y) == {2} for y in bound.predict(X, known=known, constraints=stay))
+    model.set_params(boundary_gain=0.0)
+
+
+def test_pieces(model, monkeypatch):
+    whole = model.predict_marginals(X, as_arrays=True)
+    monkeypatch.setattr(kernel_tagger, "_PIECE", 300)
+    assert len(list(model.tagger_.pieces(X))) > 2
+    for a, b in zip(model.predict_marginals(X, as_arrays=True), whole, strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+def test_one_table_with_lengths(model):
+    table = np.vstack(X)
+    again = clone(model).fit(table, Y)
+    assert again.risk_ == model.risk_
+    assert again.predict(table, lengths=[6] * 10) == model.predict(X)
+    assert model.predict([X[0], np.zeros((0, 2)), X[1]])[1] == []
+
+
+def test_strings_with_a_kernel_of_ones_own():
+    def alike(a, b):
+        return np.array([[float(x == y) + 0.5 * (x.lower() == y.lower()) for y in b] for x in a])
+
+    words = ["abAb", "BAb", "aabb"]
+    y = [["v" if c in "aA" else "c" for c in word] for word in words]
+    model = KernelCRF(alike, n_cliques=4, reg=0.1).fit(words, y)
+    assert model.predict(["ab", "Ba"]) == [["v", "c"], ["c", "v"]]
+    with pytest.raises(InputError, match="pickle the estimator"):
+        model.save(io.BytesIO())
+
+
+def same_parts(a, b):
+    return np.array([[len(set(x) & set(y)) for y in b] for x in a], dtype=float)
+
+
+def test_tuples_of_different_lengths_are_objects():
+    X = [[(1, 2), (3,)], [(1,), (3, 4)]]
+    y = [["a", "b"], ["a", "b"]]
+    model = KernelCRF(same_parts, n_cliques=4, reg=0.1).fit(X, y)
+    assert model.predict(X) == y
+    assert model.predict([[(1, 9), (3, 8)]]) == [["a", "b"]]  # of one length, and still objects
+    arrays = [np.array(["ab", "c"]), np.array(["a", "cd"])]
+    assert KernelCRF(same_parts, n_cliques=4, reg=0.1).fit(arrays, y).predict(arrays) == y
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_points_that_are_strings(kind):
+    words, labels = kind(["ab", "c", "a", "cd"]), ["a", "c", "a", "c"]
+    model = KernelLogisticRegression(same_parts, n_cliques=4, reg=0.1).fit(words, labels)
+    assert model.predict(kind(["ba", "dc"])).tolist() == ["a", "c"]
+
+
+def test_precomputed_points_in_grid_search():
+    table, labels = np.vstack(X), np.array(flat(Y))
+    K = Kernel("rbf", gamma=0.5).between(table, table)
+    grid, cv = {"reg": [0.1, 1.0]}, KFold(3)
+    given = GridSearchCV(KernelLogisticRegression("precomputed", **FEW), grid, cv=cv).fit(K, labels)
+    plain = GridSearchCV(KernelLogisticRegression(gamma=0.5, **FEW), grid, cv=cv).fit(table, labels)
+    np.testing.assert_allclose(
+        given.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], atol=1e-9
+    )
+
+
+def test_labels_of_a_graph_that_is_a_matrix():
+    kernel = GraphKernel(6, n_eigenvectors=20)
+    affinity = kernel._neighbour_weights(np.vstack(X))
+    given = GraphKernel(6, n_eigenvectors=20, affinity=affinity)
+    plain = KernelCRF(graph=kernel, **FEW).fit(X[:6], Y[:6], X_unlabeled=X[6:])
+    model = KernelCRF(graph=given, **FEW).fit(X[:6], Y[:6], X_unlabeled=X[6:])
+    assert model.transduction_ == plain.predict(X)
+    for a, b in zip(model.transduction_marginals_, plain.predict_marginals(X, as_arrays=True), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert plain.transduction_ is None
+    with pytest.raises(InputError, match="is in transduction_"):
+        model.predict(X)
+    labels = np.array([*flat(Y[:6]), *[None] * 24], object)
+    points = KernelLogisticRegression(graph=given, **FEW).fit(np.vstack(X), labels)
+    assert points.transduction_.shape == (60,)
+    np.testing.assert_allclose(points.transduction_marginals_.sum(axis=1), 1.0)
+
+
+def test_precomputed():
+    table = np.vstack(X)
+    K = Kernel("rbf", gamma=0.5).between(table, table)
+    rows = [K[6 * i : 6 * i + 6] for i in range(10)]
+    y = [None, *Y[1:]]  # unlabelled sequences keep their columns
+    with pytest.warns(InputWarning, match="1 sequences have no label"):
+        given = KernelCRF("precomputed", **FEW).fit(rows, y)
+    with pytest.warns(InputWarning, match="1 sequences have no label"):
+        plain = KernelCRF(gamma=0.5, **FEW).fit(X, y)
+    assert given.risk_ == pytest.approx(plain.risk_, rel=1e-8)
+    assert given.predict(rows[:2]) == plain.predict(X[:2])
+    again = KernelCRF.load(io.BytesIO(saved(given)))
+    assert again.predict(rows) == given.predict(rows)
+    with pytest.raises(InputError, match="expected 60 columns for 60 positions, got 59"):
+        KernelCRF("precomputed").fit([row[:, 1:] for row in rows], Y)
+    with pytest.warns(InputWarning, match="not positive semi-definite"):
+        KernelCRF("precomputed", **FEW).fit([-row for row in rows], Y)
+
+
+def saved(model):
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"cliques": "vertex+edge"},
+        {"kernel": ["rbf", "linear"], "turns": "alternate", "boundary_gain": 1.0, "bias": True},
+        {"kernel": None, "graph": GraphKernel(5, n_eigenvectors=12)},
+        {"graph": GraphKernel(5, n_eigenvectors=12), "decode": "viterbi"},
+        {"n_cliques": None},
+    ],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_files_and_pickles(settings, sparse, tmp_path):
+    data = [csr_matrix(x) for x in X] if sparse else X
+    model = KernelCRF(**{**FEW, **settings}).fit(data, Y)
+    model.save(tmp_path / "m.crfkit")
+    loaded = KernelCRF.load(tmp_path / "m.crfkit")
+    for again in (loaded, pickle.loads(pickle.dumps(model))):
+        assert again.predict(data) == model.predict(data)
+        for a, b in zip(
+            again.predict_marginals(data, as_arrays=True),
+            model.predict_marginals(data, as_arrays=True),
+            strict=True,
+        ):
+            np.testing.assert_allclose(a, b)
+        assert again.cliques_ == model.cliques_
+        assert again.path_ == model.path_
+        assert again.risk_ == model.risk_
+        assert again.decode == model.decode
+        assert again.boundary_gain == model.boundary_gain
+    refitted = clone(loaded).fit(data, Y)
+    assert refitted.risk_ == pytest.approx(model.risk_, rel=1e-4)
+
+
+def test_a_transform_that_is_a_function_is_not_written():
+    graph = GraphKernel(5, np.ones_like, n_eigenvectors=8)
+    model = KernelCRF(None, graph=graph, **FEW).fit(X, Y)
+    with pytest.warns(InputWarning, match="transform is a function, which a model file cannot hold"):
+        file = saved(model)
+    assert KernelCRF.load(file).predict(X) == model.predict(X)
+
+
+def test_damaged_files(model):
+    good = saved(model)
+    with pytest.raises(ModelFileError):
+        KernelCRF.load(good[:-3])
+    from crfkit.io.model_file import read_model, write_model
+
+    header, arrays = read_model(good)
+
+    def rewritten(header, arrays):
+        file = io.BytesIO()
+        write_model(file, header, arrays)
+        return file.getvalue()
+
+    for change, message in [
+        ({"model": "linear-chain CRF"}, "expected a kernel CRF"),
+        ({"classes": [0, 0, 1]}, "labels are malformed"),
+        ({"decode": "guess"}, "header is malformed"),
+        ({"kernels": [{"kind": "magic"}]}, "kernel is malformed"),
+        ({"kernels": [{"kind": "function", "function": "os.system"}]}, "kernel is malformed"),
+        ({"width": 7}, "expected 7 columns"),
+        ({"path": 3}, "training record is malformed"),
+    ]:
+        with pytest.raises(ModelFileError, match=message):
+            KernelCRF.load(rewritten({**header, **change}, arrays))
+    for name, array, message in [
+        ("transitions", np.zeros((2, 2)), "of shape"),
+        ("0.vertex", np.full(arrays["0.vertex"].shape, np.nan), "not finite"),
+        ("0.support", np.zeros(3), "2-D of float64"),
+    ]:
+        with pytest.raises(ModelFileError, match=message):
+            KernelCRF.load(rewritten(header, {**arrays, name: array}))
+
+
+def test_grid_search():
+    search = GridSearchCV(
+        KernelCRF(**FEW, graph=GraphKernel(5, n_eigenvectors=5)),
+        {"gamma": [0.1, 1.0], "graph__epsilon": [0.01, 1.0]},
+        cv=KFold(2),
+    ).fit(X, Y)
+    assert search.best_params_["gamma"] in (0.1, 1.0)
+
+
+def test_the_same_again():
+    first, second = (KernelCRF(**FEW, n_candidates=30, random_state=3).fit(X, Y) for _ in range(2))
+    assert first.cliques_ == second.cliques_
+    assert first.risk_ == second.risk_
+
+
+def test_progress(capsys):
+    KernelCRF(n_cliques=3, verbose=2).fit(X, Y)
+    assert "iteration    3" in capsys.readouterr().err
+    KernelCRF(n_cliques=None, verbose=2).fit(X, Y)
+    assert "factorising" in capsys.readouterr().err
+
+
+def test_pictures(model):
+    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib.pyplot as plt
+
+    assert len(model.plot_path()) == 1
+    panes = KernelCRF(**FEW).fit(X, Y, X_dev=X, y_dev=Y).plot_path()
+    assert [pane.get_title() for pane in panes][1:] == ["dev log-likelihood a position", "dev accuracy"]
+    plt.close("all")
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel": "gauss"}, "kernel must be one of"),
+        ({"kernel": []}, "empty list"),
+        ({"kernel": None}, "give a kernel or a graph"),
+        ({"kernel": ["rbf", "precomputed"]}, "stands alone"),
+        ({"kernel": "precomputed", "graph": GraphKernel()}, "give the GraphKernel an affinity="),
+        ({"gamma": -1}, "gamma must be a number above 0"),
+        ({"reg": 0}, "reg must be a number above 0"),
+        ({"cliques": "edge"}, "cliques must be one of"),
+        ({"n_cliques": 0}, "n_cliques must be None or a whole number"),
+        ({"decode": "best"}, "decode must be one of"),
+        ({"boundary_gain": -1}, "boundary_gain must be"),
+        ({"graph": "knn"}, "graph must be None or a crfkit.kernels.GraphKernel"),
+        ({"turns": "random"}, "turns must be one of"),
+    ],
+)
+def test_bad_parameters(settings, message):
+    with pytest.raises(InputError, match=message):
+        KernelCRF(**settings).fit(X, Y)
+
+
+def test_bad_data():
+    with pytest.raises(InputError, match="sequence 1: expected 2 columns as before, got 3"):
+        KernelCRF().fit([X[0], np.ones((6, 3))], Y[:2])
+    with pytest.raises(InputError, match="X has 10 sequences but y has 2"):
+        KernelCRF().fit(X, Y[:2])
+    with pytest.raises(InputError, match="sequence 0 has 6 items but 5 labels"):
+        KernelCRF().fit(X[:1], [Y[0][:5]])
+    with pytest.raises(InputError, match="every label in y is None"):
+        KernelCRF().fit(X, [None] * 10)
+    with pytest.raises(InputError, match="no sequences"):
+        KernelCRF().fit([], [])
+    with pytest.raises(InputError, match="go together"):
+        KernelCRF().fit(X, Y, X_dev=X)
+    with pytest.raises(InputError, match="X_unlabeled, sequence 0: expected 2 columns"):
+        KernelCRF().fit(X, Y, X_unlabeled=[np.ones((2, 3))])
+    model = KernelCRF(**FEW).fit(X, Y)
+    with pytest.raises(InputError, match="sequence 0: expected 2 columns as before, got 3"):
+        model.predict([np.ones((2, 3))])
+
+
+def test_more_cliques_than_exist():
+    with pytest.warns(InputWarning, match=r"n_cliques=1,000 asks for more .* there are 18 candidates"):
+        model = KernelCRF(n_cliques=1000, per_round=6).fit(X[:1], [["a", "b", "c"] * 2])
+    assert len(model.cliques_) <= 18
+
+
+def test_the_default_number_of_cliques_asks_for_nothing():
+    assert len(KernelCRF(per_round=6).fit(X[:1], [["a", "b", "c"] * 2]).cliques_) <= 18  # and no warning
+
+
+@pytest.mark.parametrize("per_round", [1, 5])
+def test_ctrl_c_while_choosing(per_round, monkeypatch):
+    from crfkit.models.kernels import clique_selection as selection
+
+    calls = []
+    take = selection.CliqueSelector._take
+
+    def interrupted(*arguments):
+        found = take(*arguments)
+        calls.append(found)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(selection.CliqueSelector, "_take", interrupted)
+    with pytest.warns(ConvergenceWarning, match="it was interrupted"):
+        model = KernelCRF(n_cliques=20, per_round=per_round).fit(X, Y)
+    assert len(model.cliques_) == (7 if per_round == 1 else 5)
+    assert model.predict(X)
+    whole = KernelCRF(n_cliques=len(model.cliques_), per_round=per_round)
+    monkeypatch.undo()
+    assert model.risk_ == pytest.approx(whole.fit(X, Y).risk_, rel=1e-6)
+
+
+def test_scores_where_labels_are_known(model):
+    right = model.predict(X)
+    wrong = [[(label + 1) % 3 for label in labels] for labels in right]
+    gaps = [None, [*right[1][:2], *wrong[1][2:4], None, {0, 1}], *[[None] * 6] * 8]
+    assert model.score(X, gaps) == 0.5
+    assert model.score(X, [None, wrong[1], *right[2:]], sample_weight=[1, 8, *[1] * 8]) == 0.5
+    with pytest.raises(InputError, match="no tokens"):
+        model.score(X, [None] * 10)
+    table = np.vstack(X)
+    assert model.score(table, gaps, lengths=[6] * 10) == 0.5
+    search = GridSearchCV(
+        KernelCRF(None, graph=GraphKernel(5, n_eigenvectors=5), **FEW), {"reg": [0.1, 1.0]}, cv=KFold(2)
+    ).fit(X, [None, *Y[1:]])
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_dev_labels_that_training_has_not():
+    strange = [[9] * 6, *Y[1:]]
+    record = KernelCRF(**FEW).fit(X, Y, X_dev=X, y_dev=strange).path_[-1]
+    without = KernelCRF(**FEW).fit(X, Y, X_dev=X[1:], y_dev=Y[1:]).path_[-1]
+    assert record["dev_accuracy"] == pytest.approx(0.9 * without["dev_accuracy"])
+    assert record["dev_log_likelihood"] == pytest.approx(without["dev_log_likelihood"])
+    for nothing in ([None] * 10, [[9] * 6] * 10):
+        with pytest.raises(InputError, match="the dev set has no label that training has"):
+            KernelCRF(**FEW).fit(X, Y, X_dev=X, y_dev=nothing)
+
+
+def test_dual_only_of_all_candidates():
+    assert KernelCRF(n_cliques=None).fit(X, Y).dual_ is not None
+    assert KernelCRF(n_cliques=None, n_candidates=20).fit(X, Y).dual_ is None
+
+
+def test_unlabelled_sequences_need_a_graph():
+    with pytest.warns(InputWarning, match="3 sequences have no label, and without a graph nothing is learnt"):
+        KernelCRF(**FEW).fit(X, [None, *Y[1:]], X_unlabeled=X[:2])
+
+
+def test_constant_features():
+    same = [np.ones((6, 2)) for _ in X]
+    with pytest.warns(InputWarning, match="all 60 positions have the same features"):
+        model = KernelCRF(**FEW).fit(same, Y)
+    assert np.isfinite(model.risk_)
+    more = [np.hstack([x, np.full((6, 1), 7.0)]) for x in X]  # one constant column changes nothing
+    assert KernelCRF(**FEW).fit(more, Y).risk_ == pytest.approx(KernelCRF(**FEW).fit(X, Y).risk_, rel=1e-6)
+
+
+def test_components_without_labels():
+    far = [x + 1000.0 for x in X[:3]]
+    with pytest.warns(
+        InputWarning, match=r"1 of the graph's 2 components have no labelled position \(18 of 78"
+    ):
+        KernelCRF(None, graph=GraphKernel(10, n_eigenvectors=5), **FEW).fit(X, Y, X_unlabeled=far)
+
+
+def test_not_converged():
+    with pytest.warns(ConvergenceWarning, match="before it converged"):
+        KernelCRF(n_cliques=None, max_iterations=2).fit(X, Y)
+
+
+@pytest.mark.parametrize("cliques", ["vertex", "vertex+edge"])
+@pytest.mark.parametrize("n_cliques", [4, None])
+def test_sequences_of_one_position(cliques, n_cliques):
+    """No edges at all: kernel logistic regression."""
+    rows = [x[:1] for x in X]
+    y = [["a"], ["b"]] * 5
+    model = KernelCRF(cliques=cliques, n_cliques=n_cliques, gamma=1.0, tol=1e-9).fit([*rows, []], [*y, []])
+    points = KernelLogisticRegression(n_cliques=n_cliques, gamma=1.0, bias=False, tol=1e-9)
+    points.fit(np.vstack(rows), flat(y))
+    found = np.vstack(model.predict_marginals(rows, as_arrays=True))
+    np.testing.assert_allclose(found, points.predict_proba(np.vstack(rows)), atol=1e-3)
+
+
+def test_one_label_alone():
+    model = KernelCRF(n_cliques=3).fit(X, [["a"] * 6] * 10)
+    assert model.predict(X[:1]) == [["a"] * 6]
+
+
+# ---- without the chain
+
+
+def test_kernel_logistic_regression():
+    X, y = galaxy(30, 20, core=0.0, random_state=0)
+    points, labels = np.vstack(X), np.array(flat(y))
+    model = KernelLogisticRegression(gamma=2.0, reg=0.1, n_cliques=80, per_round=8).fit(
+        points[:300], labels[:300]
+    )
+    assert model.score(points[300:], labels[300:]) > 0.95
+    assert model.predict_proba(points[:5]).shape == (5, 2)
+    np.testing.assert_allclose(model.predict_proba(points[:5]).sum(axis=1), 1.0)
+    assert model.n_features_in_ == 2
+    graph = GraphKernel(8, n_eigenvectors=30)
+    few = KernelLogisticRegression(None, graph=graph, n_cliques=20, reg=0.1)
+    with_gaps = labels.astype(object)
+    with_gaps[10:] = None
+    assert few.fit(points, with_gaps).score(points, labels) > 0.8
+    assert few.fit(points[:10], labels[:10], X_unlabeled=points[10:]).score(points, labels) > 0.8
+    assert pickle.loads(pickle.dumps(few)).predict(points).tolist() == few.predict(points).tolist()
+
+
+def test_logistic_regression_is_scikit_learns():
+    from sklearn.linear_model import LogisticRegression
+
+    table, labels = np.vstack(X), np.array(flat(Y))
+    ours = KernelLogisticRegression("linear", bias=False, n_cliques=None, reg=0.5, tol=1e-9).fit(
+        table, labels
+    )
+    theirs = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-8, max_iter=1000).fit(table, labels)
+    np.testing.assert_allclose(ours.predict_proba(table), theirs.predict_proba(table), atol=1e-3)
+
+
+def test_logistic_bad_input():
+    table, labels = np.vstack(X), flat(Y)
+    with pytest.raises(InputError, match="X has 60 points but y has 59 labels"):
+        KernelLogisticRegression().fit(table, labels[1:])
+    with pytest.raises(InputError, match=r"X must be a table \[n, d\], got 1-D"):
+        KernelLogisticRegression().fit(table[:, 0], labels)
+    with pytest.raises(InputError, match="X: expected 2 columns as before, got 3"):
+        KernelLogisticRegression(**FEW).fit(table, labels).predict(np.ones((1, 3)))

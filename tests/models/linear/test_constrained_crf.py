@@ -1,0 +1,502 @@
+"""ConstrainedCRF: feasibility that is true, whatever is asked; and a CRF in every other respect."""
+
+import argparse
+import io
+import pickle
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
+
+from crfkit import CRF, ConstrainedCRF
+from crfkit.cli.validation_options import add_validation
+from crfkit.exceptions import ConvergenceWarning, CRFKitError, InputError
+from crfkit.inference import Lattice, PermittedPairs, log_partition, marginals, path_score, viterbi
+from crfkit.models.linear.constrained_watch import ConstrainedWatch
+from crfkit.objectives.validation import GRADIENTS
+from crfkit.optim.problem import Step
+from crfkit.progress import Progress
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Words that say little about labels: no model gets them all right."""
+    rng = np.random.default_rng(0)
+    X = [[[f"a{rng.integers(6)}", f"b{rng.integers(6)}"] for _ in range(10)] for _ in range(12)]
+    y = [["AB"[int(rng.random() < 0.5)] for _ in sequence] for sequence in X]
+    return X, y
+
+
+def violations(crf, X, y, sets):
+    """max_ŷ S(ŷ) - S(y) of each set, through the fitted model's own lattice."""
+    tagger = crf.tagger_
+    lattice = tagger.lattice(tagger.encode(X, None))
+    offsets = lattice.offsets
+    best = viterbi(lattice).labels
+    truth = np.array([crf.classes_.index(label) for labels in y for label in labels])
+
+    def score(ids, i):
+        part = slice(offsets[i], offsets[i + 1])
+        found = ids[part]
+        edges = lattice.edge[found[:-1], found[1:]].sum()
+        return lattice.node[part][np.arange(len(found)), found].sum() + edges
+
+    return [sum(score(best, i) - score(truth, i) for i in members) for members in sets]
+
+
+SETS = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+
+
+@pytest.mark.parametrize("gradient", GRADIENTS)
+@pytest.mark.parametrize("tau", [1.0, 8.0])
+def test_what_it_says_of_feasibility_is_true_of_the_model(noisy, gradient, tau):
+    X, y = noisy
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        crf = ConstrainedCRF(tau=tau, gradient=gradient, max_outer=6).fit(X, y)
+    found = violations(crf, X, y, SETS)
+    np.testing.assert_allclose(crf.violations_, found, atol=1e-9)
+    assert crf.feasible_ == bool((crf.violations_ <= tau).all()) == crf.converged_
+    assert len(crf.penalties_) == 3
+    plain = CRF(c2=0.0).fit(X, y)
+    assert max(violations(plain, X, y, SETS)) > tau  # there was something to do
+    assert max(found) < max(violations(plain, X, y, SETS))
+
+
+def test_the_smoothed_search_satisfies_what_the_others_cannot(noisy):
+    X, y = noisy
+    crf = ConstrainedCRF(tau=0.01).fit(X, y)  # a warning would be an error here
+    assert crf.feasible_
+    assert max(violations(crf, X, y, SETS)) <= 0.01 + 1e-9
+    assert len(crf.outer_history_) <= 20
+    feasible = [record for record in crf.outer_history_ if record["feasible"]]
+    kept = min(feasible, key=lambda record: record["objective"])
+    np.testing.assert_allclose(kept["violations"], crf.violations_)
+    np.testing.assert_allclose(kept["penalties"], crf.penalties_)
+    assert kept["objective"] == crf.objective_
+    steps = [record["seconds"] for record in crf.outer_history_]
+    assert steps == sorted(steps)
+    assert crf.outer_history_[0]["penalties"] == [0, 0, 0]
+    penalties = np.array([record["penalties"] for record in crf.outer_history_])
+    assert (np.diff(penalties, axis=0) >= 0).all()
+
+
+def test_it_is_better_than_plain_weights_shrunk_until_they_are_feasible(noisy):
+    X, y = noisy
+    crf = ConstrainedCRF(tau=2.0).fit(X, y)
+    plain = ConstrainedCRF(tau=1e9).fit(X, y)
+    assert len(plain.outer_history_) == 1  # feasible at once
+    shrink = 2.0 / plain.violations_.max()
+    lattice = plain.tagger_.lattice(plain.tagger_.encode(X, None))
+    smaller = Lattice(shrink * lattice.node, shrink * lattice.edge, lattice.offsets)
+    truth = np.array([crf.classes_.index(label) for labels in y for label in labels])
+    loss = (log_partition(smaller) - path_score(smaller, truth)).sum()
+    assert crf.objective_ < loss
+
+
+def test_violated_to_the_end(noisy):
+    X, y = noisy
+    with pytest.warns(ConvergenceWarning, match=r"3 of 3 validation constraints are violated after 2 outer"):
+        crf = ConstrainedCRF(tau=0.01, max_outer=2).fit(X, y)
+    assert not crf.feasible_
+    assert (crf.violations_ > 0.01).any()
+    assert crf.predict(X[:1])
+
+
+def test_where_plain_training_is_feasible_it_is_plain_training(address_data):
+    X, y = address_data
+    crf = ConstrainedCRF(c2=0.1).fit(X, y)
+    plain = CRF(c2=0.1).fit(X, y)
+    assert crf.feasible_
+    assert len(crf.outer_history_) == 1
+    np.testing.assert_array_equal(crf.tagger_.weights.state, plain.tagger_.weights.state)
+
+
+def test_the_largest_penalty_that_the_constraints_allow(address_data):
+    X, y = address_data
+    crf = ConstrainedCRF(c2="largest").fit(X, y)
+    assert crf.feasible_
+    assert crf.c2_ > 0
+    assert crf.outer_history_[-1]["c2"] == crf.c2_
+    plain = CRF(c2=crf.c2_, tol=1e-6).fit(X, y)
+    assert crf.objective_ == pytest.approx(plain.objective_, rel=1e-3)
+    more = ConstrainedCRF(c2=3 * crf.c2_, max_outer=1)
+    with pytest.warns(ConvergenceWarning, match="violated"):
+        more.fit(X, y)
+    feasible = [r["c2"] for r in crf.outer_history_ if r["feasible"]]
+    assert crf.c2_ == max(feasible) or crf.c2_ in feasible
+
+
+def test_where_no_penalty_will_do_the_saddle_point_is_searched(noisy):
+    X, y = noisy
+    crf = ConstrainedCRF(c2="largest", tau=1.0).fit(X, y)
+    assert crf.feasible_
+    assert crf.c2_ == 0
+    assert crf.penalties_.any()
+
+
+def test_a_margin_asks_for_more(address_data):
+    X, y = address_data
+    crf = ConstrainedCRF(c2=0.5, margin=2.0, tau=0.1).fit(X, y)
+    plain = CRF(c2=0.5).fit(X, y)
+    assert crf.feasible_
+
+    def least(model):
+        return min(
+            p[label]
+            for s, q in zip(model.predict_marginals(X), y, strict=True)
+            for p, label in zip(s, q, strict=True)
+        )
+
+    assert least(crf) > least(plain)
+
+
+def test_validation_sets_of_all_kinds(noisy):
+    X, y = noisy
+    for validation, n in ((1, 1), ("sequences", 12), ([[0, 5], [7]], 2), (KFold(4), 4)):
+        crf = ConstrainedCRF(validation=validation, tau=5.0).fit(X, y)
+        assert len(crf.violations_) == n
+        assert crf.feasible_
+    assert len(ConstrainedCRF(last=4, tau=5.0).fit(X, y).violations_) == 1
+    crf = ConstrainedCRF(tau=5.0).fit(X, y, groups=["a", "b"] * 6)
+    assert len(crf.violations_) == 2
+    assert max(violations(crf, X, y, [range(0, 12, 2), range(1, 12, 2)])) <= 5
+    assert not hasattr(crf, "_groups")
+
+
+def test_constraints_look_at_permitted_labellings_alone(noisy):
+    X, y = noisy
+    total = sum(map(len, X))
+    ids = np.array(["AB".index(label) for labels in y for label in labels])
+    tables = np.ones((2, 2, 2), bool)
+    tables[1, 0, 1] = False  # A is not followed by B
+    follows = np.concatenate([[False], (ids[:-1] == 0) & (ids[1:] == 1)])
+    kinds = np.where(follows | (np.arange(total) % 3 > 0), 0, 1).astype(np.int32)
+    pairs = PermittedPairs(kinds, tables)
+    crf = ConstrainedCRF(tau=3.0).fit(X, y, permitted=pairs)
+    assert crf.feasible_
+    tagger = crf.tagger_
+    lattice = tagger.permit(tagger.lattice(tagger.encode(X, None)), pairs.constraints(), None, None)
+    scores = []
+    for i in range(12):
+        part = slice(lattice.offsets[i], lattice.offsets[i + 1])
+        edge = lattice.edge[part]
+        for found in (viterbi(lattice).labels[part], ids[part]):
+            steps = np.arange(1, len(found))
+            scores.append(
+                lattice.node[part][np.arange(len(found)), found].sum()
+                + edge[steps, found[:-1], found[1:]].sum()
+            )
+    gaps = np.array(scores[::2]) - np.array(scores[1::2])
+    np.testing.assert_allclose(crf.violations_, [gaps[s].sum() for s in np.array(SETS)], atol=1e-9)
+
+
+def test_a_crf_in_every_other_respect(address_data, tmp_path):
+    X, y = address_data
+    crf = ConstrainedCRF(c2=1.0, tau=0.5, gradient="envelope", max_outer=10).fit(X, y)
+    assert crf.score(X, y) > 0.9
+    assert clone(crf).get_params() == crf.get_params()
+    copied = pickle.loads(pickle.dumps(crf))
+    assert copied.predict(X[:5]) == crf.predict(X[:5])
+    crf.save(tmp_path / "m.crfkit")
+    loaded = ConstrainedCRF.load(tmp_path / "m.crfkit")
+    assert loaded.predict(X[:5]) == crf.predict(X[:5])
+    assert loaded.get_params() == {**crf.get_params(), "n_jobs": None}
+    assert loaded.outer_history_ == crf.outer_history_
+    assert loaded.feasible_ == crf.feasible_
+    assert loaded.c2_ == crf.c2_
+    np.testing.assert_array_equal(loaded.violations_, crf.violations_)
+    np.testing.assert_array_equal(loaded.penalties_, crf.penalties_)
+    assert CRF.load(tmp_path / "m.crfkit").predict(X[:5]) == crf.predict(X[:5])
+    CRF(c2=1.0).fit(X, y).save(tmp_path / "plain.crfkit")
+    plain = ConstrainedCRF.load(tmp_path / "plain.crfkit")
+    assert plain.outer_history_ == []
+    assert not plain.feasible_
+    marginal = crf.predict_marginals(X[:1])[0][0]
+    assert sum(marginal.values()) == pytest.approx(1)
+    assert len(crf.predict_nbest(X[:1], 3)[0]) == 3
+
+
+@pytest.mark.parametrize(
+    "validation",
+    [[[0, 5], [7]], ([0], (1, 2)), [np.array([0, 1]), np.array([2])], np.array([[0, 1], [2, 3]])],
+)
+def test_files_remember_validation_sets(noisy, tmp_path, validation):
+    X, y = noisy
+    crf = ConstrainedCRF(tau=20.0, validation=validation).fit(X, y)
+    crf.save(tmp_path / "m.crfkit")
+    loaded = ConstrainedCRF.load(tmp_path / "m.crfkit")
+    assert loaded.validation == [[int(i) for i in members] for members in validation]
+    assert loaded.fit(X, y).violations_ == pytest.approx(crf.violations_)
+
+
+def test_a_splitter_stays_behind(noisy, tmp_path):
+    X, y = noisy
+    ConstrainedCRF(tau=20.0, validation=KFold(4)).fit(X, y).save(tmp_path / "m.crfkit")
+    assert ConstrainedCRF.load(tmp_path / "m.crfkit").validation == 3
+
+
+def test_a_file_of_the_largest_penalty_goes_on_as_a_crf(address_data, tmp_path):
+    X, y = address_data
+    crf = ConstrainedCRF(c2="largest").fit(X[:-5], y[:-5])
+    crf.save(tmp_path / "m.crfkit")
+    assert ConstrainedCRF.load(tmp_path / "m.crfkit").c2 == "largest"
+    plain = CRF.load(tmp_path / "m.crfkit")
+    assert plain.c2 == crf.c2_
+    assert plain.partial_fit(X[-5:], y[-5:]).score(X, y) > 0.9
+
+
+def test_in_a_grid_search(noisy):
+    X, y = noisy
+    search = GridSearchCV(ConstrainedCRF(max_outer=8), {"tau": [1.0, 10.0]}, cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(X, y)
+    assert search.best_params_["tau"] in (1.0, 10.0)
+
+
+def test_second_order_partial_labels_l1_and_going_on(noisy):
+    X, y = noisy
+    second = ConstrainedCRF(order=2, tau=2.0).fit(X, y)
+    assert second.feasible_
+    sparse = ConstrainedCRF(c1=0.5, tau=2.0).fit(X, y)
+    assert sparse.feasible_
+    partial = [[None if t % 4 == 3 else label for t, label in enumerate(labels)] for labels in y]
+    assert ConstrainedCRF(tau=2.0).fit(X, partial).feasible_
+    crf = ConstrainedCRF(tau=2.0, c2=0.1).fit(X[:6], y[:6])
+    crf.partial_fit(X[6:], y[6:])
+    assert crf.feasible_
+    warm = ConstrainedCRF(tau=2.0, c2=0.1, warm_start=True).fit(X, y)
+    first = warm.objective_
+    assert warm.fit(X, y).objective_ == pytest.approx(first, rel=0.05)
+
+
+def test_with_a_dev_set_the_model_kept_is_the_one_judged(noisy):
+    X, y = noisy
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        crf = ConstrainedCRF(tau=1.0, patience=3, max_outer=5).fit(X[:9], y[:9], X_dev=X[9:], y_dev=y[9:])
+    np.testing.assert_allclose(
+        crf.violations_, violations(crf, X[:9], y[:9], [[0, 1, 2], [3, 4, 5], [6, 7, 8]])
+    )
+    assert crf.feasible_ == bool((crf.violations_ <= 1.0).all())
+    assert "dev_accuracy" in crf.history_[0]
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """The third iteration of every training is Ctrl-C's; the list has one item an iteration."""
+    seen = []
+    whole = ConstrainedWatch.__call__
+
+    def watch(self, step):
+        seen.append(step)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return whole(self, step)
+
+    monkeypatch.setattr(ConstrainedWatch, "__call__", watch)
+    return seen
+
+
+@pytest.mark.parametrize("c2", ["largest", 0.0])
+def test_interruption_ends_it_with_what_there_is(noisy, interrupted, c2):
+    X, y = noisy
+    with pytest.warns(ConvergenceWarning, match="it was stopped before all constraints held"):
+        crf = ConstrainedCRF(c2=c2, tau=0.01).fit(X, y)
+    assert len(interrupted) == 3  # not one iteration more
+    assert len(crf.outer_history_) == 1
+    assert not crf.feasible_
+    assert not crf.converged_
+    np.testing.assert_allclose(crf.outer_history_[0]["violations"], crf.violations_, atol=1e-9)
+
+
+def test_interrupted_but_feasible_is_not_converged(noisy, interrupted):
+    X, y = noisy
+    with pytest.warns(ConvergenceWarning, match="it was stopped. The model kept satisfies all constraints"):
+        crf = ConstrainedCRF(tau=1e6).fit(X, y)
+    assert crf.feasible_
+    assert not crf.converged_
+
+
+def test_cut_off_but_feasible_is_not_converged(noisy):
+    X, y = noisy
+    with pytest.warns(ConvergenceWarning, match="did not come to its end: it reached max_iterations=1"):
+        crf = ConstrainedCRF(tau=1e6, max_iterations=1).fit(X, y)
+    assert crf.feasible_
+    assert not crf.converged_
+
+
+def test_feasible_with_smoothing_still_coarse_is_not_converged(noisy):
+    X, y = noisy
+    whole = ConstrainedCRF(tau=5.0).fit(X, y)
+    assert whole.converged_
+    first = next(record["step"] for record in whole.outer_history_ if record["feasible"])
+    assert first < len(whole.outer_history_)
+    with pytest.warns(ConvergenceWarning, match="smoothing may still cost"):
+        crf = ConstrainedCRF(tau=5.0, max_outer=first).fit(X, y)
+    assert crf.feasible_
+    assert not crf.converged_
+
+
+@pytest.fixture(scope="module")
+def noisy_dev():
+    """Of the same kind, but with something to learn."""
+    rng = np.random.default_rng(1)
+
+    def draw(n):
+        X = [[[f"a{rng.integers(6)}", f"b{rng.integers(6)}"] for _ in range(10)] for _ in range(n)]
+        y = [["AB"[int(rng.random() < (0.8 if item[0] < "a3" else 0.2))] for item in s] for s in X]
+        return X, y
+
+    return *draw(12), *draw(12)
+
+
+def own_objective(crf, X, y):
+    """O(w) with the model's own c2_."""
+    tagger = crf.tagger_
+    lattice = tagger.lattice(tagger.encode(X, None))
+    truth = np.array([crf.classes_.index(label) for labels in y for label in labels])
+    weights = [*crf.state_features_.values(), *crf.transition_features_.values()]
+    return (log_partition(lattice) - path_score(lattice, truth)).sum() + crf.c2_ * np.square(weights).sum()
+
+
+def test_a_dev_set_does_not_end_the_search_before_it_began(noisy_dev):
+    X, y, X_dev, y_dev = noisy_dev
+    crf = ConstrainedCRF(tau=3.0, patience=3, c2=0.1).fit(X, y, X_dev=X_dev, y_dev=y_dev)
+    assert crf.feasible_  # a warning would be an error here
+    assert any(max(record["penalties"]) > 0 for record in crf.outer_history_)
+    assert crf.objective_ == pytest.approx(own_objective(crf, X, y), rel=1e-6)
+    accuracies = [record["dev_accuracy"] for record in crf.history_]
+    right = [
+        a == b for p, q in zip(crf.predict(X_dev), y_dev, strict=True) for a, b in zip(p, q, strict=True)
+    ]
+    assert min(abs(np.mean(right) - accuracy) for accuracy in accuracies) < 1e-9
+
+
+def test_with_a_dev_set_c2_and_objective_are_those_of_the_model_kept(noisy_dev):
+    X, y, X_dev, y_dev = noisy_dev
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        crf = ConstrainedCRF(c2="largest", tau=5.0, patience=100).fit(X, y, X_dev=X_dev, y_dev=y_dev)
+    assert crf.feasible_
+    assert crf.c2_ in [record["c2"] for record in crf.outer_history_]
+    assert crf.objective_ == pytest.approx(own_objective(crf, X, y), rel=1e-6)
+
+
+def test_patience_counts_outer_steps_after_the_first_feasible_model():
+    accuracy = {0.0: 0.9, 1.0: 0.5, 2.0: 0.6, 3.0: 0.55}  # of the model x
+    problem = SimpleNamespace(
+        objective=SimpleNamespace(weights=lambda x: x[0]), dev=SimpleNamespace(accuracy=accuracy.get)
+    )
+    constraints = SimpleNamespace(
+        tau=1.0, spans=SimpleNamespace(n_sets=1), violations=lambda x: np.array([2.0 if x[0] == 0 else 0.5])
+    )
+    watch = ConstrainedWatch(problem, constraints, 2, Progress(False, None))
+
+    def iterate(x):
+        return watch(Step(1, np.array([x]), 1.0, 1.0, 1.0, 1.0, 1.0))
+
+    assert not any(iterate(0.0) for _ in range(50))  # the best, but not feasible
+    assert not any(watch.ends(np.zeros(1)) for _ in range(50))
+    assert watch.candidate is None
+    iterate(1.0)
+    iterate(2.0)
+    assert not watch.ends(np.array([3.0]))
+    iterate(3.0)
+    assert not watch.ends(np.array([4.0]))
+    assert watch.ends(np.array([5.0]))
+    assert watch.candidate.accuracy == 0.6
+    assert watch.candidate.x == [2.0]
+    assert watch.candidate.penalties == [3.0]
+
+
+def test_the_bound_of_the_search_is_not_called_the_largest_penalty():
+    X, y = [[["a"], ["b"]]] * 4, [["A", "B"]] * 4
+    with pytest.warns(ConvergenceWarning, match="up to c2=256, where the search ended"):
+        crf = ConstrainedCRF(c2="largest").fit(X, y)
+    assert crf.feasible_
+    assert not crf.converged_
+
+
+def test_what_was_tried_before_the_saddle_point_is_in_the_records(noisy):
+    X, y = noisy
+    crf = ConstrainedCRF(c2="largest", tau=1.0).fit(X, y)
+    tried = [record["c2"] for record in crf.outer_history_]
+    assert tried[0] == 1
+    assert tried[-1] == 0
+    assert [record["step"] for record in crf.outer_history_] == list(range(1, len(tried) + 1))
+    for name in ("passes", "seconds"):
+        for history in (crf.outer_history_, crf.history_):
+            column = [record[name] for record in history]
+            assert column == sorted(column)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"tau": -0.1}, "tau must be a number of at least 0, got -0.1"),
+        ({"validation": 0}, "validation must be a number of sets"),
+        ({"validation": "three"}, "validation must be a number of sets"),
+        ({"validation": []}, "validation must be a number of sets"),
+        ({"last": 0}, "last must be None or a whole number of at least 1"),
+        ({"gradient": "exact"}, "gradient must be one of 'smooth', 'envelope', 'flip'"),
+        ({"algorithm": "sgd"}, "algorithm must be one of 'auto', 'lbfgs', got 'sgd'"),
+        ({"max_outer": 0}, "max_outer must be a whole number of at least 1"),
+        ({"penalty": 0}, "penalty must be a number above 0"),
+        ({"c2": "small"}, "c2 must be a number of at least 0 or one of 'largest'"),
+        ({"gradient": "flip", "order": 2}, "gradient='flip' is defined for order=1"),
+        ({"last": 11}, "last=11, but sequence 0 has only 10 positions"),
+        ({"validation": [[0], [0]]}, "must not overlap"),
+        ({"validation": [[99]]}, "names sequence 99"),
+    ],
+)
+def test_bad_input(noisy, parameters, message):
+    X, y = noisy
+    with pytest.raises(InputError, match=message):
+        ConstrainedCRF(**parameters).fit(X, y)
+
+
+def test_the_command_line_knows_the_same_gradients():
+    parser = argparse.ArgumentParser()
+    add_validation(parser.add_argument_group())
+    choices = next(action.choices for action in parser._actions if action.dest == "gradient")
+    assert tuple(choices) == GRADIENTS
+
+
+def test_progress_says_what_goes_on(noisy, capfd):
+    X, y = noisy
+    ConstrainedCRF(tau=5.0, verbose=2).fit(X, y)
+    shown = capfd.readouterr().err
+    assert "outer step 1: objective" in shown
+    assert "largest violation" in shown
+    assert "all constraints hold after" in shown
+
+
+def test_plots(noisy, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    from crfkit.models.linear.constrained_plot import draw_accuracies
+
+    X, y = noisy
+    crf = ConstrainedCRF(tau=5.0).fit(X, y)
+    figure = crf.plot_search(tmp_path / "search.png")
+    assert (tmp_path / "search.png").stat().st_size > 1000
+    assert [ax.get_ylabel() for ax in figure.axes] == ["objective", "violations", "penalties"]
+    figure = draw_accuracies({"test": {"plain": [(1.0, 0.5), (2.0, 0.75)]}})
+    buffer = io.BytesIO()
+    figure.savefig(buffer)
+    crf.outer_history_ = []
+    with pytest.raises(CRFKitError, match="no outer steps"):
+        crf.plot_search()
+
+
+def test_marginals_are_of_the_same_lattice(noisy):
+    X, y = noisy
+    crf = ConstrainedCRF(tau=5.0).fit(X, y)
+    lattice = crf.tagger_.lattice(crf.tagger_.encode(X, None))
+    np.testing.assert_allclose(
+        np.concatenate(crf.predict_marginals(X, as_arrays=True)), marginals(lattice).node
+    )

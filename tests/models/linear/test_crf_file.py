@@ -1,0 +1,326 @@
+"""The model file of a CRF: what comes back, what damage does, what is not copied."""
+
+import contextlib
+import io
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from crfkit import CRF
+from crfkit.exceptions import ModelFileError
+from crfkit.io import read_model, write_model
+
+
+def saved(crf):
+    stream = io.BytesIO()
+    crf.save(stream)
+    return stream.getvalue()
+
+
+OPTIONS = [
+    {},
+    {"order": 2},
+    {"c1": 0.3, "c2": 0.0},
+    {"class_weight": {"fake": 2.0}},
+    {"class_weight": "balanced", "min_freq": 2.5, "all_possible_transitions": True},
+    {"c2": np.float32(0.5), "max_iterations": np.int64(400), "warm_start": np.bool_(True), "random_state": 7},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_everything_comes_back(options, casino_data, tmp_path):
+    X, y = casino_data
+    crf = CRF(**options).fit(X, y)
+    crf.save(tmp_path / "model")
+    with open(tmp_path / "model", "rb") as file:
+        sources = [CRF.load(tmp_path / "model"), CRF.load(str(tmp_path / "model")), CRF.load(file)]
+    for loaded in [*sources, CRF.load(saved(crf)), CRF.load(io.BytesIO(saved(crf)))]:
+        assert loaded.get_params() == crf.get_params()
+        assert loaded.classes_ == crf.classes_
+        assert loaded.history_ == crf.history_
+        assert loaded.objective_ == crf.objective_
+        assert (loaded.n_iter_, loaded.converged_) == (crf.n_iter_, crf.converged_)
+        assert loaded.predict(X) == crf.predict(X)
+        assert loaded.predict_nbest(X, 3) == crf.predict_nbest(X, 3)
+        for a, b in zip(*(m.predict_marginals(X, as_arrays=True) for m in (loaded, crf)), strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert loaded.state_features_ == crf.state_features_
+        assert loaded.transition_features_ == crf.transition_features_
+        assert saved(loaded) == saved(crf)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], ["ä", "\n"], [-(2**40), "x"]], ids=str)
+def test_labels_keep_their_type(labels):
+    X, y = [[{"odd": t % 2} for t in range(6)]] * 4, [[labels[t % 2] for t in range(6)]] * 4
+    crf = CRF(class_weight={labels[0]: 1.5}).fit(X, y)
+    loaded = CRF.load(saved(crf))
+    assert loaded.classes_ == crf.classes_
+    assert [type(label) for label in loaded.classes_] == [type(label) for label in crf.classes_]
+    assert loaded.class_weight == crf.class_weight
+    assert [type(label) for label in loaded.class_weight] == [type(labels[0])]
+
+
+def test_arrays(tmp_path):
+    X = np.random.default_rng(0).normal(size=(6, 5, 3))
+    y = np.where(X[..., 0] > 0, 1, 0).tolist()
+    for c1 in (0.0, 5.0):
+        crf = CRF(c1=c1).fit(X, y)
+        loaded = CRF.load(saved(crf))
+        assert loaded.predict(X) == crf.predict(X)
+        assert len(loaded.tagger_.vocabulary) == 3
+        with pytest.raises(ValueError, match="X has 2 columns, but 3 were expected"):
+            loaded.predict(X[..., :2])
+
+
+def test_the_file_is_mapped_not_copied(address_data, tmp_path):
+    X, y = address_data
+    path = tmp_path / "model"
+    CRF().fit(X, y).save(path)
+    tagger = CRF.load(path).tagger_
+    for array in (
+        tagger.weights.state,
+        tagger.weights.edge,
+        tagger.index.state_indptr,
+        tagger.index.state_labels,
+    ):
+        assert not array.flags.owndata
+        assert not array.flags.writeable
+        base = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        assert type(getattr(base, "obj", base)).__name__ == "mmap"
+
+
+def test_training_goes_on_from_a_loaded_model(casino_data, tmp_path):
+    X, y = casino_data
+    crf = CRF(warm_start=True).fit(X[:20], y[:20])
+    crf.save(tmp_path / "model")
+    for train in ("fit", "partial_fit"):
+        loaded = CRF.load(tmp_path / "model")
+        here = CRF.load(saved(crf))
+        getattr(loaded, train)(X, y)
+        getattr(here, train)(X, y)
+        assert loaded.state_features_ == here.state_features_
+        loaded.save(tmp_path / "model2")  # over a new file while the old one is mapped
+        loaded.save(tmp_path / "model")
+        assert CRF.load(tmp_path / "model").predict(X) == loaded.predict(X)
+        crf.save(tmp_path / "model")
+
+
+def test_a_sparse_model_is_smaller_and_predicts_the_same(address_data):
+    X, y = address_data
+    dense, sparse = CRF(c2=1.0).fit(X, y), CRF(c1=1.0, c2=0.0).fit(X, y)
+    assert len(saved(sparse)) < len(saved(dense)) / 3
+    assert (sparse.tagger_.weights.state != 0).all()
+    assert len(sparse.tagger_.vocabulary) == len({name for name, _ in sparse.state_features_})
+    assert CRF.load(saved(sparse)).predict(X) == sparse.predict(X)
+
+
+def test_compacting_changes_no_score(address_data):
+    from crfkit.models.linear.tagger import LinearTagger
+    from crfkit.potentials.linear import LinearWeights
+
+    X, y = address_data
+    tagger = CRF().fit(X, y).tagger_
+    state = np.where(
+        np.random.default_rng(0).random(len(tagger.weights.state)) < 0.8, 0, tagger.weights.state
+    )
+    thinned = LinearTagger(
+        tagger.classes, tagger.encoder, tagger.index, LinearWeights(state, tagger.weights.edge)
+    )
+    small = thinned.compact()
+    assert len(small.weights.state) == np.count_nonzero(state)
+    a, b = (tagger.lattice(tagger.encode(X)) for tagger in (thinned, small))
+    np.testing.assert_allclose(a.node, b.node, atol=1e-12)
+    assert small.state_features() == thinned.state_features()
+    nothing = LinearTagger(
+        tagger.classes, tagger.encoder, tagger.index, LinearWeights(0 * state, tagger.weights.edge)
+    ).compact()
+    assert len(nothing.vocabulary) == 0
+    assert [len(labels) for labels in nothing.predict(X)] == [len(labels) for labels in y]
+
+
+def test_a_failing_save_leaves_the_old_file(casino_data, tmp_path, monkeypatch):
+    X, y = casino_data
+    path = tmp_path / "model"
+    crf = CRF().fit(X, y)
+    crf.save(path)
+    before = path.read_bytes()
+
+    def fail(*args):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(OSError, match="no space"):
+            CRF(c2=5.0).fit(X, y).save(path)
+    crf.history_ = [{"objective": float("nan")}]
+    with pytest.raises(ModelFileError, match="JSON"):
+        crf.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.fixture(scope="module")
+def good(casino_data):
+    return saved(CRF(order=2, class_weight={"fake": 2.0}).fit(*casino_data))
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damage_is_found(good, data):
+    kind = data.draw(st.sampled_from(["flip", "cut", "longer", "swap"]))
+    at = data.draw(st.integers(0, len(good) - 1))
+    damaged = bytearray(good)
+    if kind == "flip":
+        damaged[at] ^= 1 << data.draw(st.integers(0, 7))
+    elif kind == "cut":
+        del damaged[at:]
+    elif kind == "longer":
+        damaged += b"x"
+    else:
+        other = data.draw(st.integers(0, len(good) - 1))
+        if damaged[at] == damaged[other]:
+            return
+        damaged[at], damaged[other] = damaged[other], damaged[at]
+    with pytest.raises(ModelFileError):
+        CRF.load(bytes(damaged))
+
+
+HEADERS = [
+    ("model", "hidden Markov model", "expected a linear-chain CRF, got 'hidden Markov model'"),
+    ("model", None, "expected a linear-chain CRF"),
+    ("classes", [], "labels are malformed"),
+    ("classes", ["a", "a"], "labels are malformed"),
+    ("classes", ["a", [1]], "labels are malformed"),
+    ("classes", ["a", None], "labels are malformed"),
+    ("classes", ["a", "b", "c"], "expected an array 'edge.mask'"),
+    ("params", None, "training record is malformed"),
+    ("history", {}, "training record is malformed"),
+    ("history", [1], "training record is malformed"),
+    ("objective", "small", "training record is malformed"),
+    ("params", {"class_weight": [1, 2]}, "class weights are malformed"),
+    ("params", {"class_weight": [[["x"], 1.0]]}, "class weights are malformed"),
+    ("params", {"class_weight": [["x", "y"]]}, "class weights are malformed"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "message"), HEADERS)
+def test_headers_that_lie(good, key, value, message):
+    header, arrays = read_model(good)
+    stream = io.BytesIO()
+    write_model(stream, {**header, key: value}, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        CRF.load(stream.getvalue())
+
+
+def test_unknown_parameters_of_a_later_version_are_passed_over(good):
+    header, arrays = read_model(good)
+    stream = io.BytesIO()
+    write_model(stream, {**header, "params": {**header["params"], "c3": 1}}, arrays)
+    assert CRF.load(stream.getvalue()).order == 2
+
+
+CHANGES = [
+    ("state.indptr", lambda a: a[:-1]),
+    ("state.indptr", lambda a: a.astype(np.int32)),
+    ("state.indptr", lambda a: a[::-1]),
+    ("state.indptr", lambda a: a + 1),
+    ("state.labels", lambda a: a + 100),
+    ("state.labels", lambda a: a - 100),
+    ("state.labels", lambda a: a[:-1]),
+    ("state.weights", lambda a: a[:-1]),
+    ("state.weights", lambda a: a * np.nan),
+    ("edge.weights", lambda a: a * np.inf),
+    ("edge.weights", lambda a: a[:1]),
+    ("edge.mask", lambda a: a.astype(np.uint8)),
+    ("edge2.mask", lambda a: a[0]),
+    ("edge2.weights", lambda a: a.astype(np.float32)),
+    ("vocabulary.offsets", lambda a: a[:-1]),
+    ("vocabulary.slots", lambda a: a[:-1]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+def test_arrays_that_lie(good, number):
+    name, change = CHANGES[number]
+    header, arrays = read_model(good)
+    with np.errstate(invalid="ignore"):
+        arrays[name] = change(arrays[name])
+    stream = io.BytesIO()
+    write_model(stream, header, arrays)
+    with pytest.raises(ModelFileError):
+        CRF.load(stream.getvalue())
+
+
+@pytest.mark.parametrize(
+    "name", ["state.indptr", "state.labels", "state.weights", "edge.mask", "edge2.mask", "vocabulary.slots"]
+)
+def test_arrays_that_are_missing(good, name):
+    header, arrays = read_model(good)
+    del arrays[name]
+    stream = io.BytesIO()
+    write_model(stream, header, arrays)
+    with pytest.raises(ModelFileError, match=name.split(".")[1]):
+        CRF.load(stream.getvalue())
+
+
+LIES = [
+    (
+        "vocabulary.slots",
+        lambda a: np.random.default_rng(0).integers(0, 2**32, size=a.shape, dtype=np.uint32),
+    ),
+    ("vocabulary.offsets", lambda a: a[::-1]),
+    ("vocabulary.offsets", lambda a: np.concatenate([a[:3], [2**62], a[4:]])),
+    ("vocabulary.arena", lambda a: a[:-3]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(LIES)))
+def test_names_that_lie_never_crash(good, casino_data, number):
+    """The names are not gone through on load, however many there are: a lie is found, or finds nothing."""
+    name, change = LIES[number]
+    header, arrays = read_model(good)
+    arrays[name] = change(arrays[name])
+    stream = io.BytesIO()
+    write_model(stream, header, arrays)
+    X, y = casino_data
+    for use in (
+        lambda crf: crf.predict(X),
+        lambda crf: crf.state_features_,
+        lambda crf: crf.partial_fit(X, y),
+        lambda crf: crf.save(io.BytesIO()),
+    ):
+        with contextlib.suppress(ValueError):
+            use(CRF.load(stream.getvalue()))
+
+
+def test_no_file_at_all(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        CRF.load(tmp_path / "none")
+    (tmp_path / "empty").touch()
+    with pytest.raises(ModelFileError, match="it is empty"):
+        CRF.load(tmp_path / "empty")
+
+
+def test_models_of_other_tools_load(address_data, tmp_path):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    X, y = address_data
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for x, labels in zip(X, y, strict=True):
+        trainer.append(x, labels)
+    trainer.train(str(tmp_path / "other.crfsuite"))
+    crf = CRF.load(tmp_path / "other.crfsuite")
+    assert crf.get_params() == CRF().get_params()
+    assert np.isnan(crf.objective_)
+    assert crf.history_ == []
+    found = crf.predict(X)
+    with pycrfsuite.Tagger().open(str(tmp_path / "other.crfsuite")) as tagger:
+        assert found == [tagger.tag(x) for x in X]
+    crf.save(tmp_path / "own")  # and from there on it is a model like any other
+    assert CRF.load(tmp_path / "own").predict(X) == found
+    crf.partial_fit(X, y)
+    assert np.isfinite(crf.objective_)

@@ -1,0 +1,411 @@
+"""TreeCRF: learning, asking, saving, and what it says to bad input."""
+
+import io
+import pickle
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import crfkit
+from crfkit import TreeCRF
+from crfkit.data import Columns
+from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.inference import Constraints
+from crfkit.models.loading import load_tagger
+from crfkit.models.trees.boosting import best_step
+
+pytest.importorskip("lightgbm")
+
+
+def sequences(n=60, seed=0, missing=0.0):
+    """A label tells whether an a is followed by a b (a conjunction), else the sign of a number."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        length = int(rng.integers(2, 9))
+        letters = rng.choice(list("aabbc"), size=length)
+        numbers = rng.normal(size=length)
+        items, labels = [], []
+        for t in range(length):
+            item = {"letter": str(letters[t]), "x": float(numbers[t]), "flag": bool(numbers[t] > 0)}
+            if rng.random() < missing:
+                item["letter"] = None
+            if rng.random() < missing:
+                del item["x"]
+            items.append(item)
+            after = t > 0 and letters[t - 1] == "a" and letters[t] == "b"
+            labels.append("same" if after else "up" if numbers[t] > 0 else "down")
+        X.append(items)
+        y.append(labels)
+    return X, y
+
+
+QUICK = {"n_iterations": 25, "window": 3, "min_samples_leaf": 1, "learning_rate": 0.3, "n_jobs": 1}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"potentials": "joint"},
+        {"potentials": "factored"},
+        {"potentials": "factored", "order": 2},
+        {"potentials": "joint", "newton": False, "learning_rate": 1.0},
+        {"potentials": "joint", "line_search": True},
+        {"potentials": "factored", "line_search": True, "newton": False},
+        {"potentials": "joint", "subsample": 0.7, "colsample": 0.8},
+        {"potentials": "joint", "trim": 0.1},
+        {"decode": "viterbi"},
+    ],
+)
+def test_learns(settings):
+    X, y = sequences(80)
+    Xt, yt = sequences(40, seed=1)
+    model = TreeCRF(**{**QUICK, **settings}).fit(X, y)
+    assert model.score(Xt, yt) > 0.93
+    assert model.objective_ < model.history_[0]["objective"] / 2
+    assert model.n_iter_ == len(model.history_) <= 25
+
+
+def test_the_objective_falls_in_every_round_with_a_line_search():
+    X, y = sequences(50)
+    rng = np.random.default_rng(0)
+    y = [[label if rng.random() < 0.7 else str(rng.choice(["same", "up"])) for label in s] for s in y]
+    settings = {"line_search": True, "pseudo_iterations": 0, "learning_rate": 3.0, "min_samples_leaf": 5}
+    model = TreeCRF(**{**QUICK, **settings}).fit(X, y)
+    objectives = [record["objective"] for record in model.history_]
+    assert all(b < a for a, b in pairwise(objectives))
+    assert min(record["step"] for record in model.history_) < 1
+
+
+@pytest.mark.parametrize("top", [0.01, 0.4, 1.0, 3.0, 200.0])
+def test_best_step(top):
+    found = best_step(lambda step: -((np.log(step) - np.log(top)) ** 2))
+    assert abs(np.log2(found / top)) <= 0.251
+
+
+def test_all_shapes_of_input_are_the_same():
+    pandas = pytest.importorskip("pandas")
+    X, y = sequences(40)
+    settings = {**QUICK, "n_iterations": 5}
+    by_dicts = TreeCRF(**settings).fit(X, y).predict_marginals(X, as_arrays=True)
+    rows = [[[item["letter"], item["x"], item["flag"]] for item in s] for s in X]
+    frames = [pandas.DataFrame(s) for s in X]
+    one = pandas.concat(frames, ignore_index=True)
+    arrays = [np.array(s, dtype=object) for s in rows]
+    text = Columns.from_rows([[[a, repr(b), str(int(c))] for a, b, c in s] for s in rows])
+    for other in (rows, frames, one, arrays, text):
+        model = TreeCRF(**settings).fit(other, y)
+        lengths = [len(s) for s in y] if other is one else None
+        found = model.predict_marginals(other, as_arrays=True, lengths=lengths)
+        for a, b in zip(by_dicts, found, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_numeric_arrays_and_single_values():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(6, 2)) for _ in range(30)]
+    y = [["p" if row[0] > row[1] else "n" for row in x] for x in X]
+    assert TreeCRF(**{**QUICK, "window": 1, "n_leaves": 16}).fit(X, y).score(X, y) > 0.9
+    letters = [list("abca"), list("bb"), list("ca")] * 10
+    y = [["A" if letter == "a" else "B" for letter in word] for word in letters]
+    assert TreeCRF(**QUICK).fit(letters, y).score(letters, y) == 1.0
+    single = [x[:, 0] for x in X]
+    y = [["p" if v > 0 else "n" for v in x] for x in single]
+    assert TreeCRF(**QUICK).fit(single, y).score(single, y) > 0.95
+
+
+def test_marginals_nbest_constraints_and_known_labels():
+    X, y = sequences(50)
+    for potentials in ("joint", "factored"):
+        model = TreeCRF(**{**QUICK, "potentials": potentials}).fit(X, y)
+        marginals = model.predict_marginals(X, as_arrays=True)
+        assert all(np.allclose(array.sum(axis=1), 1) for array in marginals)
+        model.set_params(decode="viterbi")
+        best = model.predict_nbest(X[:5], 3)
+        assert [paths[0][0] for paths in best] == model.predict(X[:5])
+        model.set_params(decode="marginal")
+        never = Constraints(transitions=~np.array([[0, 0, 0], [0, 1, 0], [0, 0, 0]], bool))
+        for labels in model.predict(X, constraints=never):
+            assert all((a, b) != ("same", "same") for a, b in pairwise(labels))
+        known = [["down", *[None] * (len(s) - 1)] for s in X]
+        assert all(labels[0] == "down" for labels in model.predict(X, known=known))
+
+
+def test_partial_labels_and_weights():
+    X, y = sequences(80)
+    hidden = [
+        [None if t % 3 == 0 else {"up", "same"} if label == "same" else label for t, label in enumerate(s)]
+        for s in y
+    ]
+    for potentials in ("joint", "factored"):
+        model = TreeCRF(**{**QUICK, "potentials": potentials}).fit(X, hidden)
+        assert model.classes_ == ["down", "same", "up"]
+        assert model.score(X, y) > 0.6
+        twice = TreeCRF(**{**QUICK, "potentials": potentials, "l2": 0}).fit(X + X[:10], y + y[:10])
+        weights = [2.0] * 10 + [1.0] * 70
+        weighted = TreeCRF(**{**QUICK, "potentials": potentials, "l2": 0}).fit(X, y, weights)
+        assert weighted.history_[0]["objective"] == pytest.approx(twice.history_[0]["objective"], rel=1e-4)
+
+
+def test_dev_set_keeps_the_best_round_and_folds_choose_one():
+    X, y = sequences(60)
+    Xd, yd = sequences(30, seed=2)
+    model = TreeCRF(**{**QUICK, "n_iterations": 60, "patience": 5}).fit(X, y, None, Xd, yd)
+    accuracies = [record["dev_accuracy"] for record in model.history_]
+    assert model.n_iter_ == 1 + int(np.argmax(accuracies))
+    assert model.score(Xd, yd) == pytest.approx(max(accuracies))
+    assert len(model.history_) < 60
+    model = TreeCRF(**{**QUICK, "early_stopping": 3, "patience": 4}).fit(
+        X, y, groups=[i // 2 for i in range(60)]
+    )
+    assert model.n_iter_ == 1 + int(np.argmax(model.cv_accuracy_))
+    yd[0][0] = "never seen"
+    TreeCRF(**{**QUICK, "n_iterations": 2}).fit(X, y, None, Xd, yd)
+
+
+@pytest.mark.parametrize("potentials", ["joint", "factored"])
+def test_committee(potentials):
+    X, y = sequences(60)
+    settings = {**QUICK, "n_iterations": 10, "potentials": potentials}
+    model = TreeCRF(**settings, committee=3).fit(X, y, groups=[i // 2 for i in range(60)])
+    assert len(model.history_) == 30
+    assert model.tagger_.potential.forest.n_trees == 90
+    assert model.score(X, y) > 0.9
+    with pytest.raises(InputError, match="no committee"):
+        next(model.staged_predict(X))
+    again = TreeCRF(**settings, committee=3).fit(X, y, groups=[i // 2 for i in range(60)])
+    assert again.predict_marginals(X) == model.predict_marginals(X)
+
+
+def test_staged_predictions_importances_conjunctions_callbacks():
+    X, y = sequences(60)
+    records = []
+    for potentials in ("joint", "factored"):
+        model = TreeCRF(**{**QUICK, "potentials": potentials, "callbacks": [records.append]}).fit(X, y)
+        stages = list(model.staged_predict(X))
+        assert len(stages) == model.n_iter_
+        assert stages[-1] == model.predict(X)
+        assert len(model.feature_names_) == len(model.feature_importances_) == 9 + (potentials == "joint")
+        assert model.feature_importances_.sum() == pytest.approx(1)
+        best = model.feature_names_[int(model.feature_importances_.argmax())]
+        assert best in ("letter[-1]", "letter[0]", "x[0]", "flag[0]")
+        found = model.conjunctions(5, label="same")
+        assert len(found) == 5
+        assert all(one.label == "same" and one.conditions for one in found)
+        assert any("letter[0]" in str(one) for one in model.conjunctions(10))
+        with pytest.raises(InputError, match="no label 'x'"):
+            model.conjunctions(label="x")
+    assert len(records) == 50
+    stopped = TreeCRF(**{**QUICK, "callbacks": [lambda record: record["iteration"] == 3]}).fit(X, y)
+    assert stopped.n_iter_ == 3
+
+
+def test_missing_values_are_values():
+    X, y = sequences(150, missing=0.3)
+    Xt, yt = sequences(60, seed=3, missing=0.3)
+    model = TreeCRF(**QUICK).fit(X, y)
+    assert model.score(Xt, yt) > 0.7
+    nothing = [[{} for _ in s] for s in Xt]
+    assert len(model.predict(nothing)) == 60
+
+
+@pytest.mark.parametrize("potentials", ["joint", "factored"])
+def test_files_and_pickles(potentials, tmp_path):
+    X, y = sequences(40)
+    settings = {**QUICK, "potentials": potentials, "window": (1, 0), "decode": "viterbi"}
+    model = TreeCRF(**settings).fit(X, y)
+    model.save(tmp_path / "m.crfkit", record={"note": "mine"})
+    expected = model.predict_marginals(X, as_arrays=True)
+    loaded = TreeCRF.load(tmp_path / "m.crfkit")
+    tagger, header = load_tagger(tmp_path / "m.crfkit")
+    assert header["note"] == "mine"
+    assert loaded.get_params()["window"] == (1, 0)
+    assert loaded.decode == "viterbi"
+    assert loaded.n_iter_ == 25
+    assert loaded.objective_ == model.objective_
+    for other in (loaded, pickle.loads(pickle.dumps(model))):
+        for a, b in zip(expected, other.predict_marginals(X, as_arrays=True), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert tagger.predict(X) == model.predict(X)
+    with pytest.raises(InputError, match="no committee"):
+        next(loaded.staged_predict(X))
+    buffer = io.BytesIO()
+    loaded.save(buffer)
+    assert TreeCRF.load(buffer.getvalue()).predict(X) == model.predict(X)
+    with pytest.raises(ModelFileError, match="expected a linear-chain CRF, got 'tree CRF'"):
+        crfkit.CRF.load(tmp_path / "m.crfkit")
+    data = bytearray((tmp_path / "m.crfkit").read_bytes())
+    data[len(data) // 2] ^= 1
+    with pytest.raises(ModelFileError):
+        TreeCRF.load(bytes(data))
+
+
+def test_a_fitted_model_needs_no_lightgbm(tmp_path, monkeypatch):
+    X, y = sequences(20)
+    TreeCRF(**QUICK).fit(X, y).save(tmp_path / "m.crfkit")
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    assert len(TreeCRF.load(tmp_path / "m.crfkit").predict(X)) == 20
+    with pytest.raises(ImportError, match=r"crfkit\[trees\]"):
+        TreeCRF(**QUICK).fit(X, y)
+
+
+def test_scikit_learn():
+    X, y = sequences(30)
+    model = TreeCRF(**{**QUICK, "n_iterations": 4})
+    assert clone(model).get_params() == model.get_params()
+    search = GridSearchCV(model, {"n_leaves": [3, 8], "window": [1, 3]}, cv=3).fit(X, y)
+    assert search.best_params_["window"] == 3
+    assert len(cross_val_score(model, X, y, cv=3)) == 3
+    with pytest.raises(NotFittedError):
+        TreeCRF().predict(X)
+
+
+def test_same_seed_same_model():
+    X, y = sequences(40)
+    a, b = (TreeCRF(**{**QUICK, "subsample": 0.6, "random_state": 3}).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(a.tagger_.potential.forest.leaf, b.tagger_.potential.forest.leaf)
+
+
+def test_interruption_keeps_what_was_learnt():
+    X, y = sequences(20)
+
+    def stop(record):
+        if record["iteration"] == 4:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted after 4 rounds"):
+        model = TreeCRF(**{**QUICK, "callbacks": [stop]}).fit(X, y)
+    assert model.n_iter_ == 4
+    assert not model.converged_
+
+
+def test_progress(capsys):
+    X, y = sequences(20)
+    TreeCRF(**{**QUICK, "n_iterations": 3, "verbose": 2, "early_stopping": 2}).fit(X, y)
+    said = capsys.readouterr().err
+    assert "folds: round 1" in said
+    assert "iteration    1  objective" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"window": 4}, "window must be an odd number"),
+        ({"window": (1,)}, "window must be an odd number"),
+        ({"n_leaves": 1}, "n_leaves must be a whole number of at least 2"),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0"),
+        ({"subsample": 0}, "subsample must be a share"),
+        ({"trim": 1}, "trim must be a share"),
+        ({"potentials": "tree"}, "potentials must be one of"),
+        ({"decode": "best"}, "decode must be one of"),
+        ({"order": 3}, "order must be one of"),
+        ({"order": 2, "potentials": "joint"}, "order=2 goes with potentials='factored'"),
+        ({"early_stopping": 1}, "early_stopping must be None or"),
+        ({"early_stopping": 50}, "needs as many sequences"),
+        ({"categorical": ["z"]}, "categorical names the column 'z'"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"categorical": 0}, "categorical must be None or a list of names or places"),
+        ({"categorical": 1}, "categorical must be None or a list of names or places"),
+        ({"categorical": "zip"}, "categorical must be None or a list of names or places"),
+        ({"categorical": [1.5]}, "categorical must be None or a list of names or places"),
+        ({"by": 1.5}, "by must be None or the name or the place of a column"),
+        ({"by": ["letter"]}, "by must be None or the name or the place of a column"),
+        ({"callbacks": print}, "callbacks must be None or a list of functions"),
+        ({"callbacks": [1]}, "callbacks must be None or a list of functions"),
+        (
+            {"lightgbm_params": {"zero_as_missing": True}},
+            "zero_as_missing=True cannot be: it must stay False",
+        ),
+        ({"lightgbm_params": {"use_missing": False}}, "use_missing=False cannot be"),
+        ({"lightgbm_params": {"linear_tree": True}}, "linear_tree=True cannot be"),
+        ({"lightgbm_params": {"boosting_type": "dart"}}, "boosting_type='dart' cannot be"),
+        ({"lightgbm_params": {"num_class": 3}}, "num_class=3 cannot be: it is the number of labels"),
+        ({"lightgbm_params": {"objective": "binary"}}, "objective='binary' cannot be"),
+    ],
+)
+def test_bad_parameters(settings, message):
+    X, y = sequences(10)
+    with pytest.raises(InputError, match=message):
+        TreeCRF(**{**QUICK, **settings}).fit(X, y)
+
+
+def test_bad_input():
+    X, y = sequences(20)
+    model = TreeCRF(**{**QUICK, "n_iterations": 2})
+    with pytest.raises(InputError, match="nothing to train on"):
+        model.fit([], [])
+    with pytest.raises(InputError, match="nothing to train on"):
+        model.fit([[]], [[]])
+    with pytest.raises(InputError, match="every label in y is None"):
+        model.fit(X[:1], [[None] * len(X[0])])
+    with pytest.raises(InputError, match="but y has 19"):
+        model.fit(X, y[:-1])
+    with pytest.raises(InputError, match="go together"):
+        model.fit(X, y, None, X)
+    with pytest.raises(InputError, match="in the dev set"):
+        model.fit(X, y, None, [["x"]], [["up"]])
+    with pytest.raises(InputError, match="groups are for the folds"):
+        model.fit(X, y, groups=[1] * 20)
+    with pytest.raises(InputError, match="give one of them"):
+        TreeCRF(**{**QUICK, "early_stopping": 2}).fit(X, y, None, X, y)
+
+
+def test_features_that_change_and_unseen_categories():
+    X, y = sequences(30)
+    model = TreeCRF(**{**QUICK, "n_iterations": 3}).fit(X, y)
+    with pytest.raises(InputError, match="sequence 0, position 1: feature 'x' held numbers in training"):
+        model.predict([[{"x": 1.0}, {"x": "one"}]])
+    with pytest.raises(InputError, match="feature 'letter' held text in training"):
+        model.predict([[{"letter": 3}]])
+    with pytest.raises(InputError, match="a value must be a str, a bool or a number"):
+        model.predict([[{"letter": ["a"]}]])
+    unseen = [[{**item, "letter": "z"} for item in s] for s in X[:1]]
+    missing = [[{**item, "letter": None} for item in s] for s in X[:1]]
+    a, b = (model.predict_marginals(data, as_arrays=True)[0] for data in (unseen, missing))
+    np.testing.assert_array_equal(a, b)
+    many = [[{"letter": "z", "x": 0.0, "flag": True}] * 30]
+    with pytest.warns(InputWarning, match="none of the categories of 'letter'"):
+        model.predict(many)
+
+
+def test_columns_in_which_all_is_missing():
+    X, y = sequences(30)
+    with_empty = [[{**item, "empty": None} for item in s] for s in X]
+    with pytest.warns(InputWarning, match="nothing but missing values in 1 of 4 columns"):
+        model = TreeCRF(**QUICK).fit(with_empty, y)
+    assert model.predict(with_empty) == TreeCRF(**QUICK).fit(X, y).predict(X)
+    with pytest.raises(InputError, match="X has no values"):
+        model.fit([[{"a": None}]], [["x"]])
+
+
+def test_one_label_and_one_position():
+    model = TreeCRF(**{**QUICK, "n_iterations": 2})
+    assert model.fit([[{"a": 1}]], [["only"]]).predict([[{"a": 1}], []]) == [["only"], []]
+
+
+def test_trees_by_category():
+    """Every letter has trees for the labels it was seen with; the others keep what they began with."""
+    rng = np.random.default_rng(0)
+    X = [[str(c) for c in rng.choice(list("abcd"), size=6)] for _ in range(120)]
+    y = [
+        [c.upper() if t == 0 or s[t - 1] != "a" else f"{c}{c}" for t, c in enumerate(s)] for s in X
+    ]  # eight labels, two a letter
+    model = TreeCRF(**{**QUICK, "by": 0, "n_iterations": 10}).fit(X, y)
+    assert model.score(X, y) > 0.98
+    assert model.tagger_.potential.forest.n_trees == 8 + 10 * 8  # not 4 · 8 a round
+    assert list(model.staged_predict(X))[-1] == model.predict(X)
+    assert model.predict([["z", "a"]])[0][1] in ("A", "aa")
+    assert any("0[0] = " in str(one) for one in model.conjunctions(5))
+    weights = model.predict_marginals([["d"]], as_arrays=True)[0][0]
+    assert sorted(np.array(model.classes_)[weights > 0.01]) == ["D"]
+    with pytest.raises(InputError, match="by=1: there is no such column"):
+        TreeCRF(**{**QUICK, "by": 1}).fit(X, y)
+    with pytest.raises(InputError, match="it holds numbers"):
+        TreeCRF(**{**QUICK, "by": 0, "potentials": "factored"}).fit([[1, 2]], [["a", "b"]])
+    with pytest.raises(InputError, match="by goes with potentials='factored'"):
+        TreeCRF(**{**QUICK, "by": 0, "potentials": "joint"}).fit(X, y)

@@ -1,0 +1,29 @@
+"""What n_jobs means."""
+
+import pytest
+
+from crfkit.exceptions import InputError
+from crfkit.threads import thread_count
+
+
+def test_all_cores_unless_a_share_is_set(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = thread_count(-1)
+    assert thread_count(None) == cores >= 1
+    for share, threads in (("1", 1), ("100000", cores), ("0", cores), ("", cores), ("2,1", cores)):
+        monkeypatch.setenv("OMP_NUM_THREADS", share)
+        assert thread_count(None) == threads
+        assert thread_count(-1) == cores
+        assert thread_count(3) == 3
+
+
+@pytest.mark.parametrize("bad", [0, -2, True, 1.5, "2"])
+def test_bad_numbers_are_refused(bad):
+    with pytest.raises(InputError, match="n_jobs must be"):
+        thread_count(bad)
+
+
+def test_workers_of_joblib_get_their_share():
+    joblib = pytest.importorskip("joblib")
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(thread_count)(None) for _ in range(2))
+    assert found == [max(1, thread_count(-1) // 2)] * 2

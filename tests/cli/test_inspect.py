@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from crfkit.cli.model_facts import Facts
 from crfkit.models.linear.crf import CRF
+from crfkit.models.linear.facts import Facts
 from crfkit.models.linear.tagger import LinearTagger
 
 

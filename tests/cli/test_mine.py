@@ -422,7 +422,7 @@ def test_a_stop_leaves_nothing(run, folder, tmp_path, monkeypatch):
 
 
 def test_rule_weights_where_there_are_none(place):
-    from crfkit.cli.model_facts import Facts
+    from crfkit.models.linear.facts import Facts
 
     assert Facts(CRF.load(place / "votes.crfkit").tagger_).rule_weights() is None
     weights = Facts(CRF.load(place / "features.crfkit").tagger_).rule_weights()

@@ -350,11 +350,13 @@ def test_csv(run, tmp_path):
 
 
 def test_a_column_of_words_is_hardly_the_labels(run, tmp_path):
-    (tmp_path / "data.txt").write_text("".join(f"word{i} A\n\n" for i in range(600)), encoding="utf-8")
+    (tmp_path / "data.txt").write_text(
+        "".join(f"word{i} A\n" + "\n" * (i % 60 == 0) for i in range(510)), encoding="utf-8"
+    )
     ran = run(
         "train", tmp_path / "data.txt", "-m", tmp_path / "m", "--label-column", 0, "--max-iterations", 1, "-q"
     )
-    assert "600 different labels" in ran.err
+    assert "510 different labels" in ran.err
     assert "--label-column" in ran.err
 
 

@@ -18,8 +18,8 @@ from crfkit.exceptions import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from crfkit.cli.model_facts import Facts, Feature
     from crfkit.cli.model_rules import ModelRules
+    from crfkit.models.linear.facts import Facts, Feature
     from crfkit.models.linear.tagger import LinearTagger
 
 USAGE = "MODEL [options]"
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_linear(arguments: argparse.Namespace, tagger: LinearTagger, header: dict[str, Any]) -> int:
-    from crfkit.cli.model_facts import Facts
+    from crfkit.models.linear.facts import Facts
 
     facts = Facts(tagger)
     if arguments.dump:

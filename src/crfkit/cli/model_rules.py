@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from crfkit.cli.model_facts import Facts
 from crfkit.cli.paint import wants_colour
 from crfkit.cli.rule_file import column_names
 from crfkit.cli.tables import screen_width
 from crfkit.exceptions import InputError
 from crfkit.mining.item_names import ItemNames
 from crfkit.mining.listing import rules_text
+from crfkit.models.linear.facts import Facts
 
 
 class ModelRules:

@@ -1,7 +1,7 @@
 """CRFsuite's model files (``.crfsuite``), read and written.
 
 A file is a header of 48 bytes; the chunk ``FEAT`` with the features (type, source, label, weight); a
-dictionary of the labels and one of the attributes (CQDB, see ``native/foreign/cqdb.h``); and the chunks ``LFRF``
+dictionary of the labels and one of the attributes (CQDB, ``native/foreign/cqdb.h``); and the chunks ``LFRF``
 and ``AFRF``, which list the features of each label and each attribute. These lists repeat what the features
 themselves say, so they are written but not read. Numbers are little-endian, nearly all of them 32 bits, so
 that a file is never larger than 4 GiB.

@@ -12,7 +12,7 @@ without mistakes, a small τ asks for small weights. (Not so with a margin.)
 
 Gradients, all native (native/validation/validation_sets.h): "envelope", "flip" (order 1), and expected counts
 at temperature T for the smoothed constraints T·log Z(w/T) - S(y). They are convex and never below h_j where
-all labels are known; with partial labels S(y), too, is smoothed, and they can lie below it. Where a position has
+all labels are known; with partial labels S(y) is smoothed too, and they can lie below it. Where a position has
 a set of labels, or none, the margin is not charged: none of them is known to be wrong.
 """
 

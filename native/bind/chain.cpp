@@ -15,12 +15,12 @@ constexpr int kCountTables = 16;  // and fewer where each block has a table of i
 constexpr int64_t kLargeTable = int64_t{1} << 20;  // fewer still when such a table is large
 constexpr int kLargeCountTables = 4;
 
-// Scaled where that is proven right, else in log space, where the entropy is always computed. Returns what
-// log_posterior does.
+// Scaled where that is proven right, else in log space, where entropy and windows are always computed.
+// Returns what log_posterior does.
 int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const LogOut& wanted) {
   const ChainDims& d = batch.dims();
   const LatticeView x = batch.view(i);
-  if (batch.shared() && !wanted.entropy) {
+  if (batch.shared() && !wanted.entropy && !wanted.window) {
     worker.padded.resize(static_cast<size_t>(x.length * d.padded));
     double* padded = worker.padded.data();
     for (int64_t t = 0; t < x.length; ++t) {
@@ -50,100 +50,109 @@ int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const Lo
 // All of these set dead[i] to the position at which sequence i has no permitted path, or -1.
 using Dead = Array<int64_t>;
 
+// Expected counts of the sequences of one block.
+struct BlockCounts {
+  std::vector<double> tables;  // LogTables
+  std::vector<double> ends;    // [3, L]
+};
+
+// Adds the counts of all blocks to ends and tables, in block order: the same bits for any number of threads.
+void add_blocks(const ChainDims& d, const std::vector<BlockCounts>& blocks, double* ends,
+                const std::vector<Array<double>>& tables) {
+  const int64_t L = d.labels;
+  for (const BlockCounts& block : blocks)
+    for (size_t s = 0; s < block.ends.size(); ++s) ends[s] += block.ends[s];
+  if (tables.empty()) return;
+  std::vector<double> total(static_cast<size_t>(log_tables_size(d)));
+  for (const BlockCounts& block : blocks)
+    for (size_t s = 0; s < block.tables.size(); ++s) total[s] += block.tables[s];
+  // A history of m labels and the label after it count in every table that looks back no further.
+  auto spread = [&](const double* row, int m, int64_t h) {
+    int64_t span = 1;
+    for (int k = 0; k < m; ++k) {
+      span *= L;
+      for (int64_t l = 0; l < L; ++l) tables[static_cast<size_t>(k)].data()[h % span * L + l] += row[l];
+    }
+  };
+  const LogTables summed = cut_log_tables(d, total.data(), true);
+  for (int t = 1; t < d.order; ++t)
+    for (int64_t h = 0; h < power(L, t); ++h) spread(summed.expand[t] + h * d.padded, t, h);
+  for (int64_t c = 0; c < d.contexts; ++c)
+    for (int64_t j = 0; j < L; ++j) spread(summed.full + (c * L + j) * d.padded, d.order, j * d.contexts + c);
+}
+
 void bind_posterior(nb::module_& m) {
   m.def(
-      "lattice_marginals",
-      [](LatticeBatch& batch, Array<double> log_z, std::optional<Array<double, 2>> node,
-         std::optional<Array<double, 3>> pair, std::optional<Array<double>> entropy, Dead dead,
-         int n_threads) {
-        const int64_t L = batch.dims().labels;
+      "lattice_posterior",
+      [](LatticeBatch& batch, Array<double> log_z, Dead dead, int n_threads, std::optional<Doubles> weights,
+         std::optional<Array<double, 2>> node, std::optional<Array<double, 3>> pair,
+         std::optional<Array<double>> window, std::optional<Array<double>> entropy,
+         std::optional<Array<double, 2>> ends, std::vector<Array<double>> tables) {
+        const ChainDims& d = batch.dims();
+        const int64_t L = d.labels, W = power(L, d.order + 1);
         require_size(log_z, batch.n_sequences());
         require_size(dead, batch.n_sequences());
+        if (weights) require_size(*weights, batch.n_sequences());
         if (node) require_size(*node, batch.n_positions() * L);
         if (pair) require_size(*pair, batch.n_positions() * L * L);
+        if (window) require_size(*window, batch.n_positions() * W);
         if (entropy) require_size(*entropy, batch.n_sequences());
-        if (!entropy) batch.prepare_scaled();
-        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
-          LogOut out = {};
-          out.log_z = log_z.data() + i;
-          if (node) out.node = node->data() + batch.offset(i) * L;
-          if (pair) out.pair = pair->data() + batch.offset(i) * L * L;
-          if (entropy) out.entropy = entropy->data() + i;
-          dead.data()[i] = posterior(batch, i, worker, out);
-        });
-      },
-      nb::arg("batch"), nb::arg("log_z").noconvert(), nb::arg("node").noconvert().none(),
-      nb::arg("pair").noconvert().none(), nb::arg("entropy").noconvert().none(), nb::arg("dead").noconvert(),
-      nb::arg("n_threads"),
-      "Fills log_z [N] and, where given, node [ΣT, L], pair [ΣT, L, L] and entropy [N].");
-
-  m.def(
-      "lattice_expected_counts",
-      [](LatticeBatch& batch, Doubles weights, Array<double> log_z, Array<double, 2> ends,
-         std::vector<Array<double>> tables, Dead dead, int n_threads) {
-        // tables[k]: [L^(k+2)] flat. ends: [3, L], expected labels at all, the first and the last positions.
-        const ChainDims& d = batch.dims();
-        const int64_t L = d.labels, size = log_tables_size(d);
-        require_size(weights, batch.n_sequences());
-        require_size(log_z, batch.n_sequences());
-        require_size(dead, batch.n_sequences());
-        require_size(ends, 3 * L);
-        LatticeBatch::require(static_cast<int>(tables.size()) == d.order, "one table of counts an order");
-        for (int k = 0; k < d.order; ++k) require_size(tables[static_cast<size_t>(k)], power(L, k + 2));
-        batch.prepare_scaled();
-        const std::vector<int64_t> cuts = batch.cuts(size < kLargeTable ? kCountTables : kLargeCountTables);
-        const size_t n_blocks = cuts.size() - 1;
-        std::vector<std::vector<double>> table_sums(n_blocks), end_sums(n_blocks);
-        for_sequences(batch, cuts, n_threads, [&](int64_t i, Worker& worker, int block) {
-          std::vector<double>& sums = table_sums[static_cast<size_t>(block)];
-          std::vector<double>& at = end_sums[static_cast<size_t>(block)];
-          if (sums.empty()) {
-            sums.resize(static_cast<size_t>(size));
-            at.resize(static_cast<size_t>(3 * L));
-          }
+        if (ends) require_size(*ends, 3 * L);
+        const bool counts = !tables.empty();
+        LatticeBatch::require(!counts || static_cast<int>(tables.size()) == d.order,
+                              "one table of counts per order");
+        for (size_t k = 0; k < tables.size(); ++k) require_size(tables[k], power(L, static_cast<int>(k) + 2));
+        if (!entropy && !window) batch.prepare_scaled();
+        const int64_t size = log_tables_size(d);
+        const std::vector<int64_t> cuts = batch.cuts(!counts && !ends     ? kBlocks
+                                                     : size < kLargeTable ? kCountTables
+                                                                          : kLargeCountTables);
+        std::vector<BlockCounts> blocks(cuts.size() - 1);
+        for_sequences(batch, cuts, n_threads, [&](int64_t i, Worker& worker, int b) {
+          BlockCounts& block = blocks[static_cast<size_t>(b)];
           const int64_t T = batch.offset(i + 1) - batch.offset(i);
-          std::vector<double> node(static_cast<size_t>(T * L));
-          const LogTables into = cut_log_tables(batch.dims(), sums.data(), true);
           LogOut out = {};
           out.log_z = log_z.data() + i;
-          out.node = node.data();
-          out.weight = weights.data()[i];
-          out.counts = into.full;
-          for (int t = 1; t < d.order; ++t) out.expand[t] = into.expand[t];
+          out.weight = weights ? weights->data()[i] : 1.0;
+          if (node) {
+            out.node = node->data() + batch.offset(i) * L;
+          } else if (ends) {
+            worker.node.resize(static_cast<size_t>(T * L));
+            out.node = worker.node.data();
+          }
+          if (pair) out.pair = pair->data() + batch.offset(i) * L * L;
+          if (window) out.window = window->data() + batch.offset(i) * W;
+          if (entropy) out.entropy = entropy->data() + i;
+          if (counts) {
+            block.tables.resize(static_cast<size_t>(size));
+            const LogTables into = cut_log_tables(d, block.tables.data(), true);
+            out.counts = into.full;
+            for (int t = 1; t < d.order; ++t) out.expand[t] = into.expand[t];
+          }
           dead.data()[i] = posterior(batch, i, worker, out);
-          if (dead.data()[i] >= 0) return;
+          if (dead.data()[i] >= 0 || !ends) return;
+          block.ends.resize(static_cast<size_t>(3 * L));
+          double* at = block.ends.data();
           for (int64_t l = 0; l < L; ++l) {
             double sum = 0;
-            for (int64_t t = 0; t < T; ++t) sum += node[static_cast<size_t>(t * L + l)];
-            at[static_cast<size_t>(l)] += out.weight * sum;
-            at[static_cast<size_t>(L + l)] += out.weight * node[static_cast<size_t>(l)];
-            at[static_cast<size_t>(2 * L + l)] += out.weight * node[static_cast<size_t>((T - 1) * L + l)];
+            for (int64_t t = 0; t < T; ++t) sum += out.node[t * L + l];
+            at[l] += out.weight * sum;
+            at[L + l] += out.weight * out.node[l];
+            at[2 * L + l] += out.weight * out.node[(T - 1) * L + l];
           }
         });
-        std::vector<double> total(static_cast<size_t>(size));
-        for (size_t b = 0; b < n_blocks; ++b) {  // in block order: the same bits for any number of threads
-          for (size_t s = 0; s < table_sums[b].size(); ++s) total[s] += table_sums[b][s];
-          for (size_t s = 0; s < end_sums[b].size(); ++s) ends.data()[s] += end_sums[b][s];
-        }
-        // A history of m labels and the label after it count in every table that looks back no further.
-        auto spread = [&](const double* row, int m, int64_t h) {
-          int64_t span = 1;
-          for (int k = 0; k < m; ++k) {
-            span *= L;
-            for (int64_t l = 0; l < L; ++l) tables[static_cast<size_t>(k)].data()[h % span * L + l] += row[l];
-          }
-        };
-        const LogTables summed = cut_log_tables(batch.dims(), total.data(), true);
-        for (int t = 1; t < d.order; ++t)
-          for (int64_t h = 0; h < power(L, t); ++h) spread(summed.expand[t] + h * d.padded, t, h);
-        for (int64_t c = 0; c < d.contexts; ++c)
-          for (int64_t j = 0; j < L; ++j)
-            spread(summed.full + (c * L + j) * d.padded, d.order, j * d.contexts + c);
+        add_blocks(d, blocks, ends ? ends->data() : nullptr, tables);
       },
-      nb::arg("batch"), nb::arg("weights").noconvert(), nb::arg("log_z").noconvert(),
-      nb::arg("ends").noconvert(), nb::arg("tables").noconvert(), nb::arg("dead").noconvert(),
-      nb::arg("n_threads"),
-      "Adds weighted expected counts to ends [3, L] and to the flat edge tables; fills log_z [N].");
+      nb::arg("batch"), nb::arg("log_z").noconvert(), nb::arg("dead").noconvert(), nb::arg("n_threads"),
+      nb::arg("weights").noconvert() = nb::none(), nb::arg("node").noconvert() = nb::none(),
+      nb::arg("pair").noconvert() = nb::none(), nb::arg("window").noconvert() = nb::none(),
+      nb::arg("entropy").noconvert() = nb::none(), nb::arg("ends").noconvert() = nb::none(),
+      nb::arg("tables").noconvert() = std::vector<Array<double>>(),
+      "Fill log_z [N] and, where given, the marginals of labels, node [ΣT, L], of label pairs, pair [ΣT, L, "
+      "L],"
+      " and of order + 1 labels, window [ΣT * L^(n+1)], and entropy [N]. Add expected counts, times weights"
+      " [N], to ends [3, L] (labels at all, first and last positions) and to tables, one [L^(k+2)] per"
+      " order.");
 }
 
 void bind_paths(nb::module_& m) {

@@ -131,6 +131,7 @@ struct Worker {
   std::vector<double> tables;  // LogTables, when the edges are per position
   std::vector<double> memory;
   std::vector<double> padded;  // [T, Lp] node scores, then marginals
+  std::vector<double> node;    // [T, L] marginals that only the worker needs
 
   double* room(int64_t size) {
     if (static_cast<int64_t>(memory.size()) < size) memory.resize(static_cast<size_t>(size));

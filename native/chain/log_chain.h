@@ -168,7 +168,7 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
   const int64_t dead = log_forward(d, x, tables, alpha, maxima, psi);
   if (dead >= 0) return dead;
   *out.log_z = log_partition(d, T, alpha, maxima);
-  if (!(out.node || out.pair || out.counts || out.entropy)) return -1;
+  if (!(out.node || out.pair || out.window || out.counts || out.entropy)) return -1;
 
   for (int64_t s = 0; s < d.states; ++s) beta[s] = s % Lp < L ? 0 : kForbidden;
   double entropy = 0;
@@ -180,10 +180,13 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
 
     double* node = out.node ? out.node + t * L : nullptr;
     double* pair = out.pair ? out.pair + t * L * L : nullptr;
+    double* window = out.window ? out.window + t * d.contexts * L * L : nullptr;
     if (node)
       for (int l = 0; l < L; ++l) node[l] = 0;
     if (pair)
       for (int i = 0; i < L * L; ++i) pair[i] = 0;
+    if (window)
+      for (int64_t i = 0; i < d.contexts * L * L; ++i) window[i] = 0;
     if (node || (pair && d.order > 1 && t > 0) || (out.entropy && t == 0)) {
       for (int64_t h = 0; h < H; ++h) {
         for (int l = 0; l < Lp; l += W) store(row + l, exponential<double>(load(onward + h * Lp + l) - q));
@@ -226,6 +229,8 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
           for (int l = 0; l < L; ++l) counts[i * Lp + l] += out.weight * (share * row[l]);
         if (pair && d.order == 1)
           for (int l = 0; l < L; ++l) pair[i * L + l] = share * row[l];
+        if (window && t >= d.order)  // row i is in-state (j, c) = (i % L, i / L)
+          for (int l = 0; l < L; ++l) window[(i % L * d.contexts + i / L) * L + l] = share * row[l];
       }
       return max + log_total;
     };

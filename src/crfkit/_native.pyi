@@ -19,23 +19,18 @@ class LatticeBatch:
         offsets: npt.NDArray[np.int64],
     ) -> None: ...
 
-def lattice_marginals(
+def lattice_posterior(
     batch: LatticeBatch,
     log_z: npt.NDArray[np.float64],
-    node: npt.NDArray[np.float64] | None,
-    pair: npt.NDArray[np.float64] | None,
-    entropy: npt.NDArray[np.float64] | None,
     dead: npt.NDArray[np.int64],
     n_threads: int,
-) -> None: ...
-def lattice_expected_counts(
-    batch: LatticeBatch,
-    weights: npt.NDArray[np.float64],
-    log_z: npt.NDArray[np.float64],
-    ends: npt.NDArray[np.float64],
-    tables: list[npt.NDArray[np.float64]],
-    dead: npt.NDArray[np.int64],
-    n_threads: int,
+    weights: npt.NDArray[np.float64] | None = None,
+    node: npt.NDArray[np.float64] | None = None,
+    pair: npt.NDArray[np.float64] | None = None,
+    window: npt.NDArray[np.float64] | None = None,
+    entropy: npt.NDArray[np.float64] | None = None,
+    ends: npt.NDArray[np.float64] | None = None,
+    tables: list[npt.NDArray[np.float64]] = ...,
 ) -> None: ...
 def lattice_viterbi(
     batch: LatticeBatch,

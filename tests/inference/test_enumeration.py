@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from enumeration import Oracle, enumerate_paths
 from hypothesis import given
+from hypothesis import strategies as st
 from lattices import SETTINGS, lattices
 
 from crfkit.exceptions import NoPathError
 from crfkit.inference import (
     Lattice,
     entropy,
+    expectations,
     expected_counts,
     log_partition,
     marginals,
@@ -24,6 +26,7 @@ FUNCTIONS = (
     log_partition,
     marginals,
     expected_counts,
+    expectations,
     entropy,
     max_marginal,
     viterbi,
@@ -85,6 +88,44 @@ def test_posterior(lattice: Lattice) -> None:
         np.testing.assert_allclose(plain.node[begin:end], node, rtol=1e-10, atol=1e-11)
         pair = oracle.window(end - begin, n_labels, 2)
         np.testing.assert_allclose(result.edge[begin:end], pair, rtol=1e-10, atol=1e-11)
+
+
+@SETTINGS
+@given(lattices(), st.booleans())
+def test_expectations_have_the_shapes_of_the_scores(lattice: Lattice, weighted: bool) -> None:
+    truth = oracles(lattice)
+    if truth is None:
+        return
+    n_labels, lengths = lattice.n_labels, np.diff(lattice.offsets)
+    factors = np.arange(1.0, lattice.n_sequences + 1) - 1.5 if weighted else np.ones(lattice.n_sequences)
+    windows = [
+        np.concatenate(
+            [f * o.window(n, n_labels, size) for f, o, n in zip(factors, truth, lengths, strict=True)]
+        )
+        for size in (1, 2, 3)
+    ]  # per position; 0 where the window would begin before the sequence
+    full = lattice.offsets[:-1][lengths > 0], lattice.offsets[1:][lengths > 0] - 1
+    expected = {
+        "node": windows[0],
+        "edge": windows[1] if lattice.edge.ndim == 3 else windows[1].sum(axis=0),
+        "edge2": None,
+        "start": None if lattice.start is None else windows[0][full[0]].sum(axis=0),
+        "end": None if lattice.end is None else windows[0][full[1]].sum(axis=0),
+        "log_z": [oracle.log_z for oracle in truth],
+    }
+    if lattice.edge2 is not None:
+        expected["edge2"] = windows[2] if lattice.edge2.ndim == 4 else windows[2].sum(axis=0)
+    result = expectations(lattice, weights=factors if weighted else None)
+    without = expectations(lattice, weights=factors if weighted else None, node=False)
+    assert without.node is None
+    for name, value in expected.items():
+        got = getattr(result, name)
+        assert (got is None) == (value is None), name
+        if value is not None:
+            assert name == "log_z" or got.shape == getattr(lattice, name).shape
+            np.testing.assert_allclose(got, value, rtol=1e-10, atol=1e-10, err_msg=name)
+            if name != "node":
+                np.testing.assert_array_equal(getattr(without, name), got)
 
 
 @SETTINGS

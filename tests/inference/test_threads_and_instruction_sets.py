@@ -14,6 +14,7 @@ from crfkit.inference import (
     Lattice,
     constrain,
     entropy,
+    expectations,
     expected_counts,
     forced_labels,
     log_partition,
@@ -35,6 +36,7 @@ def everything(lattice: Lattice, n_jobs: int) -> dict[str, Any]:
     """Every array that inference can give."""
     both, few = marginals(lattice, edge=True, n_jobs=n_jobs), nbest(lattice, 4, n_jobs=n_jobs)
     counts, best = expected_counts(lattice, n_jobs=n_jobs), viterbi(lattice, n_jobs=n_jobs)
+    expected = expectations(lattice, n_jobs=n_jobs)
     return {
         "log_partition": log_partition(lattice, n_jobs=n_jobs),
         "node": marginals(lattice, n_jobs=n_jobs).node,
@@ -47,6 +49,7 @@ def everything(lattice: Lattice, n_jobs: int) -> dict[str, Any]:
         "nbest scores": few.scores,
         "samples": sample(lattice, 3, random_state=5, n_jobs=n_jobs),
         **{f"counts {name}": value for name, value in counts._asdict().items() if value is not None},
+        **{f"expected {name}": value for name, value in expected._asdict().items() if value is not None},
     }
 
 

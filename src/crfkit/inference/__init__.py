@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from crfkit.inference.paths import NBest, Path, nbest, path_score, sample, viterbi
     from crfkit.inference.permitted_pairs import PermittedPairs
     from crfkit.inference.posterior import (
+        Expectations,
         ExpectedCounts,
         Marginals,
         MaxMarginal,
         entropy,
+        expectations,
         expected_counts,
         log_partition,
         marginals,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Constraints",
+    "Expectations",
     "ExpectedCounts",
     "Lattice",
     "Marginals",
@@ -48,6 +51,7 @@ __all__ = [
     "PermittedPairs",
     "constrain",
     "entropy",
+    "expectations",
     "expected_counts",
     "force_where_possible",
     "forced_labels",
@@ -70,6 +74,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Constraints": "crfkit.inference.constraints",
+        "Expectations": "crfkit.inference.posterior",
         "ExpectedCounts": "crfkit.inference.posterior",
         "Lattice": "crfkit.inference.lattice",
         "Marginals": "crfkit.inference.posterior",
@@ -79,6 +84,7 @@ __getattr__, __dir__ = lazy_names(
         "PermittedPairs": "crfkit.inference.permitted_pairs",
         "constrain": "crfkit.inference.constraints",
         "entropy": "crfkit.inference.posterior",
+        "expectations": "crfkit.inference.posterior",
         "expected_counts": "crfkit.inference.posterior",
         "force_where_possible": "crfkit.inference.constraints",
         "forced_labels": "crfkit.inference.constraints",

@@ -1,5 +1,6 @@
 """What p(y|x) says: log Z, marginals, expected counts, entropy, and decoding by marginals."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,21 @@ class ExpectedCounts(NamedTuple):
     log_z: FloatArray  # [N]
 
 
+class Expectations(NamedTuple):
+    """Expected counts in the shapes of a lattice's own scores: the gradient of Σ weight log Z.
+
+    What is shared by all positions is summed over them; what is per position has one entry per position,
+    0 where the score is ignored.
+    """
+
+    node: FloatArray | None  # [ΣT, L], when asked for
+    edge: FloatArray  # [L, L] or [ΣT, L, L], as the lattice's
+    edge2: FloatArray | None  # [L, L, L] or [ΣT, L, L, L], as the lattice's
+    start: FloatArray | None  # [L], if the lattice has start scores
+    end: FloatArray | None  # [L], if the lattice has end scores
+    log_z: FloatArray  # [N]
+
+
 class MaxMarginal(NamedTuple):
     """The most probable label of each position."""
 
@@ -46,7 +62,9 @@ def log_partition(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
 
 def dead_sequences(lattice: Lattice, *, n_jobs: int | None = None) -> IntArray:
     """Numbers of the sequences through which there is no permitted path."""
-    _, dead = _run(lattice, n_jobs)
+    dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
+    log_z = np.zeros(lattice.n_sequences)
+    _native.lattice_posterior(native_batch(lattice), log_z, dead, thread_count(n_jobs))
     return np.flatnonzero(dead >= 0)
 
 
@@ -66,22 +84,52 @@ def expected_counts(
 
     In order 2, ``edge`` counts every transition and ``edge2`` every three labels in a row.
     """
-    n, n_labels = lattice.n_sequences, lattice.n_labels
-    factors = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    if factors.shape != (n,) or not np.isfinite(factors).all():
-        raise InputError(
-            f"weights must be {n} finite numbers, one a sequence; got an array of shape {factors.shape}"
-        )
-    log_z = np.zeros(n)
-    dead = np.full(n, -1, dtype=np.int64)
-    ends = np.zeros((3, n_labels))
-    tables = [np.zeros(n_labels ** (k + 2)) for k in range(lattice.order)]
-    _native.lattice_expected_counts(
-        native_batch(lattice), factors, log_z, ends, tables, dead, thread_count(n_jobs)
+    factors, ends, tables = _weights(lattice, weights), np.zeros((3, lattice.n_labels)), _tables(lattice)
+    log_z = _posterior(lattice, n_jobs, tables, weights=factors, ends=ends)
+    edge2 = tables[1] if lattice.order == 2 else None
+    return ExpectedCounts(ends[0], ends[1], ends[2], tables[0], edge2, log_z)
+
+
+def expectations(
+    lattice: Lattice, *, weights: npt.ArrayLike | None = None, node: bool = True, n_jobs: int | None = None
+) -> Expectations:
+    """Return how often each score of the lattice counts in expectation, times the ``weights`` [N].
+
+    The results have the shapes of the scores: expected minus observed counts are the gradient of the
+    negative log-likelihood with respect to the scores. ``node=False`` leaves out those of the labels.
+    """
+    factors = _weights(lattice, weights)
+    labels = np.empty(lattice.node.shape) if node else None
+    edge = np.empty(lattice.edge.shape) if lattice.edge.ndim == 3 else None
+    edge2 = None
+    if lattice.edge2 is not None and lattice.edge2.ndim == 4:
+        edge2 = np.empty(lattice.edge2.shape)
+    summed = edge is None or (lattice.order == 2 and edge2 is None)
+    tables = _tables(lattice) if summed else []
+    bounded = lattice.start is not None or lattice.end is not None
+    ends = np.zeros((3, lattice.n_labels)) if bounded else None
+    log_z = _posterior(
+        lattice,
+        n_jobs,
+        tables,
+        weights=factors,
+        node=labels,
+        pair=edge,
+        window=None if edge2 is None else edge2.reshape(-1),
+        ends=ends,
     )
-    require_paths(lattice, dead)
-    edge2 = tables[1].reshape((n_labels,) * 3) if lattice.order == 2 else None
-    return ExpectedCounts(ends[0], ends[1], ends[2], tables[0].reshape(n_labels, n_labels), edge2, log_z)
+    if factors is not None:  # the sums are weighted already
+        per_position = np.repeat(factors, np.diff(lattice.offsets))  # [ΣT]
+        for filled in (labels, edge, edge2):
+            if filled is not None:
+                filled *= per_position.reshape(-1, *[1] * (filled.ndim - 1))
+    if edge is None:
+        edge = tables[0]
+    if lattice.order == 2 and edge2 is None:
+        edge2 = tables[1]
+    start = None if ends is None or lattice.start is None else ends[1]
+    end = None if ends is None or lattice.end is None else ends[2]
+    return Expectations(labels, edge, edge2, start, end, log_z)
 
 
 def entropy(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
@@ -121,27 +169,34 @@ def _mask(scores: FloatArray) -> FloatArray:
     return np.where(scores > -np.inf, 0.0, -np.inf)
 
 
+def _weights(lattice: Lattice, weights: npt.ArrayLike | None) -> FloatArray | None:
+    """Check the weights of the sequences [N]."""
+    if weights is None:
+        return None
+    n, factors = lattice.n_sequences, np.ascontiguousarray(weights, dtype=np.float64)
+    if factors.shape != (n,) or not np.isfinite(factors).all():
+        raise InputError(
+            f"weights must be {n} finite numbers, one per sequence; got an array of shape {factors.shape}"
+        )
+    return factors
+
+
+def _tables(lattice: Lattice) -> list[FloatArray]:
+    """Return zeros to add expected counts to: [L, L], and [L, L, L] in order 2."""
+    return [np.zeros((lattice.n_labels,) * (k + 2)) for k in range(lattice.order)]
+
+
 def _posterior(
     lattice: Lattice,
     n_jobs: int | None,
-    *,
-    node: FloatArray | None = None,
-    pair: FloatArray | None = None,
-    entropy: FloatArray | None = None,
+    tables: Sequence[FloatArray] = (),
+    **outputs: FloatArray | None,
 ) -> FloatArray:
-    log_z, dead = _run(lattice, n_jobs, node, pair, entropy)
-    require_paths(lattice, dead)
-    return log_z
-
-
-def _run(
-    lattice: Lattice,
-    n_jobs: int | None,
-    node: FloatArray | None = None,
-    pair: FloatArray | None = None,
-    entropy: FloatArray | None = None,
-) -> tuple[FloatArray, IntArray]:
+    """Fill tables and outputs, as ``_native.lattice_posterior`` names them, and return log Z [N]."""
     log_z = np.zeros(lattice.n_sequences)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
-    _native.lattice_marginals(native_batch(lattice), log_z, node, pair, entropy, dead, thread_count(n_jobs))
-    return log_z, dead
+    flat = [table.reshape(-1) for table in tables]
+    batch, threads = native_batch(lattice), thread_count(n_jobs)
+    _native.lattice_posterior(batch, log_z, dead, threads, tables=flat, **outputs)
+    require_paths(lattice, dead)
+    return log_z

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crfkit.data import Sequences, Vocabulary, encode
+from crfkit.data.sequences import first_positions, inner_positions
 from crfkit.exceptions import InputError
 
 X = [[["a", "b"], ["c"]], [], [["a"], [], ["b", "d"]], [["e"]]]
@@ -67,3 +68,11 @@ def test_parts_end_to_end_and_entries_left_out():
     assert left.indptr.tolist() == [0, 1, 1, 1, 3, 4]
     assert left.indices.tolist() == [0, 2, 0, 0]
     assert left.values.tolist() == [1.0, 1.0, 1.0, 2.0]
+
+
+@given(st.lists(st.integers(0, 3)))
+def test_first_and_inner_positions(lengths):
+    offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    expected = [t > 0 for length in lengths for t in range(length)]
+    assert inner_positions(offsets).tolist() == expected
+    assert first_positions(offsets).tolist() == [i for i, inner in enumerate(expected) if not inner]

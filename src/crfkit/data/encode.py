@@ -15,7 +15,7 @@ import numpy as np
 from crfkit import _native
 from crfkit.arrays import IntArray
 from crfkit.data.matrices import is_empty, is_matrix, read_matrices
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 
@@ -69,7 +69,7 @@ def _encode_objects(X: Iterable[Any], vocabulary: Vocabulary, grow: bool) -> Seq
 def _encode_cut(X: Any, vocabulary: Vocabulary, grow: bool, lengths: IntArray) -> Sequences:
     """One table of ΣT rows, cut by lengths [N]."""
     total = int(lengths.sum())
-    bounds = np.concatenate(([0], np.cumsum(lengths)))  # [N+1]
+    bounds = offsets_of(lengths)  # [N+1]
     if is_matrix(X) and X.ndim == 2:
         _check_rows(X.shape[0], total)
         return read_matrices(iter([X]), vocabulary, grow, bounds)

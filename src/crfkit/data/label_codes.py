@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, IntArray
+from crfkit.data.sequences import inner_positions, offsets_of
 from crfkit.exceptions import InputError
 
 LabelSequences = Sequence[Sequence[Hashable]]
@@ -59,8 +60,7 @@ class LabelCodes(Sequence[list[Any]]):
                 f"{name}[{i}][{t}] is {label!r:.60}, which is no label: labels are strings, numbers or other "
                 "hashable values, one at each position"
             ) from None
-        offsets = np.zeros(len(y) + 1, dtype=np.int64)  # [N+1]
-        np.cumsum(np.fromiter(map(len, y), dtype=np.int64, count=len(y)), out=offsets[1:])
+        offsets = offsets_of([len(sequence) for sequence in y])
         ids = np.fromiter(
             map(place.__getitem__, chain.from_iterable(y)), dtype=np.int32, count=int(offsets[-1])
         )
@@ -74,9 +74,7 @@ class LabelCodes(Sequence[list[Any]]):
     @property
     def first(self) -> BoolArray:
         """Whether a position is the first of its sequence [ΣT]."""
-        flags = np.zeros(self.n_positions + 1, dtype=np.bool_)  # one more: empty sequences at the end
-        flags[self.offsets[:-1]] = True
-        return flags[:-1]
+        return ~inner_positions(self.offsets)
 
     def slim(self) -> LabelCodes:
         """The same without names that no position has."""

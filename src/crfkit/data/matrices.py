@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IdArray, IntArray
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 
@@ -75,10 +75,10 @@ def read_matrices(
 
     all_values = np.concatenate([*values, np.empty(0)])
     if bounds is None:
-        bounds = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+        bounds = offsets_of(lengths)
     return Sequences(
         offsets=bounds.astype(np.int64),
-        indptr=np.concatenate(([0], np.cumsum(np.concatenate([*row_counts, np.empty(0, dtype=np.int64)])))),
+        indptr=offsets_of(np.concatenate([*row_counts, np.empty(0, dtype=np.int64)])),
         indices=np.concatenate([*indices, np.empty(0, dtype=np.int32)]),
         values=None if bool((all_values == 1.0).all()) else all_values,
         n_attributes=len(vocabulary),

@@ -17,7 +17,7 @@ from crfkit.arrays import IntArray
 from crfkit.data.columns import Columns
 from crfkit.data.encode import checked_lengths, is_frame
 from crfkit.data.matrices import is_matrix
-from crfkit.data.sequences import gather
+from crfkit.data.sequences import gather, offsets_of
 from crfkit.exceptions import InputError
 
 Rows = Any  # [n, d] float64 array, CSR matrix of float64, or a list of n objects
@@ -99,7 +99,7 @@ def read_positions(
             raise InputError(
                 f"lengths add up to {int(counts.sum())} positions, but {name} has {X.shape[0]} rows"
             )
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        offsets = offsets_of(counts)
         rows = _numbers(X, None, name)
         _check_width(rows.shape[1], width, None, name)
         _check_finite(rows, offsets, name)
@@ -122,7 +122,7 @@ def read_positions(
         parts.append(part)
     empty = np.zeros((0, width or 0))
     filled = [empty if part is None else part for part in parts]
-    offsets = np.concatenate(([0], np.cumsum([part.shape[0] for part in filled]))).astype(np.int64)
+    offsets = offsets_of([part.shape[0] for part in filled])
     rows = stack_rows(filled) if filled else empty
     _check_finite(rows, offsets, name)
     return Positions(rows, offsets)
@@ -140,7 +140,7 @@ def read_objects(sequences: Iterable[Any], name: str = "X") -> Positions:
         items = list(sequence)
         rows += items
         counts.append(len(items))
-    return Positions(rows, np.concatenate(([0], np.cumsum(counts))).astype(np.int64))
+    return Positions(rows, offsets_of(counts))
 
 
 def _read_columns(X: Columns, width: int | None) -> Positions:

@@ -19,7 +19,7 @@ from crfkit.arrays import IdArray, IntArray
 from crfkit.data.columns import NO_FILE, Columns
 from crfkit.data.encode import checked_lengths, is_frame
 from crfkit.data.matrices import is_matrix
-from crfkit.data.sequences import Encoded
+from crfkit.data.sequences import Encoded, offsets_of
 from crfkit.exceptions import InputError
 
 
@@ -79,7 +79,7 @@ def read_raw(X: Any, lengths: Any = None) -> RawTable:
             "as they are, without a step that makes attributes of them"
         )
     if lengths is not None:
-        bounds = np.concatenate(([0], np.cumsum(checked_lengths(lengths)))).astype(np.int64)  # [N+1]
+        bounds = offsets_of(checked_lengths(lengths))  # [N+1]
         if not ((isinstance(X, np.ndarray) and X.ndim == 2) or is_frame(X)):
             raise InputError(
                 "lengths goes with one 2-D array or data frame that has all positions as rows, got X of type "
@@ -186,7 +186,7 @@ def _of_frames(frames: list[Any]) -> RawTable:
     columns: dict[str, RawColumn] = {
         name: _end_to_end([part[name] for part in parts.values()]) for name in names
     }
-    return RawTable(columns, _bounds([len(frame) for frame in frames]), True)
+    return RawTable(columns, offsets_of([len(frame) for frame in frames]), True)
 
 
 def _end_to_end(parts: list[Any]) -> npt.NDArray[Any]:
@@ -231,11 +231,7 @@ def _of_arrays(arrays: list[Any]) -> RawTable:
             )
     parts = [_array_columns(table) for table in tables.values()]
     columns: dict[str, RawColumn] = {name: _end_to_end([part[name] for part in parts]) for name in parts[0]}
-    return RawTable(columns, _bounds([len(array) for array in arrays]), False)
-
-
-def _bounds(lengths: list[int]) -> IntArray:
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
+    return RawTable(columns, offsets_of([len(array) for array in arrays]), False)
 
 
 # ---- items: Python objects
@@ -249,7 +245,7 @@ def _of_items(sequences: list[Any]) -> RawTable:
                 f"sequence {i}: expected a list of items, one a position, got {type(sequence).__name__} "
                 f"{sequence!r:.60}{hint}"
             )
-    offsets = _bounds([len(sequence) for sequence in sequences])
+    offsets = offsets_of([len(sequence) for sequence in sequences])
     items = list(chain.from_iterable(sequence for sequence in sequences if len(sequence)))
     if items and isinstance(items[0], Mapping):
         return RawTable(_named_columns(items, offsets), offsets, True)

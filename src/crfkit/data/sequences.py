@@ -90,10 +90,10 @@ class Sequences:
 
     def only(self, kept: BoolArray) -> Sequences:
         """The same positions with the entries ``kept`` [nnz] alone."""
-        before = np.concatenate(([0], np.cumsum(kept)))  # [nnz+1] kept ones before a place
+        before = offsets_of(kept)  # [nnz+1] kept ones before a place
         return Sequences(
             offsets=self.offsets,
-            indptr=before[self.indptr].astype(np.int64),
+            indptr=before[self.indptr],
             indices=self.indices[kept],
             values=None if self.values is None else self.values[kept],
             n_attributes=self.n_attributes,
@@ -138,8 +138,7 @@ class Sequences:
 
 def _joined(bounds: list[IntArray]) -> IntArray:
     """Bounds of ranges laid end to end."""
-    lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(some) for some in bounds)])
-    return np.cumsum(lengths)
+    return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(some) for some in bounds)]))
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,26 @@ def checked_ids(sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequenc
 def gather(bounds: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
     """New bounds [M+1] of the chosen ranges laid end to end, and the old place of every element in them."""
     starts = bounds[chosen]  # [M]
-    new_bounds = np.zeros(chosen.size + 1, dtype=np.int64)  # [M+1]
-    np.cumsum(bounds[chosen + 1] - starts, out=new_bounds[1:])
+    new_bounds = offsets_of(bounds[chosen + 1] - starts)
     shift = np.repeat(starts - new_bounds[:-1], np.diff(new_bounds))
     return new_bounds, np.arange(new_bounds[-1], dtype=np.int64) + shift
+
+
+def offsets_of(lengths: npt.ArrayLike) -> IntArray:
+    """Return the offsets [N+1] of sequences with these lengths [N], laid end to end."""
+    counts = np.asarray(lengths, dtype=np.int64)
+    offsets = np.zeros(counts.size + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def first_positions(offsets: IntArray) -> IntArray:
+    """Return the place of the first position of every sequence that is not empty."""
+    return offsets[:-1][offsets[:-1] < offsets[1:]]
+
+
+def inner_positions(offsets: IntArray) -> BoolArray:
+    """Tell for every position [ΣT] whether another one of its sequence comes before it."""
+    inner = np.ones(int(offsets[-1]), np.bool_)
+    inner[first_positions(offsets)] = False
+    return inner

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.sequences import Encoded, Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
 
 _JOINT = " & "
@@ -31,7 +31,7 @@ class Occurrences:
         self.positions: IntArray = rows[order]  # [nnz] ascending within an attribute
         self.values: FloatArray | None = None if sequences.values is None else sequences.values[order]
         counts = np.bincount(sequences.indices, minlength=sequences.n_attributes)  # [A]
-        self.indptr: IntArray = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)  # [A+1]
+        self.indptr: IntArray = offsets_of(counts)  # [A+1]
 
     @property
     def counts(self) -> IntArray:
@@ -74,7 +74,7 @@ def with_columns(sequences: Sequences, ids: IntArray, columns: Sequence[Column])
     counts = np.bincount(rows, minlength=sequences.n_positions)
     return replace(
         sequences,
-        indptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        indptr=offsets_of(counts),
         indices=indices[order],
         values=None if values is None else values[order],
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.data.labels import Labels
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Sequences, first_positions, offsets_of
 from crfkit.features.edge_attributes import EDGE, STATE
 
 Mask = BoolArray
@@ -118,7 +118,7 @@ def build_index(
     states = sequences if kinds is None else sequences.only((kinds[sequences.indices] & STATE) != 0)
     if all_possible_states:
         has = np.ones(sequences.n_attributes, np.int64) if kinds is None else np.minimum(kinds & STATE, 1)
-        state_indptr = np.concatenate(([0], np.cumsum(has * L))).astype(np.int64)
+        state_indptr = offsets_of(has * L)
         state_labels = np.tile(np.arange(L, dtype=np.int32), int(has.sum()))
     else:
         state_indptr, state_labels = _native.state_features(
@@ -153,12 +153,12 @@ def _pair_features(
     L = n_labels
     scoring = (kinds & EDGE) != 0
     if everything:
-        indptr = np.concatenate(([0], np.cumsum(scoring * L**2))).astype(np.int64)
+        indptr = offsets_of(scoring * L**2)
         return indptr, np.tile(np.arange(L**2, dtype=np.int32), int(scoring.sum()))
     ids = labels.ids
     pairs = np.full(len(ids), -1, np.int32)  # [ΣT]
     pairs[1:] = np.where((ids[:-1] >= 0) & (ids[1:] >= 0), ids[:-1] * L + ids[1:], -1)
-    pairs[sequences.offsets[:-1][np.diff(sequences.offsets) > 0]] = -1
+    pairs[first_positions(sequences.offsets)] = -1
     chosen = sequences.only(scoring[sequences.indices])
     return _native.state_features(
         chosen.indptr,

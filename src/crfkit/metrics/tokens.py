@@ -8,6 +8,7 @@ import numpy as np
 
 from crfkit.arrays import IntArray
 from crfkit.data.label_codes import LabelSequences
+from crfkit.data.sequences import offsets_of
 from crfkit.exceptions import InputError
 from crfkit.metrics.pairs import Pairs, sorted_labels
 from crfkit.metrics.report import Averaging, Report, Score
@@ -37,7 +38,7 @@ def sequence_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
 
 def right_sequences(pairs: Pairs) -> IntArray:
     """1 for each sequence with every label right, 0 for others [N]."""
-    wrong = np.concatenate([[0], np.cumsum(~pairs.right)])  # [ΣT+1] so many before each position
+    wrong = offsets_of(~pairs.right)  # [ΣT+1] so many before each position
     right: IntArray = (wrong[pairs.offsets[1:]] == wrong[pairs.offsets[:-1]]).astype(np.int64)
     return right
 

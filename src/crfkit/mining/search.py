@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from crfkit import _native
 from crfkit.arrays import BoolArray, IdArray
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.mining.rules import Rules
@@ -109,8 +109,7 @@ def mine_rules(
 def _joined(parts: list[tuple[npt.NDArray[Any], ...]], k: int) -> npt.NDArray[Any]:
     """Column k of all parts; column 0 are bounds, which go on from part to part."""
     if k == 0:
-        lengths = [np.diff(part[0]) for part in parts]
-        return np.concatenate([np.zeros(1, np.int64), *lengths]).cumsum()
+        return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(part[0]) for part in parts)]))
     kinds = (np.int64, np.int32, np.int32, np.int32, np.int32, np.int32, np.int64, np.int32)
     return np.concatenate([np.zeros(0, kinds[k]), *(part[k] for part in parts)])
 

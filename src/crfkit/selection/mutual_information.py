@@ -19,6 +19,7 @@ import numpy as np
 
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.sequences import inner_positions
 from crfkit.selection.forward import ForwardSelector, Scorer
 from crfkit.selection.pool import Pool
 from crfkit.selection.search import Search
@@ -43,9 +44,7 @@ def relevance(pool: Pool) -> FloatArray:
     """S of every candidate [K]. Positions whose label is not known do not count."""
     ids, L = pool.labels.ids.astype(np.int64), pool.index.n_labels
     sequences = pool.sequences
-    begins = np.zeros(len(ids) + 1, np.bool_)
-    begins[sequences.offsets] = True
-    inner = ~begins[:-1]  # [ΣT] there is a position before this one
+    inner = inner_positions(sequences.offsets)  # [ΣT]
     before = np.concatenate((ids[:1], ids[:-1]))
     after_known = inner & (before >= 0) & (ids >= 0)
     pair = np.where(after_known, before * L + ids, -1)  # [ΣT]

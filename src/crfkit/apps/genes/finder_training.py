@@ -30,6 +30,7 @@ from crfkit.apps.genes.structure_scores import (
 )
 from crfkit.apps.genes.transcripts import Interval, introns
 from crfkit.arrays import FloatArray
+from crfkit.data.sequences import offsets_of
 from crfkit.optim.problem import Evaluation, dot
 
 
@@ -65,7 +66,7 @@ def true_counts(
     codes: Sequence[Codes], genes: Sequence[Sequence[Interval]], evidence: Evidence
 ) -> tuple[Tracks, Segments]:
     """What the true structures consist of."""
-    offsets = np.cumsum([0, *map(len, codes)])
+    offsets = offsets_of([len(bases) for bases in codes])
     content = np.zeros((int(offsets[-1]), 4))
     sites = np.zeros((int(offsets[-1]) + len(codes), len(SITES)))
     lengths = Segments(np.zeros_like(evidence.exon), np.zeros_like(evidence.intron))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from crfkit.apps.genes.bases import UNKNOWN, Codes
 from crfkit.arrays import FloatArray
+from crfkit.data.sequences import offsets_of
 
 Classes = npt.NDArray[np.intp]  # [T]
 
@@ -24,9 +25,7 @@ def gc_content(codes: Codes) -> FloatArray:
     T = len(codes)
     at = np.arange(T)
     begin, end = np.maximum(at - _AROUND, 0), np.minimum(at + _AROUND + 1, T)
-    strong, known = (
-        np.concatenate(([0], np.cumsum(flags))) for flags in ((codes == 1) | (codes == 2), codes < UNKNOWN)
-    )
+    strong, known = offsets_of((codes == 1) | (codes == 2)), offsets_of(codes < UNKNOWN)
     n = known[end] - known[begin]
     share: FloatArray = np.where(n > 0, (strong[end] - strong[begin]) / np.maximum(n, 1), 0.5)
     return share

@@ -23,7 +23,7 @@ from crfkit.apps.genes.grammar import DONORS, RefinedStates, permitted_pairs
 from crfkit.apps.genes.labels import LABELS, genes_of, label_ids
 from crfkit.apps.genes.transcripts import Interval, introns
 from crfkit.arrays import FloatArray, IdArray
-from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.sequences import Encoded, Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.inference import Lattice, PermittedPairs, marginals, viterbi
@@ -66,8 +66,8 @@ def encode_words(
     ids = (numbers + first[:-1]).astype(np.int32)
     return Encoded(
         Sequences(
-            offsets=np.cumsum([0, *map(len, all_codes)], dtype=np.int64),
-            indptr=np.concatenate(([0], np.cumsum(known.sum(axis=1)))).astype(np.int64),
+            offsets=offsets_of([len(codes) for codes in all_codes]),
+            indptr=offsets_of(known.sum(axis=1)),
             indices=np.ascontiguousarray(ids[known]),
             values=None,
             n_attributes=int(first[-1]),

@@ -21,6 +21,7 @@ from crfkit.apps.genes.evidence import MEASURES, Evidence, Measured
 from crfkit.apps.genes.lengths import EXON_KINDS
 from crfkit.apps.genes.signals import SITES
 from crfkit.arrays import FloatArray
+from crfkit.data.sequences import offsets_of
 
 MIN_INTRON = 20
 SPLIT_STOP = -3.0  # a stop codon that an intron cuts in two is rare
@@ -93,9 +94,8 @@ class StrandBatch:
     """The measures of several sequences, end to end."""
 
     def __init__(self, measured: Sequence[Measured]) -> None:
-        lengths = [len(m.codes) for m in measured]
         self.n_sequences = len(measured)
-        self.offsets = np.cumsum([0, *lengths], dtype=np.int64)  # [N+1]
+        self.offsets = offsets_of([len(m.codes) for m in measured])  # [N+1]
         self.codes = np.concatenate([m.codes for m in measured])  # [ΣT]
         self.content = np.concatenate([m.content for m in measured])  # [ΣT, 4, D]
         self.places = {  # [M] rows of the sites' table

@@ -19,7 +19,7 @@ from crfkit.apps.stocks.daily_model import feature_index
 from crfkit.apps.stocks.features import Settings, make_stock
 from crfkit.apps.stocks.prices import Prices
 from crfkit.data.labels import Labels
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Sequences, offsets_of
 from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.potentials.linear import LinearWeights
@@ -44,7 +44,7 @@ def common_weights(
     n = int(lengths.sum())
     objective = LinearLikelihood(
         Sequences(
-            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            offsets=offsets_of(lengths),
             indptr=np.arange(n + 1, dtype=np.int64) * (len(indices) // n),  # as many attributes every day
             indices=indices,
             values=np.concatenate([stock.values[stock.first :].ravel() for stock in stocks]),

@@ -15,7 +15,7 @@ from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.index import FeatureIndex, build_index
 from crfkit.models.training import train
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
 from crfkit.potentials.linear import LinearWeights
 
 
@@ -34,9 +34,10 @@ class Loaded:
             self.sequences, self.labels, len(self.classes), order=order, all_possible_transitions=True
         )
 
-    def objective(self, index: FeatureIndex, c2: float, threads: int) -> LinearLikelihood:
-        """The training objective without its L1 part."""
-        return LinearLikelihood(self.sequences, self.labels, index, c2=c2, n_threads=threads)
+    def objective(self, index: FeatureIndex, c2: float, threads: int, c1: float = 0.0) -> PenalisedLikelihood:
+        """The training objective."""
+        likelihood = LinearLikelihood(self.sequences, self.labels, index, n_threads=threads)
+        return likelihood.penalised(c2=c2, c1=c1)
 
 
 def load(X: Items, y: LabelLists) -> Loaded:
@@ -61,13 +62,12 @@ def fit(
     """Train as ``CRF.fit`` does after reading its input; tol is the default of ``CRF``."""
     began = time.perf_counter()
     index = loaded.index(order)
-    objective = loaded.objective(index, c2, threads)
+    objective = loaded.objective(index, c2, threads, c1)
     ready = time.perf_counter() - began
     outcome = train(
         objective,
         np.zeros(objective.n_parameters),
         algorithm=algorithm,
-        c1=c1,
         max_iterations=max_iterations,
         tol=tol,
         dev=None,
@@ -78,13 +78,7 @@ def fit(
     weights = objective.weights(outcome.x)
     took = time.perf_counter() - began
     points = [Point(ready + h["seconds"], h["objective"], h["passes"]) for h in outcome.history]
-    return Curve(points, took, outcome.value, active_features(weights), outcome.converged)
-
-
-def active_features(weights: LinearWeights) -> int:
-    """How many weights are not 0."""
-    tables = (weights.state, weights.edge, weights.edge2)
-    return sum(int(np.count_nonzero(table)) for table in tables if table is not None)
+    return Curve(points, took, outcome.value, int(np.count_nonzero(weights)), outcome.converged)
 
 
 def objective_of(
@@ -108,6 +102,6 @@ def objective_of(
     for (before, after), weight in transitions.items():
         edge[places[before], places[after]] = weight
     objective = loaded.objective(index, 0.0, threads)
-    loss = objective(objective.parameters(LinearWeights(state, edge))).value
+    loss = objective(objective.parameters(LinearWeights(edge, None, np.zeros(0), state).vector)).value
     squares = float(state @ state + (edge**2).sum())
     return loss + c2 * squares + c1 * float(np.abs(state).sum() + np.abs(edge).sum())

@@ -21,7 +21,7 @@ import tasks
 from crfkit_side import Loaded, load
 from tables import provenance, publish, table
 
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import PenalisedLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Evaluation, Step, Vector
 from crfkit.optim.sgd import stochastic_start
@@ -38,7 +38,7 @@ SCALINGS: dict[str, Callable[[Vector], Vector]] = {
 class Rescaled:
     """An objective that reports another diagonal."""
 
-    def __init__(self, objective: LinearLikelihood, scaling: Callable[[Vector], Vector]) -> None:
+    def __init__(self, objective: PenalisedLikelihood, scaling: Callable[[Vector], Vector]) -> None:
         self._objective, self._scaling = objective, scaling
 
     def __call__(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
@@ -54,8 +54,7 @@ def passes_to(curve: list[tuple[float, float]], bound: float) -> str:
 
 def compare(loaded: Loaded, c1: float, c2: float, threads: int, limit: int) -> list[list[str]]:
     """A row for each way to minimise."""
-    objective = loaded.objective(loaded.index(), c2, threads)
-    l1 = objective.l1(c1)
+    objective = loaded.objective(loaded.index(), c2, threads, c1)
     zero = np.zeros(objective.n_parameters)
     near, _ = stochastic_start(objective, zero, epochs=EPOCHS, seed=0)
     after = f"{EPOCHS} stochastic epochs, then L-BFGS"
@@ -75,7 +74,7 @@ def compare(loaded: Loaded, c1: float, c2: float, threads: int, limit: int) -> l
         minimize_lbfgs(
             Rescaled(objective, scaling),
             start,
-            l1=l1,
+            l1=objective.l1,
             max_iterations=limit,
             memory=memory,
             n_threads=threads,

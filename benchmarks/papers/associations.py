@@ -151,7 +151,7 @@ def largest_gradient(
     from crfkit.data.labels import encode_labels
     from crfkit.features.index import build_index
     from crfkit.models.linear.continuation import transfer
-    from crfkit.objectives.likelihood import LinearLikelihood
+    from crfkit.objectives.linear_likelihood import LinearLikelihood
 
     base = CRF(template=template, c2=0.1).fit(X, y).tagger_
     vocabulary = Vocabulary()
@@ -160,9 +160,9 @@ def largest_gradient(
     with_rules = miner.set_params(template=template).fit(X, y).transform(X)
     labels = encode_labels(y, base.classes, sequences.offsets)
     index = build_index(with_rules.sequences, labels, len(base.classes))
-    objective = LinearLikelihood(with_rules.sequences, labels, index, c2=0.0, n_threads=2)
+    objective = LinearLikelihood(with_rules.sequences, labels, index, n_threads=2)
     start = transfer(base, with_rules.vocabulary, base.classes, index)
-    slope = objective.weights(objective(objective.parameters(start)).gradient).state
+    slope = objective.weights(objective(objective.parameters(start)).gradient)[-index.sizes[-1] :]
     rules, own = miner.rules_, miner.associations_.attributes
     features = np.searchsorted(index.state_keys(), own.astype(np.int64) * len(base.classes) + rules.labels)
     return rules[np.argsort(-np.abs(slope[features]), kind="stable")[:n]]

@@ -55,27 +55,43 @@ AttributeData attribute_data(const Array<const int64_t>& indptr, const Array<con
   return x;
 }
 
-// Feature lists and weights, checked once, so that tagging a single sentence costs no more than the sentence.
+// Feature lists, checked once, so that tagging a single sentence costs no more than the sentence.
 struct LinearScorer {
   Array<const int64_t> state_indptr;  // [A + 1]
   Array<const int32_t> state_labels;  // [F]
-  Array<const double> weights;        // [F]
   int n_labels;
 
-  LinearScorer(Array<const int64_t> indptr, Array<const int32_t> labels, Array<const double> w, int L)
-      : state_indptr(indptr), state_labels(labels), weights(w), n_labels(L) {
+  LinearScorer(Array<const int64_t> indptr, Array<const int32_t> labels, int L)
+      : state_indptr(indptr), state_labels(labels), n_labels(L) {
     check_features(state_indptr, state_labels, n_labels);
-    require(weights.shape(0) == state_labels.shape(0), "weights does not fit state_labels");
   }
 
   void scores(Array<const int64_t> indptr, Array<const int32_t> indices,
-              std::optional<Array<const double>> values, Array<double, 2> node, int n_threads) const {
-    const AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels);
-    require(static_cast<int64_t>(node.shape(0)) == x.n_positions &&
-                node.shape(1) == static_cast<size_t>(n_labels),
-            "node must be [positions, labels]");
+              std::optional<Array<const double>> values, Array<const double> weights, Array<double, 2> node,
+              int n_threads) const {
+    const AttributeData x = data(indptr, indices, values, weights.shape(0), node.shape(0), node.shape(1));
     nb::gil_scoped_release release;
     linear_scores(x, weights.data(), n_labels, n_threads, node.data());
+  }
+
+  void backward(Array<const int64_t> indptr, Array<const int32_t> indices,
+                std::optional<Array<const double>> values, Array<const double, 2> d_node,
+                Array<double> gradient) const {
+    const AttributeData x =
+        data(indptr, indices, values, gradient.shape(0), d_node.shape(0), d_node.shape(1));
+    nb::gil_scoped_release release;
+    linear_backward(x, d_node.data(), n_labels, gradient.data());
+  }
+
+ private:
+  AttributeData data(Array<const int64_t> indptr, Array<const int32_t> indices,
+                     std::optional<Array<const double>> values, size_t features, size_t positions,
+                     size_t labels) const {
+    const AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels);
+    require(features == state_labels.shape(0), "weights does not fit state_labels");
+    require(static_cast<int64_t>(positions) == x.n_positions && labels == static_cast<size_t>(n_labels),
+            "node must be [positions, labels]");
+    return x;
   }
 };
 
@@ -166,36 +182,34 @@ double evaluate(LinearObjective& self, Array<const double> theta, Array<double> 
   return self.evaluate(theta.data(), subset, n, gradient.data(), diagonal ? diagonal->data() : nullptr);
 }
 
-void check_edges(const LinearObjective& self, size_t edges, bool has_second, size_t edges2) {
-  require(edges == self.edge_table(0).size(), "edges must be [labels * labels]");
-  require(has_second == (self.order() == 2), "edges2 goes with order 2");
-  if (has_second) require(edges2 == self.edge_table(1).size(), "edges2 must be [labels ** 3]");
+// The parts of a vector with a weight per feature: edges | edges2 | pairs | state.
+template <class Real>
+struct FeatureWeights {
+  Real* tables[kMaxOrder] = {};
+  Real* pairs;
+  Real* state;
+
+  FeatureWeights(const LinearObjective& self, const Array<Real>& weights, size_t theta) {
+    require(static_cast<int64_t>(theta) == self.n_parameters(), "theta has a wrong length");
+    Real* next = weights.data();
+    for (int k = 0; k < self.order(); ++k) {
+      tables[k] = next;
+      next += self.edge_table(k).size();
+    }
+    pairs = next;
+    state = pairs + self.n_pair_features();
+    require(weights.data() + weights.shape(0) == state + self.n_features(), "weights has a wrong length");
+  }
+};
+
+void to_features(const LinearObjective& self, Array<const double> theta, Array<double> weights) {
+  const FeatureWeights<double> w(self, weights, theta.shape(0));
+  self.to_features(theta.data(), w.state, w.tables, w.pairs);
 }
 
-// Lengths of a whole set of feature weights.
-void check_weights(const LinearObjective& self, size_t theta, size_t features, size_t pairs) {
-  require(static_cast<int64_t>(theta) == self.n_parameters() &&
-              static_cast<int64_t>(features) == self.n_features() &&
-              static_cast<int64_t>(pairs) == self.n_pair_features(),
-          "theta, features or pairs has a wrong length");
-}
-
-void to_features(const LinearObjective& self, Array<const double> theta, Array<double> features,
-                 Array<double> edges, std::optional<Array<double>> edges2,
-                 std::optional<Array<double>> pairs) {
-  check_edges(self, edges.shape(0), edges2.has_value(), edges2 ? edges2->shape(0) : 0);
-  check_weights(self, theta.shape(0), features.shape(0), pairs ? pairs->shape(0) : 0);
-  double* tables[kMaxOrder] = {edges.data(), edges2 ? edges2->data() : nullptr};
-  self.to_features(theta.data(), features.data(), tables, pairs ? pairs->data() : nullptr);
-}
-
-void from_features(const LinearObjective& self, Array<const double> features, Array<const double> edges,
-                   std::optional<Array<const double>> edges2, std::optional<Array<const double>> pairs,
-                   Array<double> theta) {
-  check_edges(self, edges.shape(0), edges2.has_value(), edges2 ? edges2->shape(0) : 0);
-  check_weights(self, theta.shape(0), features.shape(0), pairs ? pairs->shape(0) : 0);
-  const double* tables[kMaxOrder] = {edges.data(), edges2 ? edges2->data() : nullptr};
-  self.from_features(features.data(), tables, pairs ? pairs->data() : nullptr, theta.data());
+void from_features(const LinearObjective& self, Array<const double> weights, Array<double> theta) {
+  const FeatureWeights<const double> w(self, weights, theta.shape(0));
+  self.from_features(w.state, w.tables, w.pairs, theta.data());
 }
 
 nb::tuple state_features(Array<const int64_t> indptr, Array<const int32_t> indices,
@@ -274,21 +288,20 @@ void bind_linear(nb::module_& m) {
             self.end_steps(theta.data());
           },
           nb::arg("theta").noconvert())
-      .def("to_features", &to_features, nb::arg("theta").noconvert(), nb::arg("features").noconvert(),
-           nb::arg("edges").noconvert(), nb::arg("edges2").noconvert().none(),
-           nb::arg("pairs").noconvert().none())
-      .def("from_features", &from_features, nb::arg("features").noconvert(), nb::arg("edges").noconvert(),
-           nb::arg("edges2").noconvert().none(), nb::arg("pairs").noconvert().none(),
-           nb::arg("theta").noconvert());
+      .def("to_features", &to_features, nb::arg("theta").noconvert(), nb::arg("weights").noconvert())
+      .def("from_features", &from_features, nb::arg("weights").noconvert(), nb::arg("theta").noconvert());
   m.def("state_features", &state_features, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
         nb::arg("labels").noconvert(), nb::arg("allowed").noconvert().none(), nb::arg("n_attributes"),
         nb::arg("n_labels"), nb::arg("min_count"));
   nb::class_<LinearScorer>(m, "LinearScorer")
-      .def(nb::init<Array<const int64_t>, Array<const int32_t>, Array<const double>, int>(),
-           nb::arg("state_indptr").noconvert(), nb::arg("state_labels").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("n_labels"))
+      .def(nb::init<Array<const int64_t>, Array<const int32_t>, int>(), nb::arg("state_indptr").noconvert(),
+           nb::arg("state_labels").noconvert(), nb::arg("n_labels"))
       .def("scores", &LinearScorer::scores, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("values").noconvert().none(), nb::arg("node").noconvert(), nb::arg("n_threads"));
+           nb::arg("values").noconvert().none(), nb::arg("weights").noconvert(), nb::arg("node").noconvert(),
+           nb::arg("n_threads"))
+      .def("backward", &LinearScorer::backward, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert().none(), nb::arg("d_node").noconvert(),
+           nb::arg("gradient").noconvert());
 }
 
 }  // namespace crfkit

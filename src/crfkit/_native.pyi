@@ -87,22 +87,8 @@ class LinearObjective:
     def begin_steps(self, theta: npt.NDArray[np.float64]) -> None: ...
     def run_steps(self, ids: npt.NDArray[np.int32], step0: float, c2: float, t: float) -> float: ...
     def end_steps(self, theta: npt.NDArray[np.float64]) -> None: ...
-    def to_features(
-        self,
-        theta: npt.NDArray[np.float64],
-        features: npt.NDArray[np.float64],
-        edges: npt.NDArray[np.float64],
-        edges2: npt.NDArray[np.float64] | None,
-        pairs: npt.NDArray[np.float64] | None,
-    ) -> None: ...
-    def from_features(
-        self,
-        features: npt.NDArray[np.float64],
-        edges: npt.NDArray[np.float64],
-        edges2: npt.NDArray[np.float64] | None,
-        pairs: npt.NDArray[np.float64] | None,
-        theta: npt.NDArray[np.float64],
-    ) -> None: ...
+    def to_features(self, theta: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> None: ...
+    def from_features(self, weights: npt.NDArray[np.float64], theta: npt.NDArray[np.float64]) -> None: ...
 
 class ValidationSets:
     def __init__(
@@ -144,7 +130,6 @@ class LinearScorer:
         self,
         state_indptr: npt.NDArray[np.int64],
         state_labels: npt.NDArray[np.int32],
-        weights: npt.NDArray[np.float64],
         n_labels: int,
     ) -> None: ...
     def scores(
@@ -152,8 +137,17 @@ class LinearScorer:
         indptr: npt.NDArray[np.int64],
         indices: npt.NDArray[np.int32],
         values: npt.NDArray[np.float64] | None,
+        weights: npt.NDArray[np.float64],
         node: npt.NDArray[np.float64],
         n_threads: int,
+    ) -> None: ...
+    def backward(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        values: npt.NDArray[np.float64] | None,
+        d_node: npt.NDArray[np.float64],
+        gradient: npt.NDArray[np.float64],
     ) -> None: ...
 
 # optim

@@ -15,7 +15,7 @@ from linear_problems import Problem, make_problem
 from crfkit.data.labels import Labels
 from crfkit.exceptions import InputError
 from crfkit.inference import log_partition, marginals
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import PenalisedLikelihood
 from crfkit.potentials.linear import LinearPotential
 
 KINDS = ("full", "none", "sets", "mixed")
@@ -36,8 +36,10 @@ def check(problem: Problem, *, value: float | None = None, n_threads: int = 1, t
     expected = problem.loss() if value is None else value
     assert result.value == pytest.approx(expected, abs=1e-6 * score_size(problem))
     # by features: the sum of the parameter's derivative over features that share it, in equal parts
-    back = objective.weights(result.gradient)
-    gradient = problem.gradient()
+    back = problem.parts(objective.weights(result.gradient))
+    general = problem.general()(problem.linear_weights())
+    assert general.value == pytest.approx(expected, abs=1e-9 * score_size(problem))
+    gradient = problem.parts(general.gradient)
     state = np.zeros(problem.features.shape)
     state[problem.features] = gradient.state
     got = np.zeros(problem.features.shape)
@@ -55,14 +57,14 @@ def check(problem: Problem, *, value: float | None = None, n_threads: int = 1, t
     check_diagonal(problem, objective, result.diagonal)
 
 
-def check_diagonal(problem: Problem, objective: LinearLikelihood, diagonal: np.ndarray) -> None:
+def check_diagonal(problem: Problem, objective: PenalisedLikelihood, diagonal: np.ndarray) -> None:
     """Σ weight · value² · p (1 - p) for state features; for transitions not more than that of a label."""
     assert (diagonal >= 0).all()
     p = marginals(problem.lattices()[0]).node
     spread = np.repeat(problem.sequence_weights, np.diff(problem.offsets))[:, None] * p * (1 - p)
     n_edges = int(problem.edges.sum()) + (0 if problem.edges2 is None else int(problem.edges2.sum()))
     n_pairs = len(objective.parameters(problem.linear_weights())) - len(
-        replace(problem, pair=None, pair_features=None).objective().l1(1.0)
+        replace(problem, pair=None, pair_features=None).objective(c1=1.0).l1
     )
     n_state = len(diagonal) - n_edges - n_pairs
     assert (
@@ -70,7 +72,7 @@ def check_diagonal(problem: Problem, objective: LinearLikelihood, diagonal: np.n
     ).all()
     expected = problem.attributes.T**2 @ spread  # [A, L]
     if n_state == problem.features[problem.attributes.any(axis=0)].sum():  # no two features share a parameter
-        found = objective.weights(diagonal).state
+        found = problem.parts(objective.weights(diagonal)).state
         np.testing.assert_allclose(found, expected[problem.features], rtol=1e-3, atol=1e-5 * (1 + len(p)))
     if problem.pair is not None:
         p = marginals(problem.lattices()[0], edge=True).edge
@@ -79,7 +81,7 @@ def check_diagonal(problem: Problem, objective: LinearLikelihood, diagonal: np.n
         expected = np.einsum("ta,tjl->ajl", problem.attributes**2, weight * p * (1 - p))
         if n_pairs == (problem.pair_features & (expected.sum(axis=(1, 2), keepdims=True) > 0)).sum():
             np.testing.assert_allclose(
-                objective.weights(diagonal).pair,
+                problem.parts(objective.weights(diagonal)).pair,
                 expected[problem.pair_features],
                 rtol=1e-3,
                 atol=1e-5 * (1 + len(p)),
@@ -221,7 +223,7 @@ def test_more_threads_than_sequences():
 
 def test_subsets_add_up():
     problem = make_problem(2, 4, [5, 0, 9, 1, 3], partial="mixed", weighted=True, order=2)
-    native = problem.objective()._native
+    native = problem.objective().function.native
     x = np.random.default_rng(0).normal(size=native.n_parameters)
     whole, parts = np.empty_like(x), np.zeros_like(x)
     value = native.evaluate(x, whole)
@@ -235,7 +237,7 @@ def test_subsets_add_up():
 
 
 def test_native_objective_refuses_ids_out_of_range():
-    native = make_problem(2, 4, [5, 2]).objective()._native
+    native = make_problem(2, 4, [5, 2]).objective().function.native
     x = np.zeros(native.n_parameters)
     for ids in ([2], [-1]):
         with pytest.raises(ValueError, match="out of range"):
@@ -248,11 +250,11 @@ def test_native_objective_refuses_ids_out_of_range():
 @given(st.integers(0, 2**31), st.integers(1, 9), st.integers(1, 2), st.integers(0, 5), st.booleans())
 def test_features_and_parameters_convert_into_each_other(seed, n_labels, order, copies, pairs):
     problem = make_problem(seed, n_labels, [4, 3], order=order, copies=copies, pairs=pairs)
-    objective = problem.objective()
+    objective = problem.objective(c1=0.5)
     theta = np.random.default_rng(seed).normal(size=objective.n_parameters)
     weights = objective.weights(theta)
     np.testing.assert_allclose(objective.parameters(weights), theta, rtol=1e-12, atol=1e-12)
-    assert (weights.edge[~problem.edges] == 0).all()
+    assert (problem.parts(weights).edge[~problem.edges] == 0).all()
     # the other way only the scores of the data are kept, and the penalty does not grow
     sequences, index = problem.sequences(), problem.index()
     given_weights = problem.linear_weights()
@@ -261,14 +263,12 @@ def test_features_and_parameters_convert_into_each_other(seed, n_labels, order, 
     np.testing.assert_allclose(after.node, before.node, atol=1e-9)
     inner = ... if not pairs else [t for t in range(7) if t not in problem.offsets]
     np.testing.assert_allclose(after.edge[inner], before.edge[inner], atol=1e-9)
-    assert np.linalg.norm(back.state) <= np.linalg.norm(given_weights.state) + 1e-9
+    state, given_state = problem.parts(back).state, problem.parts(given_weights).state
+    assert np.linalg.norm(state) <= np.linalg.norm(given_state) + 1e-9
     # ‖θ‖² and the scaled ‖θ‖₁ are those of the weights
-    parts = [part for part in vars(weights).values() if part is not None]
-    total = sum(float((part**2).sum()) for part in parts)
-    assert theta @ theta == pytest.approx(total)
-    total = sum(float(np.abs(part).sum()) for part in parts)
-    assert objective.l1(0.5) @ np.abs(theta) == pytest.approx(0.5 * total)
-    assert objective.l1(0.0) is None
+    assert theta @ theta == pytest.approx(float(weights @ weights))
+    assert objective.l1 @ np.abs(theta) == pytest.approx(0.5 * float(np.abs(weights).sum()))
+    assert problem.objective().l1 is None
 
 
 def test_twins_share_one_parameter():
@@ -317,7 +317,7 @@ def test_penalty_pulls_to_the_centre(order, pairs):
     # a feature of an attribute that does not occur keeps its weight
     kept = centred.weights(x)
     features = np.zeros(problem.features.shape)
-    features[problem.features] = kept.state
+    features[problem.features] = problem.parts(kept).state
     np.testing.assert_array_equal(features[3], problem.state[3])
 
 
@@ -337,7 +337,7 @@ def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
         6, 5, [4, 1, 0, 6, 3], order=order, partial=partial, weighted=True, copies=3, pairs=pairs
     )
     objective = problem.objective(c2=0.4)
-    native, P = objective._native, objective.n_parameters
+    native, P = objective.function.native, objective.n_parameters
     n_edges = int(problem.edges.sum()) + (0 if order == 1 else int(problem.edges2.sum()))
     before = replace(problem, pair=None, pair_features=None).objective().n_parameters
     edge = np.arange(before - n_edges, before)

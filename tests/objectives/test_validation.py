@@ -11,8 +11,8 @@ from linear_problems import Problem, make_problem
 from crfkit.data.labels import Labels
 from crfkit.exceptions import InputError
 from crfkit.inference import PermittedPairs
-from crfkit.objectives import likelihood
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives import linear_likelihood
+from crfkit.objectives.linear_likelihood import PenalisedLikelihood
 from crfkit.objectives.validation import Spans, ValidationConstraints
 from crfkit.potentials.linear import LinearWeights
 
@@ -21,7 +21,7 @@ from crfkit.potentials.linear import LinearWeights
 def threads_for_small_problems():
     """As many threads as a test says, however few positions there are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(likelihood, "_POSITIONS_PER_THREAD", 1)
+        patch.setattr(linear_likelihood, "_POSITIONS_PER_THREAD", 1)
         yield
 
 
@@ -189,7 +189,7 @@ def test_values_scale_with_the_weights_and_vanish_where_viterbi_is_right():
     assert right.violations(x)[0] == 0
 
 
-def distinct(seed: int, n_labels: int, length: int) -> tuple[LinearLikelihood, np.ndarray, Problem]:
+def distinct(seed: int, n_labels: int, length: int) -> tuple[PenalisedLikelihood, np.ndarray, Problem]:
     """One sequence in which every position has an attribute of its own: each feature occurs once."""
     rng = np.random.default_rng(seed)
     problem = make_problem(seed, n_labels, [length])
@@ -228,7 +228,7 @@ def test_flips_of_single_features_are_those_that_enumeration_finds(seed, c):
     spans = Spans.of_sequences([[0]], problem.offsets)
     envelope = ValidationConstraints(objective, spans, gradient="envelope")(x).pull(np.ones(1))
     flip = ValidationConstraints(objective, spans, gradient="flip", c=c)(x).pull(np.ones(1))
-    estimate = objective.weights(flip - envelope).state.reshape(T, L)
+    estimate = problem.parts(objective.weights(flip - envelope)).state.reshape(T, L)
     old = best_path(problem, state)
     compared = 0
     for t, label in itertools.product(range(T), range(L)):
@@ -263,7 +263,7 @@ def test_flips_follow_the_recipe(seed, pairs, threads):
     x = objective.parameters(problem.linear_weights())
     envelope = ValidationConstraints(objective, SPANS, gradient="envelope")(x).pull(np.array([1.0, 2.0, 1.0]))
     flip = ValidationConstraints(objective, SPANS, gradient="flip", c=c)(x).pull(np.array([1.0, 2.0, 1.0]))
-    found = objective.weights(flip - envelope)
+    found = problem.parts(objective.weights(flip - envelope))
     expected = recipe(problem, SPANS, np.array([1.0, 2.0, 1.0]), c)
     np.testing.assert_allclose(found.state, expected.state, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(found.edge[problem.edges], expected.edge[problem.edges], rtol=1e-5, atol=1e-6)
@@ -288,9 +288,8 @@ def recipe(problem: Problem, spans: Spans, coefficients: np.ndarray, c: float) -
                 edge[feature[1:]] += value
             else:
                 pair[feature[1:]] += value
-    return LinearWeights(
-        state[problem.features], edge, None, None if pair is None else pair[problem.pair_features]
-    )
+    pairs = np.zeros(0) if pair is None else pair[problem.pair_features]
+    return LinearWeights(edge, None, pairs, state[problem.features])
 
 
 def visit(problem, free, first, last, c, near):

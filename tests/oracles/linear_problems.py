@@ -8,8 +8,9 @@ from enumeration import enumerate_paths
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.features.index import FeatureIndex
-from crfkit.inference import Lattice, expected_counts, log_partition, marginals
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.inference import Lattice, log_partition
+from crfkit.objectives.likelihood import Likelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 
@@ -56,20 +57,36 @@ class Problem:
             pairs = (pair_indptr, ids.astype(np.int32))
         return FeatureIndex(self.n_labels, indptr, labels.astype(np.int32), self.edges, self.edges2, *pairs)
 
-    def linear_weights(self) -> LinearWeights:
-        pair = None if self.pair is None else self.pair[self.pair_features]
-        return LinearWeights(self.state[self.features], self.edge, self.edge2, pair)
+    def linear_weights(self) -> np.ndarray:
+        """One weight per feature, as a vector of the index."""
+        pair = np.zeros(0) if self.pair is None else self.pair[self.pair_features]
+        return LinearWeights(self.edge, self.edge2, pair, self.state[self.features]).vector
 
-    def objective(self, *, c2: float = 0.0, n_threads: int = 1, **more) -> LinearLikelihood:
-        return LinearLikelihood(
+    def parts(self, w: np.ndarray) -> LinearWeights:
+        return LinearWeights.of(self.index(), w)
+
+    def objective(
+        self, *, c2: float = 0.0, c1: float = 0.0, centre=None, n_threads: int = 1, **more
+    ) -> PenalisedLikelihood:
+        likelihood = LinearLikelihood(
             self.sequences(),
             self.labels,
             self.index(),
-            c2=c2,
             n_threads=n_threads,
             weights=self.weights,
             class_weights=self.class_weights,
             **more,
+        )
+        return likelihood.penalised(c2=c2, c1=c1, centre=centre)
+
+    def general(self) -> Likelihood:
+        """The same function by the general way: any potential, any structure."""
+        return Likelihood(
+            LinearPotential(self.index()),
+            self.sequences(),
+            self.labels,
+            weights=self.weights,
+            class_weights=self.class_weights,
         )
 
     def lattices(self) -> tuple[Lattice, Lattice]:
@@ -104,21 +121,6 @@ class Problem:
             w * (enumerate_paths(free, i).log_z - enumerate_paths(bound, i).log_z)
             for i, w in enumerate(self.sequence_weights)
         )
-
-    def gradient(self) -> LinearWeights:
-        """The generic route: marginals, minus those of the permitted paths, back through the potential."""
-        potential = LinearPotential(self.index(), self.linear_weights())
-        per_position = np.repeat(self.sequence_weights, np.diff(self.offsets))[:, None]
-        free, bound = self.lattices()
-        d_node = per_position * (marginals(free).node - marginals(bound).node)
-        all_, kept = (expected_counts(lattice, weights=self.sequence_weights) for lattice in (free, bound))
-        d_edges = [all_.edge - kept.edge]
-        if self.pair is not None:
-            both = (marginals(lattice, edge=True).edge for lattice in (free, bound))
-            d_edges = [per_position[:, :, None] * np.subtract(*both)]
-        if self.edge2 is not None:
-            d_edges.append(all_.edge2 - kept.edge2)
-        return potential.backward(self.sequences(), d_node, *d_edges)
 
 
 def make_problem(

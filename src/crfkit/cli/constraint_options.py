@@ -56,9 +56,8 @@ def constraints_of(arguments: argparse.Namespace, tagger: Tagger) -> Constraints
         seen = tagger.index.edges
         if seen.all():  # also those never seen have a feature: CRF++ and Wapiti keep their weights at 0
             seen = seen & (tagger.weights.edge != 0)
-        if tagger.index.pair_ids is not None:
-            seen = seen.copy()
-            seen.reshape(-1)[tagger.index.pair_ids] = True
+        seen = seen.copy()
+        seen.reshape(-1)[tagger.index.pair_ids] = True
         if not seen.any():
             raise InputError("--seen-transitions: the model has no transitions (its template has no B line)")
         if seen.all():

@@ -170,6 +170,10 @@ class Encoded:
     vocabulary: Vocabulary
     hints: LabelHints | None = None
 
+    def forced(self, classes: list[Any]) -> IdArray | None:
+        """The label that each position has for certain, as a place in ``classes`` [ΣT]; -1: any."""
+        return None if self.hints is None else self.hints.forced_among(classes)
+
 
 def checked_ids(sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequences: int) -> IntArray:
     """Numbers of sequences [M], all of them in 0 .. N-1."""

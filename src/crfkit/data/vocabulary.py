@@ -64,6 +64,10 @@ class Vocabulary:
         """Whether the names are ``"0" .. str(len-1)``: a vocabulary of array columns."""
         return self.native.has_columns()
 
+    def copy(self) -> Vocabulary:
+        """Return a vocabulary with the same names, which may grow by itself."""
+        return Vocabulary.from_arrays(self.to_arrays())
+
     def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Copies of the arrays that hold it; see docs/model-file.md for their meaning."""
         arena, offsets, slots = self.native.arrays()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,8 @@ class FeatureIndex:
     """State features by attribute, and the transitions that have a weight.
 
     Attribute a has the state features ``state_indptr[a] .. state_indptr[a+1]-1``; feature f is for the label
-    ``state_labels[f]``, ascending within an attribute.
+    ``state_labels[f]``, ascending within an attribute. A vector of weights has them in the order of
+    ``sizes``.
     """
 
     n_labels: int  # L
@@ -29,8 +30,12 @@ class FeatureIndex:
     state_labels: IdArray  # [F]
     edges: Mask  # [L, L] label bigrams with a weight
     edges2: Mask | None = None  # [L, L, L] label trigrams with a weight; None in a first-order model
-    pair_indptr: IntArray | None = None  # [A+1] features of an attribute with label bigrams; None: none
-    pair_ids: IdArray | None = None  # [G] previous label * L + label, ascending in an attribute
+    pair_indptr: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [A+1] left out: no pairs
+    pair_ids: IdArray = field(default_factory=lambda: np.zeros(0, np.int32))  # [G] previous label * L + label
+
+    def __post_init__(self) -> None:
+        if not len(self.pair_indptr):
+            object.__setattr__(self, "pair_indptr", np.zeros_like(self.state_indptr))
 
     @property
     def order(self) -> int:
@@ -45,9 +50,28 @@ class FeatureIndex:
     @property
     def n_features(self) -> int:
         """F + G and the transitions, all together."""
-        n = len(self.state_labels) + int(self.edges.sum())
-        n += 0 if self.edges2 is None else int(self.edges2.sum())
-        return n if self.pair_ids is None else n + len(self.pair_ids)
+        n_transitions = sum(int(mask.sum()) for mask in (self.edges, self.edges2) if mask is not None)
+        return len(self.state_labels) + n_transitions + len(self.pair_ids)
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether attributes score label pairs."""
+        return len(self.pair_ids) > 0
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """The parts of a vector of weights: edges [L, L], edges2 [L, L, L], pair features, state features.
+
+        Transitions without a feature have a place too; their weight is 0.
+        """
+        n_trigrams = 0 if self.edges2 is None else self.edges2.size
+        return self.edges.size, n_trigrams, len(self.pair_ids), len(self.state_labels)
+
+    @property
+    def places(self) -> IntArray:
+        """Where in a vector of weights each feature is, ascending [n_features]."""
+        masks = [mask.ravel() for mask in (self.edges, self.edges2) if mask is not None]
+        return np.flatnonzero(np.concatenate([*masks, np.ones(sum(self.sizes[2:]), np.bool_)]))
 
     def state_keys(self) -> IntArray:
         """``attribute * L + label`` of every state feature, ascending [F]."""
@@ -55,8 +79,6 @@ class FeatureIndex:
 
     def pair_keys(self) -> IntArray:
         """``(attribute * L + previous label) * L + label`` of every pair feature, ascending [G]."""
-        if self.pair_indptr is None or self.pair_ids is None:
-            return np.zeros(0, np.int64)
         return _keys(self.pair_indptr, self.pair_ids, self.n_labels**2)
 
     def speaking_for(self, own: IdArray) -> FeatureIndex:
@@ -79,7 +101,7 @@ class FeatureIndex:
             *rows_of(merged, self.n_labels, self.n_attributes),
             self.edges | edges,
             self.edges2 if self.edges2 is None or edges2 is None else self.edges2 | edges2,
-            *(rows_of(merged_pairs, self.n_labels**2, self.n_attributes) if len(merged_pairs) else ()),
+            *rows_of(merged_pairs, self.n_labels**2, self.n_attributes),
         )
 
 

@@ -40,7 +40,7 @@ class Expectations(NamedTuple):
     0 where the score is ignored.
     """
 
-    node: FloatArray | None  # [ΣT, L], when asked for
+    node: FloatArray  # [ΣT, L]
     edge: FloatArray  # [L, L] or [ΣT, L, L], as the lattice's
     edge2: FloatArray | None  # [L, L, L] or [ΣT, L, L, L], as the lattice's
     start: FloatArray | None  # [L], if the lattice has start scores
@@ -91,15 +91,15 @@ def expected_counts(
 
 
 def expectations(
-    lattice: Lattice, *, weights: npt.ArrayLike | None = None, node: bool = True, n_jobs: int | None = None
+    lattice: Lattice, *, weights: npt.ArrayLike | None = None, n_jobs: int | None = None
 ) -> Expectations:
     """Return how often each score of the lattice counts in expectation, times the ``weights`` [N].
 
     The results have the shapes of the scores: expected minus observed counts are the gradient of the
-    negative log-likelihood with respect to the scores. ``node=False`` leaves out those of the labels.
+    negative log-likelihood with respect to the scores.
     """
     factors = _weights(lattice, weights)
-    labels = np.empty(lattice.node.shape) if node else None
+    labels = np.empty(lattice.node.shape)
     edge = np.empty(lattice.edge.shape) if lattice.edge.ndim == 3 else None
     edge2 = None
     if lattice.edge2 is not None and lattice.edge2.ndim == 4:

@@ -135,9 +135,7 @@ def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[byte
             weights.state,
             index.edges,
             np.where(index.edges, weights.edge, 0.0),
-            index.pair_indptr,
-            index.pair_ids,
-            weights.pair,
+            *((index.pair_indptr, index.pair_ids, weights.pair) if index.has_pairs else ()),
         ),
     )
 
@@ -157,10 +155,10 @@ def _tagger(model: ForeignModel, name: str, n_jobs: int | None) -> LinearTagger:
         model.state_labels,
         model.edge_mask,
         None,
-        model.pair_indptr,
-        model.pair_ids,
+        *(() if model.pair_indptr is None or model.pair_ids is None else (model.pair_indptr, model.pair_ids)),
     )
-    weights = LinearWeights(model.state_weights, model.edge_weights, None, model.pair_weights)
+    pairs = np.zeros(0) if model.pair_weights is None else model.pair_weights
+    weights = LinearWeights(model.edge_weights, None, pairs, model.state_weights)
     return LinearTagger(model.classes, InputEncoder.plain(model.attributes, template), index, weights, n_jobs)
 
 

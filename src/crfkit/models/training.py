@@ -1,49 +1,38 @@
-"""Running an optimiser on the objective of a linear CRF: history, progress, dev set, interruption."""
+"""Running an optimiser, or rounds of any other learner: history, progress, early stopping, interruption."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import Any, Generic, TypeVar
 
 from crfkit.arrays import FloatArray
-from crfkit.data.labels import Labels
-from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
-from crfkit.objectives.held_out import DevSet
-from crfkit.objectives.likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Callback, Result, Step, dot
+from crfkit.optim.penalised import Penalised
+from crfkit.optim.problem import Callback, Result, Step
 from crfkit.optim.sgd import minimize_sgd, stochastic_start
 from crfkit.progress import Progress
 
+State = TypeVar("State")
+Dev = Callable[[FloatArray], float]  # how good parameters [P] are on a dev set
 
-@dataclass(frozen=True)
-class TrainingProblem:
-    """What an estimator has made of X and y: the data as the objective sees it, and where to start."""
 
-    sequences: Sequences
-    labels: Labels
-    objective: LinearLikelihood
-    start: FloatArray  # [P]
-    dev: DevSet | None
+# ---- training methods
 
 
 @dataclass(frozen=True)
 class Task:
     """What a training method is given."""
 
-    objective: LinearLikelihood
+    objective: Penalised[Any]
     start: FloatArray  # [P]
-    l1: FloatArray | None  # [P]
     max_iterations: int
     tol: float
     seed: int | None
     callback: Callback
-    say: Callable[[str], None]  # a word on what goes on, for those who watch
+    say: Callable[[str], None]  # progress callback
 
 
 @dataclass(frozen=True)
@@ -52,14 +41,15 @@ class Method:
 
     run: Callable[[Task], Result]
     max_iterations: int
-    l1: bool  # whether it can handle c1 > 0
+    l1: bool = True  # whether it can handle an L1 penalty
+    stochastic: bool = False  # whether it needs steps on single examples
 
 
 def _lbfgs(task: Task) -> Result:
     return minimize_lbfgs(
         task.objective,
         task.start,
-        l1=task.l1,
+        l1=task.objective.l1,
         max_iterations=task.max_iterations,
         tol=task.tol,
         n_threads=task.objective.n_threads,
@@ -83,17 +73,15 @@ def _auto(task: Task) -> Result:
 
     They cost less than the batch passes they save: on CoNLL-2000, half of all.
     """
-    large = task.objective.n_examples >= _STOCHASTIC_FROM
-    if not large or task.start.any() or task.objective.continues:
+    objective = task.objective
+    if not objective.is_stochastic or objective.n_examples < _STOCHASTIC_FROM or task.start.any():
         return _lbfgs(task)
     began = time.perf_counter()
     task.say(f"{_EPOCHS} stochastic epochs to start with")
-    start, interrupted = stochastic_start(task.objective, task.start, epochs=_EPOCHS, seed=task.seed or 0)
+    start, interrupted = stochastic_start(objective, task.start, epochs=_EPOCHS, seed=task.seed or 0)
     if interrupted:
-        penalty = 0.0 if task.l1 is None else dot(task.l1, np.abs(start))
-        return Result(
-            start, task.objective(start).value + penalty, 0, False, "it was interrupted", interrupted=True
-        )
+        value = objective.value(start)
+        return Result(start, value, 0, False, "it was interrupted", interrupted=True)
     spent = time.perf_counter() - began
 
     def shifted(step: Step) -> bool:
@@ -105,10 +93,59 @@ def _auto(task: Task) -> Result:
 _STOCHASTIC_FROM = 500  # sequences
 _EPOCHS = 5
 ALGORITHMS: dict[str, Method] = {
-    "auto": Method(_auto, max_iterations=1000, l1=True),
-    "lbfgs": Method(_lbfgs, max_iterations=1000, l1=True),
-    "sgd": Method(_sgd, max_iterations=50, l1=False),
+    "auto": Method(_auto, max_iterations=1000),
+    "lbfgs": Method(_lbfgs, max_iterations=1000),
+    "sgd": Method(_sgd, max_iterations=50, l1=False, stochastic=True),
 }
+
+
+# ---- watching
+
+
+class Watch(Generic[State]):
+    """Keeps the history, shows progress, and remembers the state of training that a dev set likes best."""
+
+    def __init__(self, progress: Progress, patience: int | None) -> None:
+        self.history: list[dict[str, Any]] = []
+        self.best: tuple[float, State] | None = None  # dev score, state
+        self.exhausted = False  # no better dev score for ``patience`` iterations
+        self.progress, self._patience = progress, patience
+        self._waited = 0
+
+    def note(
+        self,
+        record: dict[str, Any],
+        score: float | None = None,
+        state: Callable[[], State] | None = None,
+    ) -> bool:
+        """Take down an iteration; return True if the dev set says that it is enough.
+
+        If the dev ``score`` is the best so far, ``state`` is asked for what to keep.
+        """
+        self.history.append(record)
+        self.progress.show(record)
+        if score is not None and state is not None and self._patience is not None:
+            if self.best is None or score > self.best[0]:
+                self.best, self._waited = (score, state()), 0
+            else:
+                self._waited += 1
+            self.exhausted = self._waited >= self._patience
+        return self.exhausted
+
+
+def iteration_record(step: Step) -> dict[str, Any]:
+    """An optimiser's iteration as the history has it."""
+    return {
+        "iteration": step.iteration,
+        "objective": step.value,
+        "gradient_norm": step.gradient_norm,
+        "step": step.step,
+        "passes": step.passes,
+        "seconds": step.seconds,
+    }
+
+
+# ---- running
 
 
 @dataclass(frozen=True)
@@ -122,69 +159,36 @@ class Outcome:
     history: list[dict[str, Any]]
 
 
-class Watch:
-    """The optimiser's callback: records, shows, and watches the dev set."""
-
-    def __init__(
-        self, objective: LinearLikelihood, dev: DevSet | None, patience: int, progress: Progress
-    ) -> None:
-        self.history: list[dict[str, Any]] = []
-        self.best: tuple[float, FloatArray, float] | None = None  # dev accuracy, x, objective
-        self.exhausted = False
-        self._objective, self._dev, self._patience, self._progress = objective, dev, patience, progress
-        self._waited = 0
-
-    def __call__(self, step: Step) -> bool:
-        """One iteration; True where the dev set says that it is enough."""
-        record: dict[str, Any] = {
-            "iteration": step.iteration,
-            "objective": step.value,
-            "gradient_norm": step.gradient_norm,
-            "step": step.step,
-            "passes": step.passes,
-            "seconds": step.seconds,
-        }
-        if self._dev is not None:
-            accuracy = self._dev.accuracy(self._objective.weights(step.x))
-            record["dev_accuracy"] = accuracy
-            self._judge(accuracy, step)
-        self.history.append(record)
-        self._progress.show(record)
-        return self.exhausted
-
-    def _judge(self, accuracy: float, step: Step) -> None:
-        """Remember the best model on the dev set, and whether patience has run out."""
-        if self.best is None or accuracy > self.best[0]:
-            self.best, self._waited = (accuracy, step.x.copy(), step.value), 0
-        else:
-            self._waited += 1
-        self.exhausted = self._waited >= self._patience
-
-
 def train(
-    objective: LinearLikelihood,
+    objective: Penalised[Any],
     start: FloatArray,
     *,
     algorithm: str,
-    c1: float,
     max_iterations: int | None,
     tol: float,
-    dev: DevSet | None,
+    dev: Dev | None,
     patience: int,
     seed: int | None,
     verbose: bool | int,
 ) -> Outcome:
     """Minimise the objective from ``start``; with a dev set, return the iterate that was best on it."""
     method = ALGORITHMS[algorithm]
-    if c1 > 0 and not method.l1:
+    if objective.l1 is not None and not method.l1:
         raise InputError(f"algorithm={algorithm!r} cannot train with c1 > 0: use 'auto' or 'lbfgs'")
-    limit = max_iterations or method.max_iterations
     progress = Progress(verbose, max_iterations)
-    watch = Watch(objective, dev, patience, progress)
-    result = method.run(Task(objective, start, objective.l1(c1), limit, tol, seed, watch, progress.say))
+    watch: Watch[tuple[FloatArray, float]] = Watch(progress, patience)
+
+    def callback(step: Step) -> bool:
+        record, score = iteration_record(step), None
+        if dev is not None:
+            score = record["dev_accuracy"] = dev(step.x)
+        return watch.note(record, score, lambda: (step.x.copy(), step.value))
+
+    limit = max_iterations or method.max_iterations
+    result = method.run(Task(objective, start, limit, tol, seed, callback, progress.say))
     x, value, converged, message = result.x, result.value, result.converged, result.message
     if watch.best is not None:
-        accuracy, x, value = watch.best
+        accuracy, (x, value) = watch.best
         if watch.exhausted:
             converged = True
             message = f"no better dev accuracy than {accuracy:.4f} in {patience} iterations"
@@ -195,3 +199,16 @@ def train(
         )
     progress.close(message)
     return Outcome(x, value, converged, message, watch.history)
+
+
+def run_rounds(advance: Callable[[], str | None]) -> tuple[str, bool]:
+    """Call ``advance`` round after round until it says why to end.
+
+    Return the reason, and whether training came to its end: Ctrl-C ends it with what there is.
+    """
+    try:
+        while (reason := advance()) is None:
+            pass
+    except KeyboardInterrupt:
+        return "it was interrupted", False
+    return reason, True

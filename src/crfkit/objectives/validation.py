@@ -2,17 +2,17 @@
 
     h_j(w) = max_ŷ S(v_j, ŷ; w) - S(v_j, y_j; w) <= τ
 
-over the data, features and parameters of a :class:`LinearLikelihood`, as ``optim/saddle.py`` wants them. h_j
-is a maximum of linear functions of w less a linear one: convex, piecewise linear, and never negative. (With
-partial labels S(y) is the best score of a labelling that agrees with them, and h_j not convex.) With a margin
-m every wrong label gains m, so that h_j <= τ asks the true labels to win by m a wrong label.
+over the data, features and parameters of a :class:`PenalisedLikelihood`, as ``optim/saddle.py`` wants them.
+h_j is a maximum of linear functions of w less a linear one: convex, piecewise linear, and never negative.
+(With partial labels S(y) is the best score of a labelling that agrees with them, and h_j not convex.) With a
+margin m every wrong label gains m, so that h_j <= τ asks the true labels to win by m per wrong label.
 
 h_j is homogeneous: half the weights, half of h_j. w = 0 is feasible, and where no weights decode a set
 without mistakes, a small τ asks for small weights. (Not so with a margin.)
 
 Gradients, all native (native/validation/validation_sets.h): "envelope", "flip" (order 1), and expected counts
 at temperature T for the smoothed constraints T·log Z(w/T) - S(y). They are convex and never below h_j where
-all labels are known; with partial labels S(y) is smoothed too, and they can lie below it. Where a position has
+all labels are known; with partial labels S(y) is smoothed too, and they can lie below. Where a position has
 a set of labels, or none, the margin is not charged: none of them is known to be wrong.
 """
 
@@ -27,7 +27,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.exceptions import InputError
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import PenalisedLikelihood
 
 GRADIENTS = ("smooth", "envelope", "flip")
 
@@ -62,7 +62,7 @@ class ValidationConstraints:
 
     def __init__(
         self,
-        objective: LinearLikelihood,
+        objective: PenalisedLikelihood,
         spans: Spans,
         *,
         tau: float = 0.01,
@@ -75,7 +75,7 @@ class ValidationConstraints:
         self.spans, self.tau, self.gradient = spans, tau, gradient
         self._c, self._objective = c, objective
         self._native = _native.ValidationSets(
-            objective.native, spans.first, spans.last, spans.sets, spans.n_sets, margin
+            objective.function.native, spans.first, spans.last, spans.sets, spans.n_sets, margin
         )
         self._likely = np.ones(spans.n_sets)  # [V] the coefficients asked for last
         self._decoded = 0  # how many times: paths of an earlier point are gone

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from crfkit.arrays import FloatArray, IdArray
+
+Vector = FloatArray
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,44 @@ class Smooth(Protocol):
 
     def __call__(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
         """Value, gradient and, if asked for, an estimate of the Hessian's (positive) diagonal at x."""
+
+
+@runtime_checkable
+class SumOverExamples(Smooth, Protocol):
+    """A smooth sum over examples whose core takes steps on single ones."""
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples there are."""
+
+    def begin(self, x: Vector) -> None:
+        """Start at x."""
+
+    def steps(self, examples: IdArray, step: float, t: float, l2: float) -> float:
+        """Take one step per example on the sum with an L2 penalty, and return the loss met on the way.
+
+        t counts the steps before. Steps have the size step / (1 + step·t·2·l2/N).
+        """
+
+    def end(self) -> Vector:
+        """Return where the steps have led."""
+
+
+class Stochastic(Smooth, Protocol):
+    """A smooth function that can take steps on single examples, its penalty included."""
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples there are."""
+
+    def begin(self, x: Vector) -> None:
+        """Start at x."""
+
+    def steps(self, examples: IdArray, step: float, t: float) -> float:
+        """Take one step per example, t counting the steps before; return the loss met on the way."""
+
+    def end(self) -> Vector:
+        """Return where the steps have led."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +94,7 @@ class Result:
     message: str
     first_gradient_norm: float = float("nan")  # at the start
     gradient_norm: float = float("nan")  # at the end
-    interrupted: bool = False  # by Ctrl-C, which the optimiser has kept to itself: whoever goes on must look
+    interrupted: bool = False  # by Ctrl-C; the exception is swallowed, so callers must check this
 
 
 def dot(a: Vector, b: Vector) -> float:

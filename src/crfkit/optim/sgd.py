@@ -7,37 +7,16 @@ the one that does best on a sample of the data, tried in factors of two.
 from __future__ import annotations
 
 import time
-from typing import Protocol
 
 import numpy as np
 
 from crfkit.arrays import IdArray
-from crfkit.optim.problem import Callback, Evaluation, Result, Step, Vector, norm
+from crfkit.optim.problem import Callback, Result, Step, Stochastic, Vector, norm
 
 _SAMPLE = 1000  # examples the step is calibrated on
 _FIRST_STEP = 0.1
 _MOST_TRIALS = 60  # steps tried
 _PERIOD = 10  # epochs over which progress is judged
-
-
-class Stochastic(Protocol):
-    """A smooth sum over examples that can take steps on single ones."""
-
-    @property
-    def n_examples(self) -> int:
-        """How many examples there are."""
-
-    def __call__(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
-        """The whole sum at x."""
-
-    def begin(self, x: Vector) -> None:
-        """Start at x."""
-
-    def steps(self, examples: IdArray, step: float, t: float) -> float:
-        """One step for each example, t being the number of steps before; the loss met on the way."""
-
-    def end(self) -> Vector:
-        """Where the steps have led."""
 
 
 def stochastic_start(

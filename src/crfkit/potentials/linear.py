@@ -16,6 +16,7 @@ from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.inference import Lattice
+from crfkit.inference.chain import ScoreGradient
 from crfkit.threads import thread_count
 
 _MOST_PAIR_SCORES = 1 << 27  # in one batch: 1 GiB
@@ -23,38 +24,68 @@ _MOST_PAIR_SCORES = 1 << 27  # in one batch: 1 GiB
 
 @dataclass(frozen=True)
 class LinearWeights:
-    """One weight a feature of a FeatureIndex; transitions without a feature have weight 0."""
+    """One weight per feature of an index: a vector in the order of ``FeatureIndex.sizes``, and its parts.
 
-    state: FloatArray  # [F]
+    The parts are views of the vector, or arrays of a model file, which are not copied until somebody asks
+    for the vector.
+    """
+
     edge: FloatArray  # [L, L]
-    edge2: FloatArray | None = None  # [L, L, L]
-    pair: FloatArray | None = None  # [G]
+    edge2: FloatArray | None  # [L, L, L]; None in a first-order model
+    pair: FloatArray  # [G]
+    state: FloatArray  # [F]
+
+    @classmethod
+    def of(cls, index: FeatureIndex, vector: FloatArray) -> LinearWeights:
+        """The parts of a vector."""
+        edge, edge2, pair, state = np.split(vector, np.cumsum(index.sizes)[:-1])
+        L = index.n_labels
+        trigrams = None if index.edges2 is None else edge2.reshape(L, L, L)
+        return cls(edge.reshape(L, L), trigrams, pair, state)
+
+    @property
+    def vector(self) -> FloatArray:
+        """All weights in a row."""
+        edge2 = np.zeros(0) if self.edge2 is None else self.edge2.ravel()
+        return np.concatenate([self.edge.ravel(), edge2, self.pair, self.state])
 
 
 class LinearPotential:
-    """Weights on the features of an index."""
+    """Weights on the features of an index (a ``Parametric`` potential)."""
 
-    def __init__(self, index: FeatureIndex, weights: LinearWeights) -> None:
+    def __init__(self, index: FeatureIndex, weights: LinearWeights | FloatArray | None = None) -> None:
+        if weights is None:
+            weights = np.zeros(sum(index.sizes))
         self.index = index
-        self.weights = weights
-        self._scorer = _native.LinearScorer(
-            index.state_indptr, index.state_labels, weights.state, index.n_labels
+        self.weights = weights if isinstance(weights, LinearWeights) else LinearWeights.of(index, weights)
+        L = index.n_labels
+        self._states = _native.LinearScorer(index.state_indptr, index.state_labels, L)
+        self._pairs = (
+            _native.LinearScorer(index.pair_indptr, index.pair_ids, L * L) if index.has_pairs else None
         )
-        self._pair_scorer = None
-        if index.pair_indptr is not None and index.pair_ids is not None and weights.pair is not None:
-            self._pair_scorer = _native.LinearScorer(
-                index.pair_indptr, index.pair_ids, weights.pair, index.n_labels**2
-            )
 
     def __reduce__(self) -> tuple[type[LinearPotential], tuple[FeatureIndex, LinearWeights]]:
         return LinearPotential, (self.index, self.weights)
 
-    def scores(self, batch: Sequences, *, n_jobs: int | None = None) -> Lattice:
-        """The lattice of a batch whose attribute ids are those of the index."""
+    @property
+    def n_parameters(self) -> int:
+        """How many weights there are, those of transitions without a feature included."""
+        return sum(self.index.sizes)
+
+    @property
+    def scores_per_position(self) -> int:
+        """How many numbers ``scores`` gives for each position."""
+        L = self.index.n_labels
+        return L if self._pairs is None else L + L * L
+
+    def scores(self, batch: Sequences, w: FloatArray | None = None, *, n_jobs: int | None = None) -> Lattice:
+        """Return the lattice of a batch whose attribute ids are those of the index."""
+        weights = self.weights if w is None else LinearWeights.of(self.index, w)
+        threads = thread_count(n_jobs)
         node = np.empty((batch.n_positions, self.index.n_labels))
-        self._scorer.scores(batch.indptr, batch.indices, batch.values, node, thread_count(n_jobs))
-        edge = self.weights.edge
-        if self._pair_scorer is not None:
+        self._states.scores(batch.indptr, batch.indices, batch.values, weights.state, node, threads)
+        edge = weights.edge
+        if self._pairs is not None:
             L = self.index.n_labels
             if batch.n_positions * L * L > _MOST_PAIR_SCORES:
                 raise InputError(
@@ -62,37 +93,21 @@ class LinearPotential:
                     "to hold at once: cut the sequences into shorter ones"
                 )
             pairs = np.empty((batch.n_positions, L * L))
-            self._pair_scorer.scores(batch.indptr, batch.indices, batch.values, pairs, thread_count(n_jobs))
+            self._pairs.scores(batch.indptr, batch.indices, batch.values, weights.pair, pairs, threads)
             edge = np.add(pairs.reshape(-1, L, L), edge, out=pairs.reshape(-1, L, L))
-        return Lattice(node, edge, batch.offsets, edge2=self.weights.edge2)
+        return Lattice(node, edge, batch.offsets, edge2=weights.edge2)
 
-    @property
-    def scores_per_position(self) -> int:
-        """How many numbers ``scores`` gives for each position."""
-        L = self.index.n_labels
-        return L if self._pair_scorer is None else L + L * L
-
-    def backward(self, batch: Sequences, d_node: FloatArray, *d_edges: FloatArray) -> LinearWeights:
-        """The gradient by the weights, from the gradient by the scores.
-
-        d_node is [ΣT, L], d_edges [L, L] and [L, L, L]; with pair features the first of them is [ΣT, L, L].
-        """
-        from scipy.sparse import csr_matrix  # only training methods come here; tagging need not wait for it
-
-        index, L = self.index, self.index.n_labels
-        values = np.ones(len(batch.indices)) if batch.values is None else batch.values
-        attributes = csr_matrix(
-            (values, batch.indices, batch.indptr), shape=(batch.n_positions, index.n_attributes)
-        )
-        edge, pair = d_edges[0], None
-        if index.pair_indptr is not None:
-            inner = edge.copy()  # the first position of a sequence has no pair
-            inner[batch.offsets[:-1][np.diff(batch.offsets) > 0]] = 0.0
-            by_pair = attributes.T @ inner.reshape(-1, L * L)  # [A, L * L]
-            keys = index.pair_keys()
-            pair = by_pair[keys // L**2, keys % L**2]
-            edge = inner.sum(axis=0)
-        keys = index.state_keys()
-        state = (attributes.T @ d_node)[keys // L, keys % L]
-        edge2 = None if index.edges2 is None else np.where(index.edges2, d_edges[1], 0.0)
-        return LinearWeights(state, np.where(index.edges, edge, 0.0), edge2, pair)
+    def backward(self, batch: Sequences, d_scores: ScoreGradient) -> FloatArray:
+        """Return the gradient by the weights, from the gradient by the scores; 0 without a feature."""
+        index, gradient = self.index, np.zeros(self.n_parameters)
+        parts = LinearWeights.of(index, gradient)
+        self._states.backward(batch.indptr, batch.indices, batch.values, d_scores.node, parts.state)
+        edge = d_scores.edge
+        if self._pairs is not None:
+            by_pair = edge.reshape(batch.n_positions, index.n_labels**2)
+            self._pairs.backward(batch.indptr, batch.indices, batch.values, by_pair, parts.pair)
+            edge = edge.sum(axis=0)
+        np.copyto(parts.edge, edge, where=index.edges)
+        if index.edges2 is not None and parts.edge2 is not None and d_scores.edge2 is not None:
+            np.copyto(parts.edge2, d_scores.edge2, where=index.edges2)
+        return gradient

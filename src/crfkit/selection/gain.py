@@ -27,7 +27,7 @@ class GainScorer:
 
     def __init__(self, search: Search, approximate: bool, screen: int | None) -> None:
         pool = search.pool
-        if pool.index.order != 1 or pool.index.pair_ids is not None:
+        if pool.index.order != 1 or pool.index.has_pairs:
             raise InputError(
                 "gains are for first-order models without attributes on pairs: use GradientSelector"
             )
@@ -37,8 +37,9 @@ class GainScorer:
             )
         if pool.permitted is not None:
             raise InputError("gains are over all labellings, not over permitted ones: use GradientSelector")
-        self._approximate, self._screen = approximate, screen
-        self._weights = np.zeros(0)  # [K] where each gain was found; NaN: nowhere yet
+        self._approximate: bool = approximate
+        self._screen: int | None = screen
+        self._weights: FloatArray = np.zeros(0)  # [K] where each gain was found; NaN: nowhere yet
 
     def __call__(self, search: Search) -> tuple[FloatArray, FloatArray | None]:
         """Gains [K] and the weights that reach them."""

@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from crfkit.arrays import FloatArray
-from crfkit.inference import constrain, marginals
+from crfkit.inference import constrain
+from crfkit.inference.chain import CHAIN
+from crfkit.objectives.likelihood import expected_minus_observed
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.search import Search
 
@@ -59,16 +61,12 @@ def propose(search: Search, n: int) -> list[tuple[int, int]]:
 
 
 def _residuals(search: Search) -> FloatArray:
-    """p(y_t = l) - [y_t = l], times the sequence's weight; 0 where the label is not known."""
+    """p(y_t = l) - [y_t = l], times the sequence's weight."""
     pool = search.pool
     lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=search.rules.n_jobs)
     if pool.permitted is not None:
         lattice = constrain(lattice, pool.permitted.constraints())
-    residuals = marginals(lattice, n_jobs=search.rules.n_jobs).node  # [ΣT, L]
-    ids = pool.labels.ids
-    known = np.flatnonzero(ids >= 0)
-    residuals[known, ids[known]] -= 1
-    residuals[ids < 0] = 0
-    if pool.weights is not None:
-        residuals *= np.repeat(pool.weights, pool.sequences.lengths)[:, None]
-    return residuals
+    found = expected_minus_observed(
+        CHAIN, lattice, pool.labels, weights=pool.weights, n_jobs=search.rules.n_jobs
+    )
+    return found.d_scores.node

@@ -22,7 +22,6 @@ from crfkit.exceptions import InputError, InputWarning
 from crfkit.features.conjunctions import Occurrences, conjunction_name, with_columns
 from crfkit.features.index import FeatureIndex, build_index, rows_of
 from crfkit.inference import PermittedPairs
-from crfkit.potentials.linear import LinearWeights
 from crfkit.selection.selected import Feature
 
 _FREQUENT = 10  # positions: rarer attributes often coincide by chance
@@ -60,12 +59,9 @@ class Pool:
     def parts(self) -> tuple[int, int, int, int]:
         """How many transitions, trigrams, features on label pairs and state features there are."""
         index = self.index
-        return (
-            int(index.edges.sum()),
-            0 if index.edges2 is None else int(index.edges2.sum()),
-            0 if index.pair_ids is None else len(index.pair_ids),
-            len(index.state_labels),
-        )
+        masks = (index.edges, index.edges2)
+        n_edges, n_trigrams = (0 if mask is None else int(mask.sum()) for mask in masks)
+        return n_edges, n_trigrams, len(index.pair_ids), len(index.state_labels)
 
     @property
     def n_candidates(self) -> int:
@@ -77,43 +73,32 @@ class Pool:
         """The number of the first state feature."""
         return sum(self.parts[:3])
 
-    def numbers(self, weights: LinearWeights) -> FloatArray:
-        """One number a feature of the index, as one a candidate [K]."""
-        return in_order(self.index, weights)
+    def numbers(self, w: FloatArray) -> FloatArray:
+        """Return a vector of the index as one number per candidate [K]."""
+        return w[self.index.places]
 
-    def of(self, chosen: IntArray, numbers: FloatArray) -> tuple[FeatureIndex, LinearWeights]:
-        """The index with the candidates ``chosen`` (ascending) alone, and their numbers as its weights."""
+    def vector(self, numbers: FloatArray) -> FloatArray:
+        """Return numbers [K] as a vector of the index."""
+        w = np.zeros(sum(self.index.sizes))
+        w[self.index.places] = numbers
+        return w
+
+    def of(self, chosen: IntArray, numbers: FloatArray) -> tuple[FeatureIndex, FloatArray]:
+        """Return the index of the candidates ``chosen`` (ascending) alone, and a vector of their numbers."""
         index, L = self.index, self.index.n_labels
-        ends = np.cumsum((0, *self.parts))  # [5]
-        cut = np.searchsorted(chosen, ends)
-        which = [chosen[cut[i] : cut[i + 1]] - ends[i] for i in range(4)]
-        values = [numbers[chosen[cut[i] : cut[i + 1]]] for i in range(4)]
-        tables: list[tuple[BoolArray, FloatArray] | tuple[None, None]] = []
-        for mask, part, value in ((index.edges, which[0], values[0]), (index.edges2, which[1], values[1])):
-            if mask is None:
-                tables.append((None, None))
-                continue
-            places = np.flatnonzero(mask)[part]
-            kept, table = np.zeros(mask.size, np.bool_), np.zeros(mask.size)
-            kept[places], table[places] = True, value
-            tables.append((kept.reshape(mask.shape), table.reshape(mask.shape)))
-        (edges, edge), (edges2, edge2) = tables
-        if edges is None or edge is None:
-            raise InputError("an index without label bigrams")
-        paired = index.pair_ids is not None and len(which[2])
+        kept = np.zeros(sum(index.sizes), np.bool_)
+        kept[index.places[chosen]] = True
+        edges, edges2, pairs, states = np.split(kept, np.cumsum(index.sizes)[:-1])
         small = FeatureIndex(
             L,
-            *rows_of(index.state_keys()[which[3]], L, index.n_attributes),
-            edges,
-            edges2,
-            *(rows_of(index.pair_keys()[which[2]], L * L, index.n_attributes) if paired else ()),
+            *rows_of(index.state_keys()[states], L, index.n_attributes),
+            edges.reshape(L, L),
+            None if index.edges2 is None else edges2.reshape(L, L, L),
+            *rows_of(index.pair_keys()[pairs], L * L, index.n_attributes),
         )
-        return small, LinearWeights(values[3], edge, edge2, values[2] if paired else None)
-
-    def weights_of(self, numbers: FloatArray) -> LinearWeights:
-        """Numbers [K] as weights on the whole index."""
-        _, weights = self.of(np.arange(self.n_candidates), numbers)
-        return weights
+        w = np.zeros(sum(small.sizes))
+        w[small.places] = numbers[chosen]
+        return small, w
 
     # ---- names
 
@@ -200,16 +185,6 @@ class Pool:
             index=index,
             conjunctions={**self.conjunctions, **atoms},
         )
-
-
-def in_order(index: FeatureIndex, weights: LinearWeights) -> FloatArray:
-    """Weights on the features of an index in one row, in the order of a pool."""
-    parts = [weights.edge[index.edges]]
-    if index.edges2 is not None and weights.edge2 is not None:
-        parts.append(weights.edge2[index.edges2])
-    if weights.pair is not None:
-        parts.append(weights.pair)
-    return np.concatenate([*parts, weights.state])
 
 
 def make_pool(
@@ -310,8 +285,4 @@ def _widened(index: FeatureIndex, n_attributes: int) -> FeatureIndex:
     def longer(indptr: IntArray) -> IntArray:
         return np.concatenate((indptr, np.full(n_attributes + 1 - len(indptr), indptr[-1])))
 
-    return replace(
-        index,
-        state_indptr=longer(index.state_indptr),
-        pair_indptr=None if index.pair_indptr is None else longer(index.pair_indptr),
-    )
+    return replace(index, state_indptr=longer(index.state_indptr), pair_indptr=longer(index.pair_indptr))

@@ -6,7 +6,7 @@ handful of passes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 
 import numpy as np
@@ -14,11 +14,11 @@ import numpy as np
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.sequences import Sequences
 from crfkit.features.index import FeatureIndex
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.bfgs import minimize_bfgs
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Evaluation
-from crfkit.selection.pool import Pool, in_order
+from crfkit.optim.problem import Evaluation, Smooth
+from crfkit.selection.pool import Pool
 
 _MOST = 2000  # features whose inverse Hessian is kept in full
 
@@ -77,15 +77,14 @@ def refit(
         sequences,
         pool.labels,
         index,
-        c2=c2,
         n_threads=n_threads,
         weights=pool.weights,
         permitted=pool.permitted,
-    )
+    ).penalised(c2=c2, c1=c1)
     weights = np.zeros(pool.n_candidates)
     P = objective.n_parameters
     if c1 == 0 and P == len(chosen) <= _few(sequences.n_positions):
-        places = in_order(index, objective.weights(np.arange(P, dtype=np.float64))).astype(np.int64)
+        places = objective.weights(np.arange(P, dtype=np.float64))[index.places].astype(np.int64)
         curved = minimize_bfgs(_Reordered(objective, places), start[chosen], curvature.of(chosen), tol=tol)
         result = curved.result
         weights[chosen] = result.x
@@ -94,11 +93,11 @@ def refit(
         result = minimize_lbfgs(
             objective,
             objective.parameters(first),
-            l1=objective.l1(c1),
+            l1=objective.l1,
             tol=tol,
             n_threads=objective.n_threads,
         )
-        weights[chosen] = in_order(index, objective.weights(result.x))
+        weights[chosen] = objective.weights(result.x)[index.places]
         curvature = NOTHING_KNOWN
     return Refitted(weights, result.value, result.interrupted, curvature)
 
@@ -106,7 +105,7 @@ def refit(
 class _Reordered:
     """The objective with its variables in the order of the candidates."""
 
-    def __init__(self, objective: LinearLikelihood, places: IntArray) -> None:
+    def __init__(self, objective: Smooth, places: IntArray) -> None:
         self._objective, self._places = objective, places  # [P] where each variable stands in θ
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
@@ -123,23 +122,9 @@ class _Reordered:
 
 def _used(sequences: Sequences, index: FeatureIndex) -> tuple[Sequences, FeatureIndex]:
     """The attributes that have features alone, numbered anew in the same order."""
-    used = np.diff(index.state_indptr) > 0
-    if index.pair_indptr is not None:
-        used |= np.diff(index.pair_indptr) > 0
+    used = (np.diff(index.state_indptr) > 0) | (np.diff(index.pair_indptr) > 0)
     kept = sequences.only(used[sequences.indices])
     numbers = (np.cumsum(used) - 1).astype(np.int32)  # [A]
-    n = int(used.sum())
-
-    def rows(indptr: IntArray) -> IntArray:
-        return np.concatenate((indptr[:-1][used], indptr[-1:]))
-
-    small = FeatureIndex(
-        index.n_labels,
-        rows(index.state_indptr),
-        index.state_labels,
-        index.edges,
-        index.edges2,
-        None if index.pair_indptr is None else rows(index.pair_indptr),
-        index.pair_ids,
-    )
-    return Sequences(kept.offsets, kept.indptr, numbers[kept.indices], kept.values, n), small
+    rows = np.append(np.flatnonzero(used), len(used))
+    small = replace(index, state_indptr=index.state_indptr[rows], pair_indptr=index.pair_indptr[rows])
+    return Sequences(kept.offsets, kept.indptr, numbers[kept.indices], kept.values, int(used.sum())), small

@@ -14,9 +14,9 @@ from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError
 from crfkit.features.conjunctions import Occurrences, expand
 from crfkit.features.index import FeatureIndex
-from crfkit.objectives.held_out import DevSet
-from crfkit.objectives.likelihood import LinearLikelihood
-from crfkit.potentials.linear import LinearWeights
+from crfkit.objectives.dev_set import DevSet
+from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
+from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.pool import Pool
 from crfkit.selection.refit import NOTHING_KNOWN, Refitted, refit
 from crfkit.selection.selected import Feature
@@ -67,13 +67,20 @@ class Search:
 
     def _adopt(self, pool: Pool) -> None:
         self.pool = pool
-        self._objective: LinearLikelihood | None = None
+        self._objective: PenalisedLikelihood | None = None
         self._occurrences: Occurrences | None = None
         self._dev: DevSet | None = None
         if self._held is not None:
             encoded = expand(self._held.sequences, pool.conjunctions)
+            self._dev_sequences = encoded.sequences
             try:
-                self._dev = DevSet(encoded, self._held.y, pool.classes, pool.index, self.rules.n_jobs)
+                self._dev = DevSet.of(
+                    self._held.y,
+                    pool.classes,
+                    encoded.sequences.offsets,
+                    forced=encoded.forced(pool.classes),
+                    n_jobs=self.rules.n_jobs,
+                )
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
 
@@ -92,7 +99,7 @@ class Search:
         return self._occurrences
 
     @property
-    def model(self) -> tuple[FeatureIndex, LinearWeights]:
+    def model(self) -> tuple[FeatureIndex, FloatArray]:
         """The chosen features and their weights."""
         return self.pool.of(np.sort(self.chosen), self.weights)
 
@@ -107,13 +114,12 @@ class Search:
                 pool.sequences,
                 pool.labels,
                 pool.index,
-                c2=self.rules.c2,
                 n_threads=self.rules.n_threads,
                 weights=pool.weights,
                 permitted=pool.permitted,
-            )
+            ).penalised(c2=self.rules.c2)
         objective = self._objective
-        here = objective(objective.parameters(self.pool.weights_of(weights)))
+        here = objective(objective.parameters(self.pool.vector(weights)))
         # Features that share a parameter θ = √k·w have ∂f/∂w = ∂f/∂θ / √k, which is how weights go, too.
         return here.value, self.pool.numbers(objective.weights(here.gradient))
 
@@ -212,7 +218,8 @@ class Search:
             "seconds": time.perf_counter() - self._began,
         }
         if self._dev is not None:
-            accuracy = self._dev.accuracy(self.pool.weights_of(self.weights))
+            potential = LinearPotential(self.pool.index, self.pool.vector(self.weights))
+            accuracy = self._dev.accuracy(potential.scores(self._dev_sequences, n_jobs=self.rules.n_jobs))
             record["dev_accuracy"] = accuracy
             if self._best is None or accuracy > self._best[0]:
                 self._best = accuracy, self.round

@@ -25,7 +25,7 @@ from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
 from crfkit.features.index import build_index
 from crfkit.inference import Lattice, PermittedPairs, constrain, path_score, viterbi
 from crfkit.inference.posterior import log_partition
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 
 
 def test_bases():
@@ -190,7 +190,7 @@ def objective(permissions=None, c2=0.3, sites=False):
     kinds = attribute_kinds(encoded.vocabulary, edge_prefixes(("start", "stop", "donor", "acceptor")))
     index = build_index(X, y, 7, all_possible_states=True, kinds=kinds if sites else None)
     pairs = permitted(sequences) if permissions else None
-    return X, y, index, pairs, LinearLikelihood(X, y, index, c2=c2, n_threads=1, permitted=pairs)
+    return X, y, index, pairs, LinearLikelihood(X, y, index, n_threads=1, permitted=pairs).penalised(c2=c2)
 
 
 @pytest.mark.parametrize("sites", [False, True])
@@ -221,12 +221,10 @@ def test_gradient_under_the_grammar(sites):
 def test_permitted_pairs_that_do_not_fit():
     X, y, index, pairs, _ = objective(True)
     with pytest.raises(InputError, match="must be for"):
-        LinearLikelihood(
-            X, y, index, c2=1.0, n_threads=1, permitted=PermittedPairs(pairs.kinds[1:], pairs.tables)
-        )
+        LinearLikelihood(X, y, index, n_threads=1, permitted=PermittedPairs(pairs.kinds[1:], pairs.tables))
     nothing = PermittedPairs(np.zeros_like(pairs.kinds), np.zeros((1, 7, 7), np.bool_))
     with pytest.raises(InputError, match="sequence 0, position 1: y has label 3 after 3"):
-        LinearLikelihood(X, y, index, c2=1.0, n_threads=1, permitted=nothing)
+        LinearLikelihood(X, y, index, n_threads=1, permitted=nothing)
     with pytest.raises(InputError, match=r"kinds must be in 0\.\.15"):
         PermittedPairs(np.array([16]), pairs.tables)
     with pytest.raises(InputError, match=r"booleans \[M, L, L\]"):

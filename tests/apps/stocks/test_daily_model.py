@@ -9,7 +9,7 @@ from crfkit.apps.stocks.daily_model import DailyCRF
 from crfkit.apps.stocks.features import LABELS, Settings, make_stock
 from crfkit.apps.stocks.forecast import walk_forward
 from crfkit.exceptions import InputError
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 
 

@@ -389,9 +389,7 @@ def test_with_a_dev_set_c2_and_objective_are_those_of_the_model_kept(noisy_dev):
 
 def test_patience_counts_outer_steps_after_the_first_feasible_model():
     accuracy = {0.0: 0.9, 1.0: 0.5, 2.0: 0.6, 3.0: 0.55}  # of the model x
-    problem = SimpleNamespace(
-        objective=SimpleNamespace(weights=lambda x: x[0]), dev=SimpleNamespace(accuracy=accuracy.get)
-    )
+    problem = SimpleNamespace(dev=lambda x: accuracy[x[0]])
     constraints = SimpleNamespace(
         tau=1.0, spans=SimpleNamespace(n_sets=1), violations=lambda x: np.array([2.0 if x[0] == 0 else 0.5])
     )

@@ -9,7 +9,6 @@ from crfkit.features.index import FeatureIndex
 from crfkit.models.linear.continuation import transfer, with_features_of
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
-from crfkit.potentials.linear import LinearWeights
 
 NAMES = st.lists(st.sampled_from("uvwxyz"), unique=True, max_size=6)
 LABELS = st.lists(st.sampled_from(["a", "b", "c", "d"]), unique=True, min_size=1, max_size=4)
@@ -30,12 +29,8 @@ def random_tagger(seed, names, classes, order):
         pair_indptr = np.searchsorted(attribute, np.arange(len(names) + 1)).astype(np.int64)
         pair_rows = (pair_indptr, pair.astype(np.int32))
     index = FeatureIndex(L, indptr, label.astype(np.int32), edges, edges2, *pair_rows)
-    weights = LinearWeights(
-        rng.normal(size=len(label)),
-        np.where(edges, rng.normal(size=edges.shape), 0.0),
-        None if edges2 is None else np.where(edges2, rng.normal(size=edges2.shape), 0.0),
-        rng.normal(size=len(pair)) if pairs.any() else None,
-    )
+    weights = np.zeros(sum(index.sizes))
+    weights[index.places] = rng.normal(size=index.n_features)
     return LinearTagger(classes, InputEncoder.plain(Vocabulary(names), None), index, weights)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,23 +122,20 @@ def test_a_sparse_model_is_smaller_and_predicts_the_same(address_data):
 
 def test_compacting_changes_no_score(address_data):
     from crfkit.models.linear.tagger import LinearTagger
-    from crfkit.potentials.linear import LinearWeights
 
     X, y = address_data
     tagger = CRF().fit(X, y).tagger_
     state = np.where(
         np.random.default_rng(0).random(len(tagger.weights.state)) < 0.8, 0, tagger.weights.state
     )
-    thinned = LinearTagger(
-        tagger.classes, tagger.encoder, tagger.index, LinearWeights(state, tagger.weights.edge)
-    )
+    thinned = LinearTagger(tagger.classes, tagger.encoder, tagger.index, replace(tagger.weights, state=state))
     small = thinned.compact()
     assert len(small.weights.state) == np.count_nonzero(state)
     a, b = (tagger.lattice(tagger.encode(X)) for tagger in (thinned, small))
     np.testing.assert_allclose(a.node, b.node, atol=1e-12)
     assert small.state_features() == thinned.state_features()
     nothing = LinearTagger(
-        tagger.classes, tagger.encoder, tagger.index, LinearWeights(0 * state, tagger.weights.edge)
+        tagger.classes, tagger.encoder, tagger.index, replace(tagger.weights, state=0 * state)
     ).compact()
     assert len(nothing.vocabulary) == 0
     assert [len(labels) for labels in nothing.predict(X)] == [len(labels) for labels in y]

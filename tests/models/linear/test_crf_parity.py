@@ -8,7 +8,7 @@ from crfkit import CRF
 from crfkit.data.encode import encode
 from crfkit.data.labels import encode_labels
 from crfkit.features.index import build_index
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
 
 
@@ -50,8 +50,8 @@ def objective_at(crf, X, y, state, transitions):
     edge = np.zeros((len(classes),) * 2)
     for (one, two), weight in transitions.items():
         edge[classes.index(one), classes.index(two)] = weight
-    weights = LinearWeights(table.ravel(), edge)
-    objective = LinearLikelihood(sequences, labels, index, c2=0.0, n_threads=1)
+    weights = LinearWeights(edge, None, np.zeros(0), table.ravel()).vector
+    objective = LinearLikelihood(sequences, labels, index, n_threads=1)
     loss = objective(objective.parameters(weights)).value
     size = np.concatenate([table.ravel(), edge.ravel()])
     return loss + crf.c2 * float(size @ size) + crf.c1 * float(np.abs(size).sum())

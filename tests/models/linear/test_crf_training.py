@@ -13,7 +13,7 @@ import pytest
 from crfkit import CRF
 from crfkit.datasets import casino
 from crfkit.exceptions import ConvergenceWarning, InputError
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 
 
 def weights_of(crf):
@@ -356,11 +356,11 @@ def test_ctrl_c_in_the_stochastic_start_keeps_what_it_has(monkeypatch):
     X = [[[f"roll={roll}"] for roll in sequence] for sequence in rolls]
     steps, calls = LinearLikelihood.steps, []
 
-    def interrupted(objective, examples, step, t):
+    def interrupted(objective, examples, step, t, l2):
         calls.append(len(examples))
         if calls.count(1200) == 3:  # in the third epoch; the step is calibrated on fewer
             raise KeyboardInterrupt
-        return steps(objective, examples, step, t)
+        return steps(objective, examples, step, t, l2)
 
     monkeypatch.setattr(LinearLikelihood, "steps", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupt"):

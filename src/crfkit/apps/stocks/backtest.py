@@ -29,7 +29,6 @@ from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
 from crfkit.arrays import BoolArray, FloatArray
 from crfkit.exceptions import InputError
-from crfkit.potentials.linear import LinearWeights
 
 PLAIN, CONSTRAINED = "CRF", "constrained CRF"
 PERSISTENCE, UNCHANGED = "persistence", "unchanged price"
@@ -288,7 +287,7 @@ def _chosen(
     return plan, trials
 
 
-def _centre(prices: Sequence[Prices], starts: Sequence[int], plan: Plan, say: Say) -> LinearWeights | None:
+def _centre(prices: Sequence[Prices], starts: Sequence[int], plan: Plan, say: Say) -> FloatArray | None:
     """What the stocks have in common on the days before the first of their first predictions."""
     if not plan.common or len(prices) == 1:
         return None
@@ -303,7 +302,7 @@ def _try(task: tuple[Any, ...]) -> Trial:
     return choosing.try_setting(*task)
 
 
-def _walk(task: tuple[Prices, int, Plan, LinearWeights | None]) -> StockResult:
+def _walk(task: tuple[Prices, int, Plan, FloatArray | None]) -> StockResult:
     """All forecasts of one stock that need no other."""
     prices, start, plan, centre = task
     stock = make_stock(prices, plan.features, start)

@@ -21,7 +21,6 @@ from crfkit.apps.stocks.features import Settings, make_stock
 from crfkit.apps.stocks.forecast import walk_forward
 from crfkit.apps.stocks.prices import Prices
 from crfkit.arrays import FloatArray
-from crfkit.potentials.linear import LinearWeights
 
 # From the most cautious on. What stocks have in common may be held to more strongly than 0.
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
@@ -57,7 +56,7 @@ def try_setting(
     prices: Prices,
     start: int,
     settings: Settings,
-    centre: LinearWeights | None,
+    centre: FloatArray | None,
     c2: float,
     tau: float | None,
     last: int,

@@ -18,19 +18,17 @@ import numpy as np
 from crfkit.apps.stocks.daily_model import feature_index
 from crfkit.apps.stocks.features import Settings, make_stock
 from crfkit.apps.stocks.prices import Prices
+from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences, offsets_of
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.potentials.linear import LinearWeights
 
 _C2 = 1.0  # with so many days it hardly matters
 _TOL, _ITERATIONS = 1e-4, 300
 
 
-def common_weights(
-    prices: Sequence[Prices], settings: Settings, before: np.datetime64
-) -> LinearWeights | None:
+def common_weights(prices: Sequence[Prices], settings: Settings, before: np.datetime64) -> FloatArray | None:
     """w₀, from the days of all stocks before a date; None if only one has days enough."""
     days = [int(np.searchsorted(p.dates, before)) for p in prices]
     stocks = [
@@ -52,10 +50,9 @@ def common_weights(
         ),
         Labels(np.concatenate([stock.labels[stock.first :] for stock in stocks]), None),
         feature_index(settings),
-        c2=_C2,
         n_threads=1,
         as_given=True,
-    )
+    ).penalised(c2=_C2)
     found = minimize_lbfgs(objective, np.zeros(objective.n_parameters), tol=_TOL, max_iterations=_ITERATIONS)
     if found.interrupted:
         raise KeyboardInterrupt

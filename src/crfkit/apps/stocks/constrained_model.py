@@ -22,7 +22,6 @@ from crfkit.exceptions import InputError
 from crfkit.objectives.validation import Spans, ValidationConstraints
 from crfkit.optim.problem import Evaluation
 from crfkit.optim.saddle import rounded_hinge
-from crfkit.potentials.linear import LinearWeights
 
 _MOST_OUTER = 8
 _FIRST_TEMPERATURE, _FIRST_PENALTY = 1.0, 1.0
@@ -42,7 +41,7 @@ class ConstrainedDailyCRF(DailyCRF):
         tau: float = 0.01,
         last: int = 100,
         tol: float = 3e-3,
-        centre: LinearWeights | None = None,
+        centre: FloatArray | None = None,
     ) -> None:
         super().__init__(stock, c2=c2, tol=tol, centre=centre)
         if tau < 0:
@@ -60,7 +59,7 @@ class ConstrainedDailyCRF(DailyCRF):
                 f"{self._stock.prices.source}: {self._stock.ticker} has {shown} days with features up to "
                 f"{self._stock.prices.dates[today]}; a constraint on the last {self._last} needs as many"
             )
-        self.objective.show(shown)
+        self._likelihood.show(shown)
         constraint = ValidationConstraints(self.objective, self._spans(shown), tau=self._tau)
         self.days += 1
         for outer in range(_MOST_OUTER):

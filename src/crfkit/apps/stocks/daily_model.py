@@ -31,7 +31,7 @@ from crfkit.apps.stocks.features import FALL, RAISE, Settings, Stock
 from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels
 from crfkit.features.index import FeatureIndex
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Smooth
 from crfkit.potentials.linear import LinearWeights
@@ -61,19 +61,19 @@ class DailyCRF:
         c2: float,
         tol: float = 3e-3,
         max_iterations: int = 20,
-        centre: LinearWeights | None = None,  # w₀, what stocks have in common; None: 0
+        centre: FloatArray | None = None,  # w₀, what stocks have in common; None: 0
     ) -> None:
         self._stock = stock
         self._tol, self._max_iterations = tol, max_iterations
-        self.objective = LinearLikelihood(
+        self._index = feature_index(stock.settings)
+        self._likelihood = LinearLikelihood(
             stock.sequences(),
             Labels(np.ascontiguousarray(stock.labels[stock.first :]), None),
-            feature_index(stock.settings),
-            c2=c2,
+            self._index,
             n_threads=1,
-            centre=centre,
             as_given=True,
         )
+        self.objective = self._likelihood.penalised(c2=c2, centre=centre)
         self.x: FloatArray = np.zeros(self.objective.n_parameters)
         self._history = CurvatureHistory(_MEMORY, len(self.x), 1)
         self._trained = False
@@ -87,7 +87,7 @@ class DailyCRF:
 
     def learn(self, today: int) -> None:
         """Train on the days up to ``today``."""
-        self.objective.show(self._stock.position(today) + 1)
+        self._likelihood.show(self._stock.position(today) + 1)
         self._minimise(self.objective)
         self.days += 1
         self.feasible_days += 1
@@ -114,6 +114,6 @@ class DailyCRF:
         return 1 / (1 + math.exp(min(700.0, float(score[FALL] - score[RAISE]))))
 
     def _read(self) -> None:
-        weights = self.objective.weights(self.x)
+        weights = LinearWeights.of(self._index, self.objective.weights(self.x))
         self._node = weights.state.reshape(-1, 2)  # [A, 2]
         self._edge = weights.edge  # [2, 2]

@@ -11,7 +11,6 @@ from crfkit.apps.stocks.constrained_model import ConstrainedDailyCRF
 from crfkit.apps.stocks.daily_model import DailyCRF
 from crfkit.apps.stocks.features import RAISE, Stock
 from crfkit.arrays import BoolArray, FloatArray, IdArray
-from crfkit.potentials.linear import LinearWeights
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def walk_forward(
     last: int = 100,
     every: int = 1,
     stop: int | None = None,
-    centre: LinearWeights | None = None,
+    centre: FloatArray | None = None,
 ) -> Forecast:
     """Predict every day from ``start`` on by a CRF trained on all days before it.
 

@@ -56,7 +56,7 @@ def read_header(start: bytes, size: int, tagger: LinearTagger) -> dict[str, str]
 
 def parsed_dump(tagger: LinearTagger, header: dict[str, str]) -> ParsedDump:
     """The tables of a first-order model."""
-    if tagger.index.order != 1 or tagger.index.pair_ids is not None:
+    if tagger.index.order != 1 or tagger.index.has_pairs:
         raise TaggerError(
             "this model has features that CRFsuite's tables have no place for (on three labels in a row, or "
             "on attributes and label pairs); crfkit's own model object shows them"

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from crfkit.arrays import IntArray
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.compat.pycrfsuite.instances import Part, without_zeros
 from crfkit.features.index import FeatureIndex
 from crfkit.inference import viterbi
-from crfkit.potentials.linear import LinearPotential, LinearWeights
+from crfkit.potentials.linear import LinearPotential
 
 
 class Holdout:
@@ -23,7 +23,7 @@ class Holdout:
         self._right = part.ids.astype(np.int64)  # [ΣT]
         self._names, self._known, self._n_jobs = names, known, n_jobs
 
-    def lines(self, index: FeatureIndex, weights: LinearWeights) -> Iterator[str]:
+    def lines(self, index: FeatureIndex, weights: FloatArray) -> Iterator[str]:
         """How the weights do, as lines of the log."""
         lattice = LinearPotential(index, weights).scores(self._sequences, n_jobs=self._n_jobs)
         found = self._known[viterbi(lattice, n_jobs=self._n_jobs).labels]  # [ΣT]

@@ -127,7 +127,7 @@ class BaseTrainer:
 
         began = time.perf_counter()
         tagger = trained.tagger
-        active = np.count_nonzero(tagger.weights.state) + np.count_nonzero(tagger.weights.edge)
+        active = np.count_nonzero(tagger.weights.vector)
         n_labels = len(tagger.classes)
         self.message("Storing the model\n")
         self.message(f"Number of active features: {active} ({trained.n_features})\n")

@@ -26,7 +26,7 @@ from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.training import ALGORITHMS as METHODS
 from crfkit.models.training import Task
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
 from crfkit.optim.problem import Step, norm
 from crfkit.threads import thread_count
 
@@ -82,9 +82,8 @@ def train(
             without_zeros(learn.sequences),
             Labels(learn.ids, None),
             index,
-            c2=params["c2"],
             n_threads=thread_count(n_jobs),
-        )
+        ).penalised(c2=params["c2"], c1=params.get("c1", 0.0))
     except InputError as error:
         raise CRFSuiteError(str(error)) from error
     evaluation = None if held is None else Holdout(held, names, known, n_jobs)
@@ -94,7 +93,6 @@ def train(
         Task(
             objective,
             np.zeros(objective.n_parameters),
-            objective.l1(params.get("c1", 0.0)),
             params["max_iterations"] or NO_LIMIT,
             tol=0.0,  # the watch stops it
             seed=0,
@@ -188,7 +186,7 @@ class _Watch:
 
     def __init__(
         self,
-        objective: LinearLikelihood,
+        objective: PenalisedLikelihood,
         index: FeatureIndex,
         params: dict[str, Any],
         stochastic: bool,
@@ -212,7 +210,7 @@ class _Watch:
             self._say(f"Feature L2-norm: {size:f}\n")
             self._say(f"Learning rate (eta): {step.step:f}\n")
         else:
-            active = np.count_nonzero(weights.state) + np.count_nonzero(weights.edge)
+            active = np.count_nonzero(weights)
             self._say(f"Feature norm: {size:f}\n")
             self._say(f"Error norm: {step.gradient_norm:f}\n")
             self._say(f"Active features: {active}\n")

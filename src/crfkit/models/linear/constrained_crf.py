@@ -28,8 +28,9 @@ from crfkit.mining.miner import AssociationMiner
 from crfkit.models.linear.constrained_watch import ConstrainedWatch
 from crfkit.models.linear.crf import CRF
 from crfkit.models.linear.largest_penalty import PenaltySearch, Training
+from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.linear.validation_choice import RULE, validation_spans
-from crfkit.models.training import Outcome, TrainingProblem
+from crfkit.models.training import Outcome
 from crfkit.objectives.validation import GRADIENTS, ValidationConstraints
 from crfkit.optim.saddle import OuterStep, SaddleSettings, minimize_constrained
 from crfkit.progress import Progress
@@ -285,10 +286,10 @@ class ConstrainedCRF(CRF):
             return watch.ends(step.penalties)
 
         result = minimize_constrained(
-            problem.objective.with_penalty(c2),
+            replace(problem.objective, l2=c2),
             problem.start,
             inequalities=constraints,
-            l1=problem.objective.l1(float(self.c1)),
+            l1=problem.objective.l1,
             settings=settings,
             n_threads=problem.objective.n_threads,
             callback=watch,
@@ -334,7 +335,6 @@ class ConstrainedCRF(CRF):
         search = PenaltySearch(
             problem.objective,
             constraints,
-            l1=problem.objective.l1(float(self.c1)),
             max_iterations=self.max_iterations or _INNER_ITERATIONS,
             max_steps=self.max_outer,
             callback=watch,
@@ -374,9 +374,7 @@ class ConstrainedCRF(CRF):
         best = watch.candidate
         if best is not None:
             x, self.c2_, self.penalties_ = best.x, best.c2, best.penalties
-            value = problem.objective.with_penalty(best.c2)(x).value
-            l1 = problem.objective.l1(float(self.c1))
-            value += 0.0 if l1 is None else float(l1 @ np.abs(x))
+            value = replace(problem.objective, l2=best.c2).value(x)
             if watch.exhausted:
                 converged = True
                 message = (

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crfkit.arrays import FloatArray
-from crfkit.models.training import TrainingProblem, Watch
+from crfkit.models.linear.steps import TrainingProblem
+from crfkit.models.training import Watch, iteration_record
 from crfkit.objectives.validation import ValidationConstraints
 from crfkit.optim.problem import Step
 from crfkit.progress import Progress
@@ -29,7 +30,7 @@ class Candidate:
     penalties: FloatArray  # [V]
 
 
-class ConstrainedWatch(Watch):
+class ConstrainedWatch(Watch[None]):
     """The optimiser's callback; ``begins``, ``continues_after`` and ``ends`` say where the search stands."""
 
     def __init__(
@@ -39,18 +40,21 @@ class ConstrainedWatch(Watch):
         patience: int,
         progress: Progress,
     ) -> None:
-        super().__init__(problem.objective, problem.dev, patience, progress)
+        super().__init__(progress, patience)
         self.candidate: Candidate | None = None
-        self._constraints = constraints
+        self._dev, self._constraints, self._most = problem.dev, constraints, patience
         self._c2, self._penalties = 0.0, np.zeros(constraints.spans.n_sets)
         self._passes, self._seconds = 0.0, 0.0  # of a search before this one
         self._found = False  # a better candidate in this outer step
 
     def __call__(self, step: Step) -> bool:
         """One iteration; passes and seconds go on from an earlier search."""
-        return super().__call__(
-            replace(step, passes=self._passes + step.passes, seconds=self._seconds + step.seconds)
-        )
+        step = replace(step, passes=self._passes + step.passes, seconds=self._seconds + step.seconds)
+        record = iteration_record(step)
+        if self._dev is not None:
+            record["dev_accuracy"] = self._dev(step.x)
+            self._judge(record["dev_accuracy"], step)
+        return self.note(record)
 
     def begins(self, c2: float) -> None:
         """A training with this penalty begins."""
@@ -68,7 +72,7 @@ class ConstrainedWatch(Watch):
                 self._waited = 0
             else:
                 self._waited += 1
-            self.exhausted = self._waited >= self._patience
+            self.exhausted = self._waited >= self._most
         self._found = False
         return self.exhausted
 

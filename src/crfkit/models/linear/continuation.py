@@ -16,20 +16,17 @@ from crfkit.potentials.linear import LinearWeights
 
 def transfer(
     old: LinearTagger, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex
-) -> LinearWeights:
+) -> FloatArray:
     """The old model's weight for every feature of ``index``; 0 where it has none."""
-    state = _carry(*_renamed_keys(old, vocabulary, classes), old.weights.state, index.state_keys())
-    pair = None
-    if index.pair_ids is not None:
-        known = np.zeros(0) if old.weights.pair is None else old.weights.pair
-        pair = _carry(*_renamed_pair_keys(old, vocabulary, classes), known, index.pair_keys())
-    ids = _renamed_labels(old, classes)
-    edge = np.where(index.edges, _spread(old.weights.edge, ids, len(classes)), 0.0)
-    edge2 = None
-    if index.edges2 is not None:
-        known = np.zeros((len(old.classes),) * 3) if old.weights.edge2 is None else old.weights.edge2
-        edge2 = np.where(index.edges2, _spread(known, ids, len(classes)), 0.0)
-    return LinearWeights(state, edge, edge2, pair)
+    w = np.zeros(sum(index.sizes))
+    new = LinearWeights.of(index, w)
+    _carry(*_renamed_keys(old, vocabulary, classes), old.weights.state, index.state_keys(), new.state)
+    _carry(*_renamed_pair_keys(old, vocabulary, classes), old.weights.pair, index.pair_keys(), new.pair)
+    ids, L = _renamed_labels(old, classes), len(classes)
+    np.copyto(new.edge, _spread(old.weights.edge, ids, L), where=index.edges)
+    if index.edges2 is not None and new.edge2 is not None and old.weights.edge2 is not None:
+        np.copyto(new.edge2, _spread(old.weights.edge2, ids, L), where=index.edges2)
+    return w
 
 
 def with_features_of(
@@ -76,16 +73,14 @@ def _renamed_pair_keys(
     return keys[places], places
 
 
-def _carry(keys: IntArray, places: IntArray, weights: FloatArray, wanted: IntArray) -> FloatArray:
-    """For each wanted key, the weight of the old feature with this key; 0 where there is none."""
+def _carry(keys: IntArray, places: IntArray, weights: FloatArray, wanted: IntArray, out: FloatArray) -> None:
+    """Write, for each wanted key, the weight of the old feature with this key, if there is one."""
     order = np.argsort(keys)
     keys, weights = keys[order], weights[places][order]
-    carried = np.zeros(len(wanted))
     if len(keys):
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = keys[at] == wanted
-        carried[found] = weights[at[found]]
-    return carried
+        out[found] = weights[at[found]]
 
 
 def _spread(table: npt.NDArray[Any], ids: IntArray, n_labels: int) -> npt.NDArray[Any]:

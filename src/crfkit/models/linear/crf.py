@@ -15,13 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.data.labels import encode_labels, label_lists, label_set
-from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
-from crfkit.data.vocabulary import Vocabulary
+from crfkit.data.training_data import class_weights, sequence_weights
 from crfkit.exceptions import ConvergenceWarning, InputError
-from crfkit.features.edge_attributes import EDGE, attribute_kinds, edge_prefixes
-from crfkit.features.index import build_index
-from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
 from crfkit.io.model_file import Source
@@ -29,14 +25,12 @@ from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
 from crfkit.models.foreign import export_crfsuite, load_any
 from crfkit.models.linear.continuation import transfer, with_features_of
-from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.linear.steps import IndexSettings, TrainingProblem, dev_step, encode_step, index_step
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
-from crfkit.models.training import ALGORITHMS, Outcome, TrainingProblem, train
+from crfkit.models.training import ALGORITHMS, Outcome, train
 from crfkit.models.training_record import TrainingRecord
-from crfkit.objectives.held_out import DevSet
-from crfkit.objectives.likelihood import LinearLikelihood
-from crfkit.potentials.linear import LinearWeights
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
 
@@ -256,98 +250,46 @@ class CRF(SequenceLabeller[LinearTagger]):
         threads = thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
-        y = label_lists(y)
-        classes = label_set(y if centre is None else [*y, centre.classes])
-        vocabulary = Vocabulary() if centre is None else Vocabulary.from_arrays(centre.vocabulary.to_arrays())
-        template, prefixes = given_template(self.template), edge_prefixes(self.edge_attributes)
-        if template is not None:
-            prefixes |= template.edge_attributes
-        sequences = encode_input(
-            X, vocabulary, template, grow=True, lengths=cut_as(X, y, lengths), n_jobs=self.n_jobs
+        if centre is not None and centre.index.order != self.order:
+            raise InputError(f"the fitted model has order {centre.index.order}, not {self.order}")
+        data = read_labelled(
+            X,
+            y,
+            template=self.template,
+            lengths=lengths,
+            vocabulary=None if centre is None else centre.vocabulary.copy(),
+            classes=() if centre is None else centre.classes,
+            n_jobs=self.n_jobs,
         )
-        require_data(sequences, classes)
-        labels = encode_labels(y, classes, sequences.offsets)
-        encoder = InputEncoder.plain(vocabulary, template)
-        if centre is not None:
-            encoder = centre.encoder.over(vocabulary, classes).with_template(template)
-        if self.features is not None:
-            encoder = encoder.with_conjunctions(self.features.conjunctions)
-        miner = None if encoder.associations is not None else self.associations
-        if self.features is not None and miner is not None and miner.use != "constraints":
-            raise InputError(
-                f"features= leaves no place for associations of use {miner.use!r}: a selection says which "
-                "features there are; select from what the miner's transform makes of X instead"
-            )
-        encoded, encoder = encoder.learn(X, sequences, labels, classes, miner, self.n_jobs)
-        sequences = encoded.sequences
-
-        kinds = attribute_kinds(vocabulary, prefixes)
-        if self.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
-            warnings.warn(
-                f"no attribute begins with what edge_attributes={self.edge_attributes!r} says", stacklevel=3
-            )
-        if self.features is not None:
-            index = self.features.feature_index(vocabulary, classes, order=self.order)
-        else:
-            index = build_index(
-                sequences,
-                labels,
-                len(classes),
-                order=self.order,
-                min_freq=self.min_freq,
-                all_possible_states=self.all_possible_states,
-                all_possible_transitions=self.all_possible_transitions,
-                kinds=kinds,
-                transitions=template is None or template.transitions,
-            )
-        own = None if encoded.hints is None else encoded.hints.own_among(classes)
-        index = index if own is None else index.speaking_for(own)
-        if self.features is None and len(index.state_labels) == 0 and sequences.indices.size:
-            warnings.warn(
-                f"no attribute occurs min_freq={self.min_freq:g} times with a label; the model sees nothing "
-                "of X: lower min_freq",
-                stacklevel=3,
-            )
-        kept: LinearWeights | None = None
-        if centre is not None:
-            if centre.index.order != self.order:
-                raise InputError(f"the fitted model has order {centre.index.order}, not {self.order}")
-            index = with_features_of(centre, vocabulary, classes, index)
-            kept = transfer(centre, vocabulary, classes, index)
+        encoded, encoder = encode_step(
+            X, data, miner=self.associations, features=self.features, previous=centre, n_jobs=self.n_jobs
+        )
+        names, classes = data.vocabulary, data.classes
+        index = index_step(encoded, data, IndexSettings.of(self))
+        index = index if centre is None else with_features_of(centre, names, classes, index)
         objective = LinearLikelihood(
-            sequences,
-            labels,
+            encoded.sequences,
+            data.labels,
             index,
-            c2=self._l2,
             n_threads=threads,
-            weights=sequence_weights(sample_weight, sequences.n_sequences),
-            class_weights=class_weights(self.class_weight, labels, classes),
-            centre=kept,
+            weights=sequence_weights(sample_weight, encoded.sequences.n_sequences),
+            class_weights=class_weights(self.class_weight, data.labels, classes),
             permitted=permitted,
+        ).penalised(
+            c2=self._l2,
+            c1=float(self.c1),
+            centre=None if centre is None else transfer(centre, names, classes, index),
         )
         first = np.zeros(objective.n_parameters)
         if start is not None:
-            first = objective.parameters(transfer(start, vocabulary, classes, index))
+            first = objective.parameters(transfer(start, names, classes, index))
         dev = None
         if X_dev is not None:
-            try:
-                y_dev = label_lists(y_dev)
-                held_out = encoder.encode(X_dev, cut_as(X_dev, y_dev, None), self.n_jobs)
-                dev = DevSet(held_out, y_dev, classes, index, self.n_jobs)
-            except InputError as error:
-                raise InputError(f"in the dev set: {error}") from error
-
-        problem = TrainingProblem(sequences, labels, objective, first, dev)
-        outcome = self._minimise(problem)
+            dev = dev_step(X_dev, y_dev, encoder, classes, index, objective, self.n_jobs)
+        outcome = self._minimise(TrainingProblem(encoded.sequences, data.labels, objective, first, dev))
         if not outcome.converged:
             warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
-        tagger = LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs)
-        self.tagger_ = tagger.compact() if self._leaves_out else tagger
-        self.classes_ = classes
-        self.objective_ = outcome.value
-        self.history_ = outcome.history
-        self.n_iter_ = len(outcome.history)
-        self.converged_ = outcome.converged
+        self._keep(LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs), outcome)
         return self
 
     def _minimise(self, problem: TrainingProblem) -> Outcome:
@@ -356,7 +298,6 @@ class CRF(SequenceLabeller[LinearTagger]):
             problem.objective,
             problem.start,
             algorithm=self.algorithm,
-            c1=float(self.c1),
             max_iterations=self.max_iterations,
             tol=float(self.tol),
             dev=problem.dev,
@@ -365,15 +306,19 @@ class CRF(SequenceLabeller[LinearTagger]):
             verbose=self.verbose,
         )
 
+    def _keep(self, tagger: LinearTagger, outcome: Outcome) -> None:
+        leaves_out = self.c1 > 0 or self.min_freq > 1 or self.features is not None
+        self.tagger_ = tagger.compact() if leaves_out else tagger
+        self.classes_ = tagger.classes
+        self.objective_ = outcome.value
+        self.history_ = outcome.history
+        self.n_iter_ = len(outcome.history)
+        self.converged_ = outcome.converged
+
     @property
     def _l2(self) -> float:
         """c2 of the objective that training starts from."""
         return float(self.c2)
-
-    @property
-    def _leaves_out(self) -> bool:
-        """Whether attributes may be left without a weight."""
-        return self.c1 > 0 or self.min_freq > 1 or self.features is not None
 
     # ---- asking the fitted model
 

@@ -118,7 +118,7 @@ def _reasons(
         if table is not None:
             for last in range(max(t - start, table.ndim - 1), min(t - start + table.ndim, stop - start)):
                 yield from transition_term(table, last)
-    if weights.pair is not None:
+    if index.has_pairs:
         for last in range(max(t - start, 1), min(t - start + 2, stop - start)):
             good, bad = (int(path[last - 1] * L + path[last]) for path in (chosen, changed))
             yield from attribute_term(

@@ -38,18 +38,12 @@ class Facts:
         self.labels = [str(label) for label in tagger.classes]  # [L]
         index, weights = tagger.index, tagger.weights
         self._state_attributes = _owners(index.state_indptr)  # [F]
-        no_ids, no_weights = np.empty(0, np.int32), np.empty(0)
-        self._pair_ids = no_ids if index.pair_ids is None else index.pair_ids  # [G]
-        self._pair_weights = no_weights if weights.pair is None else weights.pair  # [G]
-        self._pair_attributes = (  # [G]
-            np.empty(0, np.int64) if index.pair_indptr is None else _owners(index.pair_indptr)
-        )
+        self._pair_ids, self._pair_weights = index.pair_ids, weights.pair  # [G]
+        self._pair_attributes = _owners(index.pair_indptr)  # [G]
 
     def counts(self) -> dict[str, int]:
         """How much there is of everything."""
         index, weights = self.tagger.index, self.tagger.weights
-        tables = [weights.edge] if weights.edge2 is None else [weights.edge, weights.edge2]
-        used = [weights.state, self._pair_weights, *tables]
         return {
             "labels": len(self.labels),
             "attributes": index.n_attributes,
@@ -57,7 +51,7 @@ class Facts:
             "transition_features": int(index.edges.sum()),
             "trigram_features": 0 if index.edges2 is None else int(index.edges2.sum()),
             "pair_features": len(self._pair_ids),
-            "nonzero_weights": sum(int(np.count_nonzero(table)) for table in used),
+            "nonzero_weights": int(np.count_nonzero(weights.vector)),
         }
 
     def strongest(self, label: int, n: int) -> tuple[list[Feature], list[Feature]]:
@@ -83,9 +77,8 @@ class Facts:
         """All features of one attribute, the strongest first."""
         start, stop = self.tagger.index.state_indptr[attribute : attribute + 2].tolist()
         found = [self._state(f) for f in range(start, stop)]
-        if self.tagger.index.pair_indptr is not None:
-            start, stop = self.tagger.index.pair_indptr[attribute : attribute + 2].tolist()
-            found += [self._pair(g) for g in range(start, stop)]
+        start, stop = self.tagger.index.pair_indptr[attribute : attribute + 2].tolist()
+        found += [self._pair(g) for g in range(start, stop)]
         return sorted(found, key=lambda feature: -abs(feature.weight))
 
     def loudness(self) -> FloatArray:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crfkit.objectives.likelihood import LinearLikelihood
+from crfkit.objectives.linear_likelihood import PenalisedLikelihood
 from crfkit.objectives.validation import ValidationConstraints
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Evaluation, Step, Vector
@@ -51,17 +51,16 @@ class PenaltySearch:
 
     def __init__(
         self,
-        objective: LinearLikelihood,
+        objective: PenalisedLikelihood,
         constraints: ValidationConstraints,
         *,
-        l1: Vector | None,
         max_iterations: int,
         max_steps: int,
         callback: Callback,
         begins: Callable[[float], None],
         ends: Callable[[Training], bool],
     ) -> None:
-        self._objective, self._constraints, self._l1 = objective, constraints, l1
+        self._objective, self._constraints = objective, constraints
         self._max_iterations, self._max_steps = max_iterations, max_steps
         self._callback, self._begins, self._ends = callback, begins, ends
         self.tried: list[Training] = []
@@ -114,7 +113,7 @@ class PenaltySearch:
 
     def _train(self, c2: float, start: Vector, tol: float) -> Training:
         near = min(self.tried, key=lambda t: abs(np.log(t.c2 / c2)), default=None)
-        objective = self._objective.with_penalty(c2)
+        objective = replace(self._objective, l2=c2)
         self._begins(c2)
 
         def counted(x: Vector, *, diagonal: bool = False) -> Evaluation:
@@ -128,7 +127,7 @@ class PenaltySearch:
         result = minimize_lbfgs(
             counted,
             start if near is None else near.x,
-            l1=self._l1,
+            l1=objective.l1,
             max_iterations=self._max_iterations,
             tol=tol,
             n_threads=self._objective.n_threads,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class LinearTagger(Tagger):
         classes: list[Any],
         encoder: InputEncoder,
         index: FeatureIndex,
-        weights: LinearWeights,
+        weights: LinearWeights | FloatArray,  # a weight per feature
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(classes, n_jobs)
@@ -115,7 +116,7 @@ class LinearTagger(Tagger):
 
     def forced(self, X: Encoded) -> IdArray | None:
         """The label that each position of what ``encode`` made has for certain, [ΣT]; -1: any."""
-        return None if X.hints is None else X.hints.forced_among(self.classes)
+        return X.forced(self.classes)
 
     def state_features(self) -> dict[tuple[str, Any], float]:
         """{(attribute, label): weight}, without the zeros."""
@@ -138,8 +139,6 @@ class LinearTagger(Tagger):
 
     def edge_features(self) -> dict[tuple[str, Any, Any], float]:
         """{(attribute, label, next label): weight} where attributes score label pairs, without the zeros."""
-        if self.weights.pair is None:
-            return {}
         names, L = self.vocabulary.strings(), self.index.n_labels
         kept = np.flatnonzero(self.weights.pair)
         keys = self.index.pair_keys()[kept].tolist()
@@ -151,10 +150,9 @@ class LinearTagger(Tagger):
 
     def compact(self) -> LinearTagger:
         """The same tagger without features of weight 0 and without attributes that have none left."""
-        L, old = self.index.n_labels, self.index
+        L, old, weights = self.index.n_labels, self.index, self.weights
         keys, pair_keys = old.state_keys(), old.pair_keys()
-        pair_weights = np.zeros(0) if self.weights.pair is None else self.weights.pair
-        kept, kept_pairs = self.weights.state != 0, pair_weights != 0
+        kept, kept_pairs = weights.state != 0, weights.pair != 0
         used = np.union1d(keys[kept] // L, pair_keys[kept_pairs] // L**2)
         if kept.all() and kept_pairs.all() and len(used) == len(self.vocabulary):
             return self
@@ -172,24 +170,15 @@ class LinearTagger(Tagger):
         state = places[keys[kept] // L] * L + keys[kept] % L
         pairs = places[pair_keys[kept_pairs] // L**2] * L**2 + pair_keys[kept_pairs] % L**2
         index = FeatureIndex(
-            L,
-            *rows_of(state, L, len(used)),
-            old.edges,
-            old.edges2,
-            *(() if self.weights.pair is None else rows_of(pairs, L**2, len(used))),
-        )
-        weights = LinearWeights(
-            self.weights.state[kept],
-            self.weights.edge,
-            self.weights.edge2,
-            None if self.weights.pair is None else pair_weights[kept_pairs],
+            L, *rows_of(state, L, len(used)), old.edges, old.edges2, *rows_of(pairs, L**2, len(used))
         )
         vocabulary = Vocabulary([names[a] for a in used])
         associations = None if self.associations is None else self.associations.renumbered(vocabulary, places)
         encoder = InputEncoder(
             vocabulary, self.template, Conjunctions(vocabulary, conjunctions), associations
         )
-        return LinearTagger(self.classes, encoder, index, weights, self.n_jobs)
+        fewer = replace(weights, state=weights.state[kept], pair=weights.pair[kept_pairs])
+        return LinearTagger(self.classes, encoder, index, fewer, self.n_jobs)
 
     def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
         """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
@@ -205,11 +194,7 @@ class LinearTagger(Tagger):
         }
         if self.index.edges2 is not None and self.weights.edge2 is not None:
             arrays |= {"edge2.mask": self.index.edges2, "edge2.weights": self.weights.edge2}
-        if (
-            self.index.pair_indptr is not None
-            and self.index.pair_ids is not None
-            and self.weights.pair is not None
-        ):
+        if self.index.has_pairs:
             arrays |= {
                 "pair.indptr": self.index.pair_indptr,
                 "pair.ids": self.index.pair_ids,
@@ -251,18 +236,23 @@ class LinearTagger(Tagger):
             take("state.labels", np.int32, (n_features,)),
             take("edge.mask", np.bool_, (L, L)),
             take("edge2.mask", np.bool_, (L, L, L)) if second else None,
-            take("pair.indptr", np.int64, (len(vocabulary) + 1,)) if paired else None,
-            take("pair.ids", np.int32, (n_pairs,)) if paired else None,
+            *(
+                [
+                    take("pair.indptr", np.int64, (len(vocabulary) + 1,)),
+                    take("pair.ids", np.int32, (n_pairs,)),
+                ]
+                if paired
+                else []
+            ),
         )
         weights = LinearWeights(
-            take("state.weights", np.float64, (n_features,)),
             take("edge.weights", np.float64, (L, L)),
             take("edge2.weights", np.float64, (L, L, L)) if second else None,
-            take("pair.weights", np.float64, (n_pairs,)) if paired else None,
+            take("pair.weights", np.float64, (n_pairs,)) if paired else np.zeros(0),
+            take("state.weights", np.float64, (n_features,)),
         )
         _check_rows(index.state_indptr, index.state_labels, L, name)
-        if index.pair_indptr is not None and index.pair_ids is not None:
-            _check_rows(index.pair_indptr, index.pair_ids, L**2, name)
+        _check_rows(index.pair_indptr, index.pair_ids, L**2, name)
         template = _template_of(header.get("template"), name)
         conjunctions = _conjunctions_of(header.get("conjunctions"), name)
         associations = None

@@ -1,0 +1,61 @@
+"""The first step of all training on attributes: X and y, read and encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
+from crfkit.data.sequences import Sequences
+from crfkit.data.training_data import cut_as, require_data
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
+from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.template import Template
+
+
+@dataclass(frozen=True)
+class LabelledInput:
+    """Training data: sequences over a vocabulary that grew with them, and labels among the classes."""
+
+    sequences: Sequences
+    labels: Labels
+    classes: list[Any]
+    vocabulary: Vocabulary
+    template: Template | None
+
+    @property
+    def has_transitions(self) -> bool:
+        """Whether label bigrams are features: not with a template that has no B line."""
+        return self.template is None or self.template.transitions
+
+    def kinds(self, edge_attributes: Any) -> npt.NDArray[np.uint8] | None:
+        """What each attribute scores [A] (``attribute_kinds``); the template may have edge attributes too."""
+        prefixes = edge_prefixes(edge_attributes)
+        if self.template is not None:
+            prefixes |= self.template.edge_attributes
+        return attribute_kinds(self.vocabulary, prefixes)
+
+
+def read_labelled(
+    X: Any,
+    y: Any,
+    *,
+    template: Template | str | None = None,
+    lengths: Any = None,
+    vocabulary: Vocabulary | None = None,  # names that come first
+    classes: Iterable[Any] = (),  # labels beside those of y
+    n_jobs: int | None = None,
+) -> LabelledInput:
+    """Read and encode training data, with all attributes and labels that it has."""
+    y = label_lists(y)
+    labels = label_set([*y, list(classes)])
+    names, made_by = Vocabulary() if vocabulary is None else vocabulary, given_template(template)
+    cut = cut_as(X, y, lengths)
+    sequences = encode_input(X, names, made_by, grow=True, lengths=cut, n_jobs=n_jobs)
+    require_data(sequences, labels)
+    return LabelledInput(sequences, encode_labels(y, labels, sequences.offsets), labels, names, made_by)

@@ -1,0 +1,136 @@
+"""The steps from X and y to a training objective, one function each: encode, index, objective, dev set.
+
+``CRF.fit`` takes them one after the other; ``features/labelled.py`` has the step before them, reading.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields
+from typing import Any
+
+from crfkit.arrays import FloatArray
+from crfkit.data.labels import Labels, label_lists
+from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.training_data import cut_as
+from crfkit.exceptions import InputError
+from crfkit.features.edge_attributes import EDGE
+from crfkit.features.index import FeatureIndex, build_index
+from crfkit.features.labelled import LabelledInput
+from crfkit.mining.miner import AssociationMiner
+from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.linear.tagger import LinearTagger
+from crfkit.models.training import Dev
+from crfkit.objectives.dev_set import DevSet
+from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.potentials.linear import LinearPotential
+from crfkit.selection.selected import Selection
+
+
+@dataclass(frozen=True)
+class TrainingProblem:
+    """What an estimator has made of X and y: the data as the objective sees it, and where to start."""
+
+    sequences: Sequences
+    labels: Labels
+    objective: PenalisedLikelihood
+    start: FloatArray  # [P]
+    dev: Dev | None
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """Which features a model gets: as the parameters of ``CRF`` of the same names."""
+
+    order: int
+    min_freq: float
+    all_possible_states: bool
+    all_possible_transitions: bool
+    edge_attributes: Any
+    features: Selection | None
+
+    @classmethod
+    def of(cls, estimator: Any) -> IndexSettings:
+        """Take them from an estimator that has them all."""
+        return cls(**{field.name: getattr(estimator, field.name) for field in fields(cls)})
+
+
+def encode_step(
+    X: Any,
+    data: LabelledInput,
+    *,
+    miner: AssociationMiner | None,
+    features: Selection | None,
+    previous: LinearTagger | None,
+    n_jobs: int | None,
+) -> tuple[Encoded, InputEncoder]:
+    """Return the training data with conjunctions and rules applied, and the encoder for all other data.
+
+    The encoder goes on from that of a ``previous`` model, whose rules stay.
+    """
+    encoder = InputEncoder.plain(data.vocabulary, data.template)
+    if previous is not None:
+        encoder = previous.encoder.over(data.vocabulary, data.classes).with_template(data.template)
+    if features is not None:
+        encoder = encoder.with_conjunctions(features.conjunctions)
+    if encoder.associations is not None:
+        miner = None
+    if features is not None and miner is not None and miner.use != "constraints":
+        raise InputError(
+            f"features= leaves no place for associations of use {miner.use!r}: a selection says which "
+            "features there are; select from what the miner's transform makes of X instead"
+        )
+    return encoder.learn(X, data.sequences, data.labels, data.classes, miner, n_jobs)
+
+
+def index_step(encoded: Encoded, data: LabelledInput, settings: IndexSettings) -> FeatureIndex:
+    """Return the features that the model gets a weight for."""
+    kinds = data.kinds(settings.edge_attributes)
+    if settings.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
+        warnings.warn(
+            f"no attribute begins with what edge_attributes={settings.edge_attributes!r} says", stacklevel=5
+        )
+    if settings.features is not None:
+        index = settings.features.feature_index(data.vocabulary, data.classes, order=settings.order)
+    else:
+        index = build_index(
+            encoded.sequences,
+            data.labels,
+            len(data.classes),
+            order=settings.order,
+            min_freq=settings.min_freq,
+            all_possible_states=settings.all_possible_states,
+            all_possible_transitions=settings.all_possible_transitions,
+            kinds=kinds,
+            transitions=data.has_transitions,
+        )
+    own = None if encoded.hints is None else encoded.hints.own_among(data.classes)
+    index = index if own is None else index.speaking_for(own)
+    if settings.features is None and len(index.state_labels) == 0 and encoded.sequences.indices.size:
+        warnings.warn(
+            f"no attribute occurs min_freq={settings.min_freq:g} times with a label; the model sees nothing "
+            "of X: lower min_freq",
+            stacklevel=5,
+        )
+    return index
+
+
+def dev_step(
+    X: Any,
+    y: Any,
+    encoder: InputEncoder,
+    classes: list[Any],
+    index: FeatureIndex,
+    objective: PenalisedLikelihood,
+    n_jobs: int | None,
+) -> Dev:
+    """Return how good parameters are on held-out data, encoded once."""
+    try:
+        y = label_lists(y)
+        encoded = encoder.encode(X, cut_as(X, y, None), n_jobs)
+        sequences = encoded.sequences
+        held = DevSet.of(y, classes, sequences.offsets, forced=encoded.forced(classes), n_jobs=n_jobs)
+    except InputError as error:
+        raise InputError(f"in the dev set: {error}") from error
+    potential = LinearPotential(index)
+    return lambda x: held.accuracy(potential.scores(sequences, objective.weights(x), n_jobs=n_jobs))

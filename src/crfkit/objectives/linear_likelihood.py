@@ -1,0 +1,173 @@
+"""The negative log likelihood of a linear CRF, fused in the core: scores, chain and gradient in one pass.
+
+    f(w) = -Σ_i weight_i · log p(y_i | x_i; w)
+
+It is the fast way to the value and gradient that ``objectives/likelihood.py`` computes for any potential, as
+a function of the P parameters that the data can tell apart: features that occur at the same positions share
+one. With ``permitted`` label pairs p(y | x) is a distribution over the permitted paths alone. Layout, value
+and gradient are native: native/linear/linear_objective.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crfkit import _native
+from crfkit.arrays import FloatArray, IdArray
+from crfkit.data.labels import Labels
+from crfkit.data.sequences import Sequences
+from crfkit.exceptions import InputError
+from crfkit.features.index import FeatureIndex
+from crfkit.inference.permitted_pairs import PermittedPairs
+from crfkit.optim.penalised import Penalised
+from crfkit.optim.problem import Evaluation
+
+_POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
+_MOST_LABELS = 1 << 15
+_MOST_LABELS_IN_PAIRS = 1 << 13
+_LARGEST_VALUE = 1e15  # of an attribute: scores are summed in single precision
+
+
+class LinearLikelihood:
+    """The likelihood as a function of the P parameters that the data can tell apart."""
+
+    def __init__(
+        self,
+        sequences: Sequences,
+        labels: Labels,
+        index: FeatureIndex,
+        *,
+        n_threads: int,
+        weights: FloatArray | None = None,  # [N] of the sequences
+        class_weights: FloatArray | None = None,  # [L]
+        permitted: PermittedPairs | None = None,  # the paths that Z sums over
+        as_given: bool = False,  # one parameter per feature, in their order, whether it occurs or not
+    ) -> None:
+        _check_values(sequences)
+        if permitted is not None:
+            permitted.require(labels, sequences.offsets, index.n_labels)
+        if index.n_labels > _MOST_LABELS:
+            raise InputError(f"at most {_MOST_LABELS} labels are possible, got {index.n_labels}")
+        if index.has_pairs and index.n_labels > _MOST_LABELS_IN_PAIRS:
+            raise InputError(
+                f"attributes on label pairs need at most {_MOST_LABELS_IN_PAIRS} labels, got {index.n_labels}"
+            )
+        self._n_weights = sum(index.sizes)
+        self.n_examples = sequences.n_sequences  # N
+        self.n_threads = max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD))
+        self.native = _native.LinearObjective(
+            sequences.offsets,
+            sequences.indptr,
+            sequences.indices,
+            sequences.values,
+            index.state_indptr,
+            index.state_labels,
+            labels.ids,
+            None if labels.allowed is None else labels.allowed.view(np.uint8),
+            weights,
+            None if class_weights is None else np.log(class_weights).astype(np.float32),
+            index.edges.ravel().view(np.uint8),
+            None if index.edges2 is None else index.edges2.ravel().view(np.uint8),
+            index.pair_indptr if index.has_pairs else None,
+            index.pair_ids if index.has_pairs else None,
+            None if permitted is None else permitted.kinds,
+            None if permitted is None else permitted.tables.ravel().view(np.uint8),
+            index.n_labels,
+            self.n_threads,
+            as_given,
+        )
+
+    @property
+    def n_parameters(self) -> int:
+        """P."""
+        return self.native.n_parameters
+
+    def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
+        """Return value, gradient and, if asked for, an estimate of the Hessian's diagonal."""
+        gradient = np.empty_like(x)
+        hessian = np.empty_like(x) if diagonal else None
+        loss = self.native.evaluate(x, gradient, None, hessian)
+        return Evaluation(loss, gradient, hessian)
+
+    def penalised(
+        self, *, c2: float, c1: float = 0.0, centre: FloatArray | None = None
+    ) -> PenalisedLikelihood:
+        """Return the objective f(w) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁; ``centre`` is w₀, a weight per feature."""
+        l1 = None
+        if c1:
+            l1 = np.empty(self.n_parameters)
+            self.native.penalty_scale(l1)
+            l1 *= c1
+        around = None if centre is None else self.parameters(centre)
+        return PenalisedLikelihood(self, float(c2), l1, around, centre)
+
+    def show(self, positions: int) -> None:
+        """Let only the first positions count from now on; the sequence they end in is cut off.
+
+        The growing data is laid out once; each call evaluates a prefix of it. With ``as_given`` nothing
+        depends on what is not shown.
+        """
+        self.native.show(positions)
+
+    def parameters(self, w: FloatArray) -> FloatArray:
+        """Return feature weights as parameters [P]; scores on the data stay what they are."""
+        theta = np.empty(self.n_parameters)
+        self.native.from_features(w, theta)
+        return theta
+
+    def weights(self, x: FloatArray) -> FloatArray:
+        """Return the feature weights of parameters, in the order of ``FeatureIndex.sizes``."""
+        w = np.zeros(self._n_weights)
+        self.native.to_features(x, w)
+        return w
+
+    # ---- steps on single sequences
+
+    def begin(self, x: FloatArray) -> None:
+        self.native.begin_steps(x)
+
+    def steps(self, examples: IdArray, step: float, t: float, l2: float) -> float:
+        return self.native.run_steps(examples, step, l2, t)
+
+    def end(self) -> FloatArray:
+        x = np.empty(self.n_parameters)
+        self.native.end_steps(x)
+        return x
+
+
+@dataclass(frozen=True)
+class PenalisedLikelihood(Penalised[LinearLikelihood]):
+    """The training objective of a linear CRF."""
+
+    kept: FloatArray | None = None  # w₀ by feature: those that do not occur in the data keep its weights
+
+    @property
+    def n_parameters(self) -> int:
+        """P."""
+        return self.function.n_parameters
+
+    def parameters(self, w: FloatArray) -> FloatArray:
+        """Return the x that has these feature weights."""
+        x = self.function.parameters(w)
+        return x if self.centre is None else x - self.centre
+
+    def weights(self, x: FloatArray) -> FloatArray:
+        """Return the feature weights at x."""
+        w = self.function.weights(x)
+        return w if self.kept is None else w + self.kept
+
+
+def _check_values(sequences: Sequences) -> None:
+    if sequences.values is None or not len(sequences.values):
+        return
+    worst = int(np.abs(sequences.values).argmax())
+    if abs(sequences.values[worst]) > _LARGEST_VALUE:
+        position = int(np.searchsorted(sequences.indptr, worst, side="right")) - 1
+        sequence = int(np.searchsorted(sequences.offsets, position, side="right")) - 1
+        raise InputError(
+            f"sequence {sequence}, position {position - sequences.offsets[sequence]}: the value "
+            f"{sequences.values[worst]:g} is too large to train on (at most {_LARGEST_VALUE:g}); "
+            "scale this feature"
+        )

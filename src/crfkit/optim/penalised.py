@@ -1,0 +1,77 @@
+"""A smooth function with penalties on its variables.
+
+    f(centre + x) + Σ l2 · x²,    to which the optimiser adds Σ l1 · |x|
+
+Variables count from the centre, if there is one: both penalties pull them there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from crfkit.arrays import IdArray
+from crfkit.optim.problem import Evaluation, Smooth, SumOverExamples, Vector, dot
+
+F = TypeVar("F", bound=Smooth)
+
+
+@dataclass(frozen=True)
+class Penalised(Generic[F]):
+    """A function and its penalties; of a ``SumOverExamples``, a ``Stochastic`` function."""
+
+    function: F
+    l2: float | Vector = 0.0  # one number, or one per variable [P]
+    l1: Vector | None = None  # [P]
+    centre: Vector | None = None  # [P]; None: 0
+
+    def __call__(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
+        """Return value and gradient at x, without the L1 term."""
+        here = self.function(self.whole(x), diagonal=diagonal)
+        pull = self.l2 * x
+        return Evaluation(
+            here.value + dot(pull, x),
+            here.gradient + 2 * pull,
+            None if here.diagonal is None else here.diagonal + 2 * self.l2,
+        )
+
+    def whole(self, x: Vector) -> Vector:
+        """Return the variables of the function itself: centre + x."""
+        return x if self.centre is None else x + self.centre
+
+    def value(self, x: Vector) -> float:
+        """Return the value at x, with the L1 term."""
+        return self(x).value + (0.0 if self.l1 is None else dot(self.l1, np.abs(x)))
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads the optimiser's own work is worth."""
+        return getattr(self.function, "n_threads", 1)
+
+    # ---- steps on single examples
+
+    @property
+    def is_stochastic(self) -> bool:
+        """Whether it can take steps on single examples: not around a centre."""
+        return isinstance(self.function, SumOverExamples) and self.centre is None
+
+    @property
+    def n_examples(self) -> int:
+        return self._sum.n_examples
+
+    def begin(self, x: Vector) -> None:
+        self._sum.begin(x)
+
+    def steps(self, examples: IdArray, step: float, t: float) -> float:
+        return self._sum.steps(examples, step, t, float(self.l2))
+
+    def end(self) -> Vector:
+        return self._sum.end()
+
+    @property
+    def _sum(self) -> SumOverExamples:
+        if isinstance(self.function, SumOverExamples):
+            return self.function
+        raise TypeError(f"{type(self.function).__name__} cannot take steps on single examples")

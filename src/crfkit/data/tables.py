@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.raw_columns import RawColumn, RawTable, TextColumn, category, read_raw
+from crfkit.data.sequences import gather, inner_positions
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 
 _MISSING_NUMBERS = {"", "?", "NA", "N/A", "NaN", "nan", "None", "null"}  # in a text column of numbers
@@ -58,9 +59,7 @@ class Table:
     @property
     def first(self) -> BoolArray:
         """Whether a position is the first of its sequence [ΣT]."""
-        flags = np.zeros(self.n_positions + 1, dtype=np.bool_)  # one more: empty sequences at the end
-        flags[self.offsets[:-1]] = True
-        return flags[:-1]
+        return ~inner_positions(self.offsets)
 
     def piece(self, start: int, stop: int) -> Table:
         """The sequences start..stop-1."""
@@ -69,8 +68,6 @@ class Table:
 
     def subset(self, sequences: npt.NDArray[np.integer]) -> Table:
         """The given sequences, in the given order."""
-        from crfkit.data.sequences import gather
-
         offsets, rows = gather(self.offsets, np.asarray(sequences, np.int64))
         return Table(self.values[rows], self.outside, offsets)
 

@@ -69,7 +69,6 @@ class LabelCodes(Sequence[list[Any]]):
 
     @property
     def n_positions(self) -> int:
-        """ΣT."""
         return len(self.ids)
 
     @property
@@ -90,7 +89,6 @@ class LabelCodes(Sequence[list[Any]]):
         return place_of(self.offsets, position)
 
     def lists(self) -> list[list[Any]]:
-        """All label sequences as lists."""
         table = np.empty(len(self.names), dtype=object)  # [K]
         table[:] = self.names
         labels = table[self.ids].tolist()

@@ -40,12 +40,10 @@ class Positions:
 
     @property
     def n_sequences(self) -> int:
-        """N."""
         return len(self.offsets) - 1
 
     @property
     def n_positions(self) -> int:
-        """ΣT."""
         return int(self.offsets[-1])
 
     @property
@@ -54,7 +52,6 @@ class Positions:
         return None if isinstance(self.rows, list) else int(self.rows.shape[1])
 
     def subset(self, sequences: npt.NDArray[np.integer]) -> Positions:
-        """The given sequences."""
         offsets, places = gather(self.offsets, np.asarray(sequences, np.int64))
         return Positions(take_rows(self.rows, places), offsets)
 

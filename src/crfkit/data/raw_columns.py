@@ -56,7 +56,6 @@ class RawTable:
         return list(self.columns)[int(text)]
 
     def place(self, position: int) -> str:
-        """A position in words."""
         if self.lines is not None:
             return f"{self.lines[0]}:{self.lines[1][position]}"
         return place(self.offsets, position)

@@ -34,7 +34,6 @@ class TableColumn:
 
     @property
     def is_category(self) -> bool:
-        """Whether its values are categories."""
         return self.categories is not None
 
 
@@ -48,12 +47,10 @@ class Table:
 
     @property
     def n_sequences(self) -> int:
-        """N."""
         return self.offsets.size - 1
 
     @property
     def n_positions(self) -> int:
-        """ΣT."""
         return len(self.values)
 
     @property
@@ -67,7 +64,6 @@ class Table:
         return Table(self.values[low:high], self.outside, self.offsets[start : stop + 1] - low)
 
     def subset(self, sequences: npt.NDArray[np.integer]) -> Table:
-        """The given sequences, in the given order."""
         offsets, rows = gather(self.offsets, np.asarray(sequences, np.int64))
         return Table(self.values[rows], self.outside, offsets)
 
@@ -136,7 +132,6 @@ class TableSchema:
         return schema, schema._table(raw)
 
     def encode(self, X: Any, lengths: Any = None) -> Table:
-        """Other data as a table of these columns."""
         raw = read_raw(X, lengths)
         if raw.offsets[-1]:
             self._check_kind(raw)
@@ -205,7 +200,6 @@ class TableSchema:
     # ---- the model file
 
     def to_header(self) -> dict[str, Any]:
-        """As JSON values."""
         return {
             "columns": [
                 {

@@ -277,7 +277,6 @@ class _Search:
         return float((self.beta * slope) @ (smoothed - g))
 
     def _watch(self, step: Step) -> bool:
-        """The inner loop's callback."""
         if self.callback is not None:
             seconds = time.perf_counter() - self.began
             self.stopped = self.callback(replace(step, passes=self.passes, seconds=seconds))

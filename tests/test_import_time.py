@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import crfkit
-import crfkit.data
-import crfkit.features
-import crfkit.io
 
 HEAVY = {"scipy", "sklearn", "pandas", "matplotlib", "tqdm", "lightgbm", "dask", "joblib"}
 
@@ -55,9 +54,28 @@ def test_packages_fetch_names_at_first_use():
     loaded = modules_after("from crfkit.models.foreign import load_any")
     for name in ("io.csv_data", "io.crfpp_model", "io.crfsuite_data", "data.relabel", "features.builder"):
         assert f"crfkit.{name}" not in loaded
-    for package in (crfkit.data, crfkit.io, crfkit.features):
-        for name in package.__all__:
-            assert getattr(package, name) is not None
+
+
+STUBS = sorted(Path(crfkit.__file__).parent.rglob("__init__.pyi"))
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_every_package_offers_the_names_of_its_stub(stub):
+    """In any order: a name that is a module's too is not covered up by the module."""
+    place = stub.parent.relative_to(Path(crfkit.__file__).parent.parent)
+    package = import_module(".".join(place.parts))
+    modules = [path.stem for path in stub.parent.glob("*.py") if not path.stem.startswith("__")]
+    for name in modules:
+        import_module(f"{package.__name__}.{name}")
+    star: dict[str, object] = {}
+    exec(f"from {package.__name__} import *", star)
+    for line in stub.read_text().splitlines():
+        if line.startswith("from "):
+            _, module, _, name, _, alias = line.split()
+            own = import_module(module)
+            expected = getattr(own, name)
+            assert (name, getattr(package, name), star[name]) == (alias, expected, expected)
+            assert name in package.__all__
             assert name in dir(package)
-        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-            _ = package.nothing
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = package.nothing

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 
-def lazy_names(
-    package: str, modules: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose public names are in ``modules``: name -> module.
+def public_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    A name whose module is the name itself, in full, is a subpackage.
+    Its public names are listed once, for readers, type checkers and this function alike: in the
+    ``__init__.pyi`` beside its ``__init__.py``, whose lines are ``from module import name as name``.
     """
+    with open(os.path.splitext(file)[0] + ".pyi", encoding="utf-8") as stub:
+        words = [line.split() for line in stub if line.startswith("from ")]
+    modules = {name: module for _, module, _, name, *_ in words}
+    names = sorted(modules)
 
     def fetch(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(modules[name])
-        value = module if module.__name__ == f"{package}.{name}" else getattr(module, name)
+        if modules[name] == package:
+            value: Any = import_module(f"{package}.{name}")
+        else:
+            value = getattr(import_module(modules[name]), name)
         setattr(sys.modules[package], name, value)  # the next access no longer comes through here
         return value
 
-    return fetch, lambda: sorted(modules)
+    for name in names:
+        if modules[name] == f"{package}.{name}":
+            fetch(name)  # now: importing the module later would put it in the place of the name
+    return fetch, lambda: names, names
 
 
 def moved_to(module: str) -> Callable[[str], Any]:

@@ -77,7 +77,6 @@ class Columns(Sequence[list[Row]]):
 
     @property
     def n_sequences(self) -> int:
-        """N."""
         return self.offsets.size - 1
 
     @property

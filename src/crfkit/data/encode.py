@@ -6,18 +6,15 @@ python-crfsuite gives them; arrays and sparse matrices have the attributes "0", 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
 from typing import Any
 
-import numpy as np
-
 from crfkit import _native
-from crfkit.arrays import IntArray
-from crfkit.data.matrices import is_empty, is_matrix, read_matrices
-from crfkit.data.sequences import Sequences, offsets_of
+from crfkit.data.matrices import read_matrices
+from crfkit.data.reading import cut, cut_rows, frame_columns, is_empty, is_frame, is_matrix, sequences_in
+from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError
 
 
 def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -> Sequences:
@@ -37,28 +34,20 @@ def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -
     back when it raises); ``grow=False`` drops unknown ones. For arrays the width must be the vocabulary's.
     """
     if lengths is not None:
-        return _encode_cut(X, vocabulary, grow, checked_lengths(lengths))
-    if is_matrix(X):
-        if X.ndim != 3:
-            raise InputError(
-                f"a single {X.ndim}-D {type(X).__name__} does not say where sequences end: "
-                "pass lengths=[…], or a list with one 2-D array a sequence"
-            )
-        return read_matrices(iter(X), vocabulary, grow)
-    if is_frame(X):
-        raise InputError(
-            "a single data frame does not say where sequences end: pass lengths=[…], or a list of frames"
-        )
-    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
-        raise InputError(f"X must be a list of sequences, got {type(X).__name__}")
-
-    first, sequences = _peek(X)
+        if not is_frame(X):
+            return read_matrices(iter([X]), vocabulary, grow, cut(X, lengths))
+        items = _frame_items(X, "X")
+        offsets = cut_rows(len(items), lengths).tolist()
+        return _encode_objects((items[a:b] for a, b in pairwise(offsets)), vocabulary, grow)
+    first, sequences = _peek(sequences_in(X))
     if is_matrix(first):
         return read_matrices(sequences, vocabulary, grow)
     if is_frame(first):
-        return _encode_objects(
-            (_frame_items(frame, i) for i, frame in enumerate(sequences)), vocabulary, grow
+        tables = (
+            [] if is_empty(frame) else _frame_items(frame, f"sequence {i}")
+            for i, frame in enumerate(sequences)
         )
+        return _encode_objects(tables, vocabulary, grow)
     return _encode_objects(X if isinstance(X, (list, tuple)) else sequences, vocabulary, grow)
 
 
@@ -66,44 +55,8 @@ def _encode_objects(X: Iterable[Any], vocabulary: Vocabulary, grow: bool) -> Seq
     return Sequences(*_native.encode_objects(X, vocabulary.native, grow))
 
 
-def _encode_cut(X: Any, vocabulary: Vocabulary, grow: bool, lengths: IntArray) -> Sequences:
-    """One table of ΣT rows, cut by lengths [N]."""
-    total = int(lengths.sum())
-    bounds = offsets_of(lengths)  # [N+1]
-    if is_matrix(X) and X.ndim == 2:
-        _check_rows(X.shape[0], total)
-        return read_matrices(iter([X]), vocabulary, grow, bounds)
-    if is_frame(X):
-        items = _frame_items(X, None)
-        _check_rows(len(items), total)
-        cut = (items[a:b] for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-        return _encode_objects(cut, vocabulary, grow)
-    dimensions = f"{X.ndim}-D " if hasattr(X, "ndim") else ""
-    raise InputError(
-        "lengths goes with one 2-D array, sparse matrix or data frame that has all positions as rows, "
-        f"got X of type {dimensions}{type(X).__name__}"
-    )
-
-
-def _check_rows(rows: int, total: int) -> None:
-    if rows != total:
-        raise InputError(f"lengths add up to {total} positions, but X has {rows} rows")
-
-
-def checked_lengths(lengths: Any) -> IntArray:
-    """How many rows each sequence has [N]: ints, none of them negative."""
-    array = np.asarray(lengths)
-    if array.size == 0 and array.ndim == 1:
-        return np.zeros(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InputError(f"lengths must be a 1-D list of ints, got {array.ndim}-D {array.dtype}")
-    if array.min() < 0:
-        raise InputError(f"lengths must not be negative, got {array.min()} for sequence {array.argmin()}")
-    return array.astype(np.int64)
-
-
 def _peek(X: Iterable[Any]) -> tuple[Any, Iterator[Any]]:
-    """The first sequence that is not empty, and all of them, those looked at included."""
+    """Return the first sequence that is not empty, and all of them, those looked at included."""
     iterator = iter(X)
     seen: list[Any] = []
     for sequence in iterator:
@@ -113,23 +66,8 @@ def _peek(X: Iterable[Any]) -> tuple[Any, Iterator[Any]]:
     return None, iter(seen)
 
 
-def is_frame(X: Any) -> bool:
-    """A pandas or polars data frame, told by what it can do; neither is imported."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "__getitem__")
-
-
-def _frame_items(frame: Any, sequence: int | None) -> list[dict[str, Any]]:
-    """The rows of a data frame as dicts: a text column c makes "c:text", a number column "c"."""
-    where = "X" if sequence is None else f"sequence {sequence}"
-    if sequence is not None and is_empty(frame):
-        return []
-    if not is_frame(frame):
-        raise InputError(
-            f"{where}: expected a data frame like the first sequence, got {type(frame).__name__}"
-        )
-    names = [str(column) for column in frame.columns]
-    if len(set(names)) != len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{where}: the data frame has two columns called {repeated!r}; rename one")
-    columns = [frame[column].to_list() for column in frame.columns]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+def _frame_items(frame: Any, where: str) -> list[dict[str, Any]]:
+    """Return the rows of a data frame as dicts: a text column c makes "c:text", a number column "c"."""
+    columns = frame_columns(frame, where)
+    rows = zip(*(column.to_list() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

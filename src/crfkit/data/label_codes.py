@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, IntArray
+from crfkit.data.reading import place_of
 from crfkit.data.sequences import inner_positions, offsets_of
 from crfkit.exceptions import InputError
 
@@ -68,7 +69,6 @@ class LabelCodes(Sequence[list[Any]]):
 
     @property
     def n_positions(self) -> int:
-        """ΣT."""
         return len(self.ids)
 
     @property
@@ -86,11 +86,9 @@ class LabelCodes(Sequence[list[Any]]):
 
     def place(self, position: int | np.integer) -> tuple[int, int]:
         """The sequence of a position of the batch, and the position within that sequence."""
-        sequence = int(np.searchsorted(self.offsets, position, side="right")) - 1
-        return sequence, int(position - self.offsets[sequence])
+        return place_of(self.offsets, position)
 
     def lists(self) -> list[list[Any]]:
-        """All label sequences as lists."""
         table = np.empty(len(self.names), dtype=object)  # [K]
         table[:] = self.names
         labels = table[self.ids].tolist()

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, IdArray, IntArray
+from crfkit.data.reading import listed
 from crfkit.data.sequences import checked_ids, gather
 from crfkit.exceptions import InputError
 
@@ -86,9 +87,7 @@ def decode_labels(ids: npt.NDArray[np.integer], offsets: IntArray, classes: Sequ
 
 def label_lists(y: Iterable[Any], name: str = "y") -> list[Sequence[Any]]:
     """y as a list of lists (or tuples) of Python objects, which can be gone through more than once."""
-    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
-        raise InputError(f"{name} must be a list of sequences of labels, got {type(y).__name__}")
-    sequences: list[Sequence[Any]] = list(y)
+    sequences: list[Sequence[Any]] = list(listed(y, name, "sequences of labels"))
     for i, sequence in enumerate(sequences):
         if isinstance(sequence, (list, tuple)):
             continue

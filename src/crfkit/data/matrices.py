@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IdArray, IntArray
+from crfkit.data.reading import is_empty, is_matrix, place, refuse_masked
 from crfkit.data.sequences import Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
@@ -18,35 +18,21 @@ _BLOCK = 1 << 20  # entries of a dense matrix looked at together
 _Rows = tuple[IntArray, IdArray, FloatArray]
 
 
-def is_matrix(X: Any) -> bool:
-    """A sparse matrix, or an array of bools or real or complex numbers of 2 or more dimensions."""
-    if isinstance(X, np.ndarray):
-        return X.ndim >= 2 and X.dtype.kind in "biufc"
-    # Whoever has a sparse matrix has imported this: importing it here would cost everyone else the time.
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(X))
-
-
-def is_empty(sequence: Any) -> bool:
-    """Whether a sequence has no positions, of whatever type it is."""
-    return not is_matrix(sequence) and hasattr(sequence, "__len__") and len(sequence) == 0
-
-
 def read_matrices(
     matrices: Iterator[Any],
     vocabulary: Vocabulary,
     grow: bool,
-    bounds: IntArray | None = None,
+    offsets: IntArray | None = None,
 ) -> Sequences:
-    """Sequences from one matrix [T, A] each, or from one with all rows, cut at bounds [N+1]."""
+    """Read sequences from one matrix [T, A] each, or from one with all rows, cut at offsets [N+1]."""
     width: int | None = None
     row_counts: list[IntArray] = []  # each [T]
     indices: list[IdArray] = []
     values: list[FloatArray] = []
     lengths: list[int] = []
     for i, matrix in enumerate(matrices):
-        where = "X" if bounds is not None else f"sequence {i}"
-        if bounds is None and is_empty(matrix):
+        where = "X" if offsets is not None else f"sequence {i}"
+        if offsets is None and is_empty(matrix):
             lengths.append(0)
             continue
         if not is_matrix(matrix) or matrix.ndim != 2:
@@ -60,26 +46,30 @@ def read_matrices(
             _check_width(width, vocabulary, grow)
         if matrix.shape[1] != width:
             raise InputError(f"{where}: expected {width} columns like sequence 0, got {matrix.shape[1]}")
-        if isinstance(matrix, np.ma.MaskedArray):
-            raise InputError(f"{where}: masked arrays are not supported; fill the masked values, with 0 say")
+        refuse_masked(matrix, where)
         lengths.append(matrix.shape[0])
-        first_row = 0
         for counts, columns, entries in _nonzero(matrix):
-            _check_finite(counts, columns, entries, i, first_row, bounds)
-            first_row += counts.size
             row_counts.append(counts)
             indices.append(columns)
             values.append(entries)
+    if offsets is None:
+        offsets = offsets_of(lengths)
+    indptr = offsets_of(np.concatenate([*row_counts, np.empty(0, dtype=np.int64)]))
+    all_indices = np.concatenate([*indices, np.empty(0, dtype=np.int32)])
+    all_values = np.concatenate([*values, np.empty(0)])
+    finite = np.isfinite(all_values)
+    if not finite.all():
+        entry = int(np.argmin(finite))
+        raise InputError(
+            f"{place(offsets, np.searchsorted(indptr, entry, side='right') - 1)}: feature "
+            f"'{all_indices[entry]}': expected a finite number, got {all_values[entry]}"
+        )
     if grow and len(vocabulary) == 0 and width is not None:
         vocabulary.add_columns(width)
-
-    all_values = np.concatenate([*values, np.empty(0)])
-    if bounds is None:
-        bounds = offsets_of(lengths)
     return Sequences(
-        offsets=bounds.astype(np.int64),
-        indptr=offsets_of(np.concatenate([*row_counts, np.empty(0, dtype=np.int64)])),
-        indices=np.concatenate([*indices, np.empty(0, dtype=np.int32)]),
+        offsets=offsets,
+        indptr=indptr,
+        indices=all_indices,
         values=None if bool((all_values == 1.0).all()) else all_values,
         n_attributes=len(vocabulary),
     )
@@ -136,28 +126,6 @@ def _check_width(width: int, vocabulary: Vocabulary, grow: bool) -> None:
         )
     if len(vocabulary) != width:
         raise InputError(f"X has {width} columns, but {len(vocabulary)} were expected, as in training")
-
-
-def _check_finite(
-    counts: IntArray,
-    columns: IdArray,
-    values: FloatArray,
-    sequence: int,
-    first_row: int,
-    bounds: IntArray | None,
-) -> None:
-    finite = np.isfinite(values)
-    if finite.all():
-        return
-    entry = int(np.argmin(finite))
-    position = first_row + int(np.searchsorted(np.cumsum(counts), entry, side="right"))
-    if bounds is not None:
-        sequence = int(np.searchsorted(bounds, position, side="right")) - 1
-        position -= int(bounds[sequence])
-    raise InputError(
-        f"sequence {sequence}, position {position}: feature '{columns[entry]}': "
-        f"expected a finite number, got {values[entry]}"
-    )
 
 
 def _kind(value: Any) -> str:

@@ -15,8 +15,16 @@ import numpy.typing as npt
 
 from crfkit.arrays import IntArray
 from crfkit.data.columns import Columns
-from crfkit.data.encode import checked_lengths, is_frame
-from crfkit.data.matrices import is_matrix
+from crfkit.data.reading import (
+    cut,
+    is_frame,
+    is_matrix,
+    is_sparse,
+    listed,
+    place,
+    refuse_masked,
+    sequences_in,
+)
 from crfkit.data.sequences import gather, offsets_of
 from crfkit.exceptions import InputError
 
@@ -32,12 +40,10 @@ class Positions:
 
     @property
     def n_sequences(self) -> int:
-        """N."""
         return len(self.offsets) - 1
 
     @property
     def n_positions(self) -> int:
-        """ΣT."""
         return int(self.offsets[-1])
 
     @property
@@ -46,7 +52,6 @@ class Positions:
         return None if isinstance(self.rows, list) else int(self.rows.shape[1])
 
     def subset(self, sequences: npt.NDArray[np.integer]) -> Positions:
-        """The given sequences."""
         offsets, places = gather(self.offsets, np.asarray(sequences, np.int64))
         return Positions(take_rows(self.rows, places), offsets)
 
@@ -67,7 +72,7 @@ def stack_rows(parts: Sequence[Rows]) -> Rows:
     """Rows of several tables under each other."""
     if all(isinstance(part, list) for part in parts):
         return [row for part in parts for row in part]
-    if any(_is_sparse(part) for part in parts):
+    if any(is_sparse(part) for part in parts):
         from scipy.sparse import csr_matrix, vstack
 
         return csr_matrix(vstack(parts))
@@ -86,38 +91,23 @@ def read_positions(
     """
     if isinstance(X, Columns):
         return _read_columns(X, width)
-    if is_frame(X):
-        X = X.to_numpy()
-    if is_matrix(X) and X.ndim == 2:
-        if lengths is None:
-            raise InputError(
-                f"a single 2-D {type(X).__name__} does not say where sequences end: "
-                "pass lengths=[…], or a list with one 2-D array a sequence"
-            )
-        counts = checked_lengths(lengths)
-        if int(counts.sum()) != X.shape[0]:
-            raise InputError(
-                f"lengths add up to {int(counts.sum())} positions, but {name} has {X.shape[0]} rows"
-            )
-        offsets = offsets_of(counts)
-        rows = _numbers(X, None, name)
-        _check_width(rows.shape[1], width, None, name)
+    if lengths is not None:
+        offsets = cut(X, lengths, name)
+        rows = _numbers(X, name)
+        _check_width(rows.shape[1], width, name)
         _check_finite(rows, offsets, name)
         return Positions(rows, offsets)
-    if lengths is not None:
-        raise InputError("lengths goes with one 2-D array or sparse matrix that has all positions as rows")
-    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
-        raise InputError(f"{name} must be a list of sequences, got {type(X).__name__}")
-    sequences = list(X)
+    sequences = list(sequences_in(X, name))
     if objects and sequences and not _are_tables(sequences):
         return read_objects(sequences, name)
     parts: list[Rows] = []
     for i, sequence in enumerate(sequences):
-        part = _numbers(sequence, i, name)
+        where = f"{name}, sequence {i}"
+        part = _numbers(sequence, where)
         if part.shape[0] == 0 and part.shape[1] == 0:
             part = None  # an empty list: no positions, of whatever width
         else:
-            _check_width(part.shape[1], width, i, name)
+            _check_width(part.shape[1], width, where)
             width = part.shape[1]
         parts.append(part)
     empty = np.zeros((0, width or 0))
@@ -130,11 +120,9 @@ def read_positions(
 
 def read_objects(sequences: Iterable[Any], name: str = "X") -> Positions:
     """Sequences of any objects, whatever they look like."""
-    if isinstance(sequences, (str, bytes, Mapping)) or not isinstance(sequences, Iterable):
-        raise InputError(f"{name} must be a list of sequences, got {type(sequences).__name__}")
     rows: list[Any] = []
     counts = []
-    for i, sequence in enumerate(sequences):
+    for i, sequence in enumerate(listed(sequences, name)):
         if isinstance(sequence, Mapping) or not isinstance(sequence, Iterable):
             raise InputError(f"{name}, sequence {i}: expected a list of items, got {type(sequence).__name__}")
         items = list(sequence)
@@ -165,10 +153,6 @@ def _read_columns(X: Columns, width: int | None) -> Positions:
     return Positions(rows, X.offsets)
 
 
-def _is_sparse(value: Any) -> bool:
-    return hasattr(value, "tocsr")
-
-
 def _are_tables(sequences: Sequence[Any]) -> bool:
     """Whether sequences are tables of numbers, and no lists of objects: tuples of any length, say."""
     if any(is_matrix(sequence) or is_frame(sequence) for sequence in sequences):
@@ -187,18 +171,16 @@ def _width_of(item: Any) -> int:
     return len(item) if all(isinstance(value, (int, float, np.number)) for value in item) else 0
 
 
-def _numbers(table: Any, sequence: int | None, name: str) -> Rows:
+def _numbers(table: Any, where: str) -> Rows:
     """A table of numbers as float64, dense or CSR."""
-    where = name if sequence is None else f"{name}, sequence {sequence}"
-    if _is_sparse(table):
+    if is_sparse(table):
         csr = table.tocsr()
         if csr.dtype.kind not in "biuf":
             raise InputError(f"{where}: values must be real numbers, got {csr.dtype}")
         return csr.astype(np.float64)
     if is_frame(table):
         table = table.to_numpy()
-    if isinstance(table, np.ma.MaskedArray):
-        raise InputError(f"{where}: masked arrays are not supported; fill the masked values, with 0 say")
+    refuse_masked(table, where)
     try:
         array = np.asarray(table)
         if array.dtype.kind not in "biuf":
@@ -215,14 +197,13 @@ def _numbers(table: Any, sequence: int | None, name: str) -> Rows:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _check_width(found: int, expected: int | None, sequence: int | None, name: str) -> None:
+def _check_width(found: int, expected: int | None, where: str) -> None:
     if expected is not None and found != expected:
-        where = name if sequence is None else f"{name}, sequence {sequence}"
         raise InputError(f"{where}: expected {expected} columns as before, got {found}")
 
 
 def _check_finite(rows: Rows, offsets: IntArray, name: str) -> None:
-    if _is_sparse(rows):
+    if is_sparse(rows):
         good = np.isfinite(rows.data)
         if good.all():
             return
@@ -235,8 +216,4 @@ def _check_finite(rows: Rows, offsets: IntArray, name: str) -> None:
             return
         row, column = (int(place) for place in np.argwhere(~good)[0])
         value = rows[row, column]
-    sequence = int(np.searchsorted(offsets, row, side="right")) - 1
-    raise InputError(
-        f"{name}, sequence {sequence}, position {row - int(offsets[sequence])}, column {column}: "
-        f"expected a finite number, got {value}"
-    )
+    raise InputError(f"{name}, {place(offsets, row)}, column {column}: expected a finite number, got {value}")

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from crfkit.arrays import IdArray, IntArray
 from crfkit.data.columns import NO_FILE, Columns
-from crfkit.data.encode import checked_lengths, is_frame
-from crfkit.data.matrices import is_matrix
+from crfkit.data.reading import cut, frame_columns, is_frame, is_sparse, place, sequences_in
 from crfkit.data.sequences import Encoded, offsets_of
 from crfkit.exceptions import InputError
 
@@ -57,11 +56,9 @@ class RawTable:
         return list(self.columns)[int(text)]
 
     def place(self, position: int) -> str:
-        """A position in words."""
         if self.lines is not None:
             return f"{self.lines[0]}:{self.lines[1][position]}"
-        sequence = int(np.searchsorted(self.offsets, position, side="right")) - 1
-        return f"sequence {sequence}, position {position - int(self.offsets[sequence])}"
+        return place(self.offsets, position)
 
 
 def read_raw(X: Any, lengths: Any = None) -> RawTable:
@@ -79,28 +76,14 @@ def read_raw(X: Any, lengths: Any = None) -> RawTable:
             "as they are, without a step that makes attributes of them"
         )
     if lengths is not None:
-        bounds = offsets_of(checked_lengths(lengths))  # [N+1]
-        if not ((isinstance(X, np.ndarray) and X.ndim == 2) or is_frame(X)):
-            raise InputError(
-                "lengths goes with one 2-D array or data frame that has all positions as rows, got X of type "
-                f"{type(X).__name__}"
-            )
-        if len(X) != bounds[-1]:
-            raise InputError(f"lengths add up to {bounds[-1]} positions, but X has {len(X)} rows")
-        columns = _frame_columns(X, "X") if is_frame(X) else _array_columns(X)
-        return RawTable(columns, bounds, is_frame(X))
-    if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind != "O"):
-        raise InputError(
-            f"a single {'data frame' if is_frame(X) else '2-D array'} does not say where sequences end: pass "
-            "lengths=[…], or a list with one a sequence"
-        )
-    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
-        raise InputError(f"X must be a list of sequences, got {type(X).__name__}")
-    sequences = list(X)
+        offsets = cut(X, lengths)
+        columns = _frame_columns(X, "X") if is_frame(X) else _array_columns(X, "X")
+        return RawTable(columns, offsets, is_frame(X))
+    sequences = list(sequences_in(X))
     first = next((sequence for sequence in sequences if _length(sequence)), None)
     if is_frame(first):
         return _of_frames(sequences)
-    if isinstance(first, np.ndarray) or is_matrix(first):
+    if isinstance(first, np.ndarray) or is_sparse(first):
         return _of_arrays(sequences)
     return _of_items(sequences)
 
@@ -125,15 +108,7 @@ def _of_cells(X: Columns) -> RawTable:
 
 
 def _frame_columns(frame: Any, where: str) -> dict[str, RawColumn]:
-    if not is_frame(frame):
-        raise InputError(
-            f"{where}: expected a data frame like the other sequences, got {type(frame).__name__}"
-        )
-    names = [str(column) for column in frame.columns]
-    if len(set(names)) != len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{where}: the data frame has two columns called {repeated!r}; rename one")
-    return {name: _series(frame[column]) for name, column in zip(names, frame.columns, strict=True)}
+    return {name: _series(column) for name, column in frame_columns(frame, where).items()}
 
 
 def category(value: Any) -> str:
@@ -152,7 +127,7 @@ def _series(series: Any) -> npt.NDArray[Any]:
     values = series.to_numpy()
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
-    return _objects([None if _is_missing(value) else value for value in series.to_list()])
+    return _present(series.to_list())
 
 
 def _is_missing(value: Any) -> bool:
@@ -163,6 +138,11 @@ def _is_missing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas.NA
         return True
+
+
+def _present(values: Iterable[Any]) -> npt.NDArray[np.object_]:
+    """Return the values with None for all that are missing."""
+    return _objects([None if _is_missing(value) else value for value in values])
 
 
 def _objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
@@ -183,55 +163,54 @@ def _of_frames(frames: list[Any]) -> RawTable:
                 f"sequence {i}: its columns are {', '.join(part)}, those of sequence {first} "
                 f"{', '.join(names)}; all data frames must have the same (not so {sorted(different)[0]!r})"
             )
+    return _joined(parts, frames, named=True)
+
+
+def _joined(parts: dict[int, dict[str, RawColumn]], sequences: list[Any], named: bool) -> RawTable:
+    """Return the parts end to end; sequences that are not among them are empty."""
+    names = next(iter(parts.values()))
     columns: dict[str, RawColumn] = {
         name: _end_to_end([part[name] for part in parts.values()]) for name in names
     }
-    return RawTable(columns, offsets_of([len(frame) for frame in frames]), True)
+    return RawTable(columns, offsets_of([len(sequence) for sequence in sequences]), named)
 
 
 def _end_to_end(parts: list[Any]) -> npt.NDArray[Any]:
     """Arrays one after the other; numbers and objects become objects (a column of None may be either)."""
     if len({part.dtype.kind == "O" for part in parts}) > 1:
         lists = chain.from_iterable(part.tolist() for part in parts)
-        return _objects([None if _is_missing(value) else value for value in lists])
+        return _present(lists)
     joined: npt.NDArray[Any] = np.concatenate(parts)
     return joined
 
 
-def _array_columns(array: npt.NDArray[Any]) -> dict[str, RawColumn]:
-    if array.dtype.kind == "c":
-        raise InputError(f"X: values must be real numbers, got {array.dtype}")
-    if isinstance(array, np.ma.MaskedArray):
-        array = np.ma.filled(array.astype(np.float64), np.nan)
-    if array.dtype.kind in "biuf":
-        return {str(k): array[:, k] for k in range(array.shape[1])}
-    return {
-        str(k): _objects([None if _is_missing(value) else value for value in array[:, k].tolist()])
-        for k in range(array.shape[1])
-    }
+def _array_columns(array: Any, where: str) -> dict[str, RawColumn]:
+    if not isinstance(array, np.ndarray):
+        what = "a sparse matrix (pass .toarray())" if is_sparse(array) else type(array).__name__
+        raise InputError(f"{where}: expected a 2-D array like the other sequences, got {what}")
+    table = array[:, None] if array.ndim == 1 else array
+    if table.ndim != 2:
+        raise InputError(f"{where}: expected a 2-D array, one row per position, got {array.ndim}-D")
+    if table.dtype.kind == "c":
+        raise InputError(f"{where}: values must be real numbers, got {table.dtype}")
+    if isinstance(table, np.ma.MaskedArray):
+        table = np.ma.filled(table.astype(np.float64), np.nan)
+    columns = {str(k): table[:, k] for k in range(table.shape[1])}
+    if table.dtype.kind in "biuf":
+        return dict(columns)
+    return {name: _present(column.tolist()) for name, column in columns.items()}
 
 
 def _of_arrays(arrays: list[Any]) -> RawTable:
-    tables: dict[int, npt.NDArray[Any]] = {}
-    for i, array in enumerate(arrays):
-        if _length(array) == 0:  # of whatever type and width
-            continue
-        if not isinstance(array, np.ndarray):
-            what = "a sparse matrix (pass .toarray())" if is_matrix(array) else type(array).__name__
-            raise InputError(f"sequence {i}: expected a 2-D array like the other sequences, got {what}")
-        table = array[:, None] if array.ndim == 1 else array
-        if table.ndim != 2:
-            raise InputError(f"sequence {i}: expected a 2-D array, one row a position, got {array.ndim}-D")
-        tables[i] = table
-        first = next(iter(tables))
-        width = tables[first].shape[1]
-        if table.shape[1] != width:
+    # An empty sequence may be of any type and width.
+    parts = {i: _array_columns(array, f"sequence {i}") for i, array in enumerate(arrays) if _length(array)}
+    first = next(iter(parts))
+    for i, part in parts.items():
+        if len(part) != len(parts[first]):
             raise InputError(
-                f"sequence {i}: expected {width} columns like sequence {first}, got {table.shape[1]}"
+                f"sequence {i}: expected {len(parts[first])} columns like sequence {first}, got {len(part)}"
             )
-    parts = [_array_columns(table) for table in tables.values()]
-    columns: dict[str, RawColumn] = {name: _end_to_end([part[name] for part in parts]) for name in parts[0]}
-    return RawTable(columns, offsets_of([len(array) for array in arrays]), False)
+    return _joined(parts, arrays, named=False)
 
 
 # ---- items: Python objects
@@ -262,8 +241,7 @@ def _named_columns(items: list[Any], offsets: IntArray) -> dict[str, RawColumn]:
             if column is None:
                 if not isinstance(name, str):
                     raise InputError(
-                        f"{RawTable({}, offsets, True).place(t)}: the name of a feature must be a str, got "
-                        f"{name!r:.60}"
+                        f"{place(offsets, t)}: the name of a feature must be a str, got {name!r:.60}"
                     )
                 column = columns[name] = np.full(len(items), None, dtype=object)
             column[t] = value
@@ -283,14 +261,11 @@ def _cell_columns(items: list[Any], offsets: IntArray) -> dict[str, RawColumn]:
             raise _unlike(t, offsets, "a list of values", item)
         if len(item) != width:
             raise InputError(
-                f"{RawTable({}, offsets, False).place(t)}: expected {width} values like the first item, got "
-                f"{len(item)}"
+                f"{place(offsets, t)}: expected {width} values like the first item, got {len(item)}"
             )
     return {str(k): _objects(column) for k, column in enumerate(zip(*items, strict=True))}
 
 
 def _unlike(position: int, offsets: IntArray, expected: str, item: Any) -> InputError:
-    where = RawTable({}, offsets, False).place(position)
-    return InputError(
-        f"{where}: expected {expected} like the first item, got {type(item).__name__} {item!r:.60}"
-    )
+    where, kind = place(offsets, position), type(item).__name__
+    return InputError(f"{where}: expected {expected} like the first item, got {kind} {item!r:.60}")

@@ -62,7 +62,6 @@ class Sequences:
 
     @property
     def n_sequences(self) -> int:
-        """N."""
         return self.offsets.size - 1
 
     @property

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.raw_columns import RawColumn, RawTable, TextColumn, category, read_raw
+from crfkit.data.sequences import gather, inner_positions
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 
 _MISSING_NUMBERS = {"", "?", "NA", "N/A", "NaN", "nan", "None", "null"}  # in a text column of numbers
@@ -33,7 +34,6 @@ class TableColumn:
 
     @property
     def is_category(self) -> bool:
-        """Whether its values are categories."""
         return self.categories is not None
 
 
@@ -47,20 +47,16 @@ class Table:
 
     @property
     def n_sequences(self) -> int:
-        """N."""
         return self.offsets.size - 1
 
     @property
     def n_positions(self) -> int:
-        """ΣT."""
         return len(self.values)
 
     @property
     def first(self) -> BoolArray:
         """Whether a position is the first of its sequence [ΣT]."""
-        flags = np.zeros(self.n_positions + 1, dtype=np.bool_)  # one more: empty sequences at the end
-        flags[self.offsets[:-1]] = True
-        return flags[:-1]
+        return ~inner_positions(self.offsets)
 
     def piece(self, start: int, stop: int) -> Table:
         """The sequences start..stop-1."""
@@ -68,9 +64,6 @@ class Table:
         return Table(self.values[low:high], self.outside, self.offsets[start : stop + 1] - low)
 
     def subset(self, sequences: npt.NDArray[np.integer]) -> Table:
-        """The given sequences, in the given order."""
-        from crfkit.data.sequences import gather
-
         offsets, rows = gather(self.offsets, np.asarray(sequences, np.int64))
         return Table(self.values[rows], self.outside, offsets)
 
@@ -139,7 +132,6 @@ class TableSchema:
         return schema, schema._table(raw)
 
     def encode(self, X: Any, lengths: Any = None) -> Table:
-        """Other data as a table of these columns."""
         raw = read_raw(X, lengths)
         if raw.offsets[-1]:
             self._check_kind(raw)
@@ -208,7 +200,6 @@ class TableSchema:
     # ---- the model file
 
     def to_header(self) -> dict[str, Any]:
-        """As JSON values."""
         return {
             "columns": [
                 {

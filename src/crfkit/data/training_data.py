@@ -9,17 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import FloatArray
-from crfkit.data.encode import is_frame
 from crfkit.data.labels import Labels
-from crfkit.data.matrices import is_matrix
+from crfkit.data.reading import is_table
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 
 
 def cut_as(X: Any, y: list[Any], lengths: Any) -> Any:
     """Where X is one table with the rows of all sequences, it is cut as y is."""
-    one_table = (is_matrix(X) and X.ndim == 2) or is_frame(X)
-    return [len(labels) for labels in y] if lengths is None and one_table else lengths
+    return [len(labels) for labels in y] if lengths is None and is_table(X) else lengths
 
 
 def _numbers(name: str, values: Any) -> FloatArray:

@@ -80,7 +80,6 @@ class Vocabulary:
 
     @classmethod
     def from_native(cls, native: _native.Vocabulary) -> Vocabulary:
-        """The vocabulary around a native one."""
         vocabulary = cls.__new__(cls)
         vocabulary.native = native
         return vocabulary

@@ -3,37 +3,6 @@
 Names are fetched at first use: tagging with a template does not wait for the builder.
 """
 
-from __future__ import annotations
+from crfkit._lazy import public_names
 
-from typing import TYPE_CHECKING
-
-from crfkit._lazy import lazy_names
-
-if TYPE_CHECKING:
-    from crfkit.features.builder import Features, bias, column, first, function, last, position, token
-    from crfkit.features.template import Template
-    from crfkit.features.tokens import token_features
-
-__all__ = [
-    "Features",
-    "Template",
-    "bias",
-    "column",
-    "first",
-    "function",
-    "last",
-    "position",
-    "token",
-    "token_features",
-]
-
-_BUILDER = "crfkit.features.builder"
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        **dict.fromkeys(__all__, _BUILDER),
-        "Template": "crfkit.features.template",
-        "token_features": "crfkit.features.tokens",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -44,7 +44,6 @@ class FeatureIndex:
 
     @property
     def n_attributes(self) -> int:
-        """A."""
         return len(self.state_indptr) - 1
 
     @property

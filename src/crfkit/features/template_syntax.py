@@ -35,7 +35,6 @@ class Line:
 
     @property
     def macros(self) -> tuple[Macro, ...]:
-        """The macros among the pieces."""
         return tuple(piece for piece in self.pieces if isinstance(piece, Macro))
 
 

@@ -58,7 +58,6 @@ class GraphMap:
 
     @property
     def _vertices(self) -> FloatArray:
-        """[v, m]."""
         return self.spectrum.eigenvectors * np.sqrt(self.spectrum.multipliers)
 
     def represent(self, rows: Rows) -> FloatArray:
@@ -119,11 +118,9 @@ class GraphMap:
         self.__dict__.update(state)
 
     def support(self, represented: Rows, places: IntArray) -> FloatArray:
-        """Rows."""
         return np.asarray(represented[places], np.float64)
 
     def between(self, represented: Rows, support: FloatArray) -> FloatArray:
-        """K [n, m]."""
         return np.asarray(represented @ support.T, np.float64)
 
 
@@ -135,15 +132,12 @@ class OwnPositions:
     name: str = "graph"
 
     def represent(self, rows: Rows) -> FloatArray:
-        """[n, m]."""
         return self.graph.training
 
     def support(self, represented: Rows, places: IntArray) -> FloatArray:
-        """Rows."""
         return self.graph.support(represented, places)
 
     def between(self, represented: Rows, support: FloatArray) -> FloatArray:
-        """K [n, m]."""
         return self.graph.between(represented, support)
 
 

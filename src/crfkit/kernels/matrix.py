@@ -50,7 +50,6 @@ class KernelMatrix:
 
     @property
     def n_candidates(self) -> int:
-        """c."""
         return len(self.candidates)
 
     @property

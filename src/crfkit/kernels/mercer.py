@@ -61,7 +61,6 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """For listings."""
         if isinstance(self.function, str):
             return self.function
         return getattr(self.function, "__name__", type(self.function).__name__)
@@ -77,15 +76,12 @@ class Kernel:
         return replace(self, gamma=find_gamma(self.gamma, rows, seed))
 
     def represent(self, rows: Rows) -> Rows:
-        """The rows as they are."""
         return rows
 
     def support(self, represented: Rows, places: IntArray) -> Rows:
-        """Rows."""
         return take_rows(represented, places)
 
     def between(self, represented: Rows, support: Rows) -> FloatArray:
-        """K [n, m]."""
         shape = (n_rows(represented), n_rows(support))
         if 0 in shape:
             return np.zeros(shape)
@@ -119,11 +115,9 @@ class Precomputed:
         return rows
 
     def support(self, represented: Rows, places: IntArray) -> IntArray:
-        """Numbers of columns."""
         return places
 
     def between(self, represented: Rows, support: IntArray) -> FloatArray:
-        """Columns of the rows."""
         block = represented[:, support]
         return np.asarray(block.toarray() if hasattr(block, "toarray") else block, np.float64)
 

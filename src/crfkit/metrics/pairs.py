@@ -63,12 +63,10 @@ class Pairs:
 
     @property
     def n_tokens(self) -> int:
-        """ΣT."""
         return len(self.true)
 
     @property
     def n_sequences(self) -> int:
-        """N."""
         return len(self.offsets) - 1
 
     @property

@@ -96,12 +96,10 @@ class Report:
 
     @property
     def precision(self) -> float:
-        """Overall precision."""
         return self.overall.precision
 
     @property
     def recall(self) -> float:
-        """Overall recall."""
         return self.overall.recall
 
     @property

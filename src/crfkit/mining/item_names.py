@@ -47,7 +47,6 @@ class ItemNames:
                 self._wheres[prefix] = macro.text.removeprefix("%")
 
     def __call__(self, item: str) -> Item:
-        """The item in parts."""
         prefix = self._prefix(item)
         if prefix in self._wheres:
             return Item(self._wheres[prefix], "=", self._what(prefix, item[len(prefix) :]))

@@ -92,7 +92,6 @@ class _Labels:
         return f'<span class="l{grey}" style="--h:{self._hues.get(_type(name), 0)}">{escape(name)}</span>'
 
     def options(self) -> str:
-        """The choices of the list."""
         found = sorted(self._counts, key=lambda place: self._classes[place])
         return "".join(
             f'<option value="{escape(self._classes[place])}">{escape(self._classes[place])} '

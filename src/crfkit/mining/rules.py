@@ -342,5 +342,4 @@ class _Text:
         self._file = file
 
     def write(self, text: str) -> None:
-        """As UTF-8."""
         self._file.write(text.encode())

@@ -1,20 +1,18 @@
-"""Extended-saddle-point search: minimise f(x) subject to h(x) = 0 and g(x) <= 0 where h and g have kinks.
+"""Extended-saddle-point search: minimise f(x) subject to g(x) <= 0, where g may have kinks.
 
 Wah and Chen's theory of extended saddle points, as Chen, Chen and Wah use it ("Training conditional random
-fields under validation constraints", KDD 2008): one penalty a constraint,
+fields under validation constraints", KDD 2008): one penalty per constraint,
 
-    L(x, α, β) = f(x) + Σ_i α_i |h_i(x)| + Σ_j β_j max(0, g_j(x)).
+    L(x, β) = f(x) + Σ_j β_j max(0, g_j(x)).
 
 The inner loop minimises L over x from where the last one ended; the outer loop raises the penalties of the
 constraints that are violated, in proportion to their violation, and leaves the others alone. Penalties above
 a finite threshold will do, whatever they are, so that the search ends when a minimum of L is feasible: it is
 a constrained minimum then.
 
-The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall, also at its very first step.
-Where it ends with a gradient far from 0, a proximal bundle (``proximal_bundle.py``) goes on from there: it
-gets along the kink, or finds that this is the minimum. Without it (``proximal_steps=0``), or where it does
-not come to an end, the outer step is marked as ``stalled``. Constraints that can be smoothed (``Smoothable``)
-are free of that: an outer step then minimises
+The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall, also at its very first step:
+if it ends with a gradient far from 0, the outer step is marked as ``stalled``. Constraints that can be
+smoothed (``Smoothable``) are free of that: an outer step then minimises
 
     f(x) + Σ_j β_j · r(g_j,T(x)),    r a rounded max(0, ·) that vanishes below -width_j
 
@@ -35,7 +33,6 @@ from numpy.typing import NDArray
 
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
-from crfkit.optim.proximal_bundle import minimize_kinked
 
 _STALLED = 1e-2  # of the gradient's norm at the start of an inner loop: above it, no minimum was reached
 
@@ -45,7 +42,7 @@ class Constrained(Protocol):
 
     @property
     def values(self) -> Vector:
-        """[m] h or g."""
+        """[m] g."""
 
     def pull(self, coefficients: Vector) -> Vector:
         """Σ_j coefficients_j · (sub)gradient of constraint j, [P]."""
@@ -75,9 +72,8 @@ class OuterStep:
 
     step: int
     value: float  # f
-    equalities: Vector  # h
     inequalities: Vector  # g
-    penalties: Vector  # [α, β] of the inner loop
+    penalties: Vector  # β of the inner loop
     iterations: int  # of the inner loop
     passes: float  # evaluations of f since the search began
     seconds: float  # since the search began
@@ -90,8 +86,8 @@ class OuterStep:
 
     @property
     def violations(self) -> Vector:
-        """[m] |h| and max(0, g)."""
-        return np.concatenate([np.abs(self.equalities), np.maximum(self.inequalities, 0.0)])
+        """[m] max(0, g)."""
+        return np.maximum(self.inequalities, 0.0)
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,6 @@ class SaddleResult:
 
     x: Vector
     value: float  # f
-    equalities: Vector
     inequalities: Vector
     penalties: Vector
     feasible: bool
@@ -111,10 +106,10 @@ class SaddleResult:
 
 @dataclass(frozen=True)
 class SaddleSettings:
-    """How the search goes about it."""
+    """Settings of the search."""
 
     max_outer: int = 20
-    tolerance: float = 1e-6  # of |h| and g
+    tolerance: float = 1e-6  # of g
     first_penalty: float = 0.0  # 0: the first inner loop minimises f alone
     rate: float = 1.0  # the most violated constraint's penalty rises by this at first
     growth: float = 2.0  # what the rate is multiplied with after every step
@@ -125,31 +120,27 @@ class SaddleSettings:
     inner_iterations: int = 100
     tol: float = 1e-5  # of the inner loop
     memory: int = 10
-    proximal_steps: int = 200  # at most, where L-BFGS ends at a kink of L
-    any_point: bool = True  # the start, and points inside inner loops, may be the answer if nothing better is
 
 
 def minimize_constrained(
     function: Smooth,
     x: Vector,
     *,
-    equalities: Constraints | None = None,
-    inequalities: Constraints | None = None,
+    inequalities: Constraints,
     l1: Vector | None = None,
     settings: SaddleSettings | None = None,
     n_threads: int = 1,
     callback: Callback | None = None,
     outer_callback: Callable[[OuterStep, Vector], bool] | None = None,
 ) -> SaddleResult:
-    """Minimise f(x) + Σ l1·|x| subject to h = 0 and g <= 0 from ``x``.
+    """Minimise f(x) + Σ l1·|x| subject to g <= 0 from ``x``.
 
-    Where no inner loop ends feasible within ``max_outer`` steps, the best feasible point that was come across
-    is returned (``any_point``), and where there is none the one with the least total violation: ``feasible``
-    is False then. ``callback`` sees every inner iteration, ``outer_callback`` every
+    If no inner loop ends feasible within ``max_outer`` steps, the point with the least total violation is
+    returned, and ``feasible`` is False. ``callback`` sees every inner iteration, ``outer_callback`` every
     outer step; either may stop the search.
     """
     settings = settings or SaddleSettings()
-    search = _Search(function, equalities, inequalities, l1, settings, callback)
+    search = _Search(function, inequalities, l1, settings, callback)
     return search.run(x, n_threads, outer_callback)
 
 
@@ -159,42 +150,45 @@ class _Search:
     def __init__(
         self,
         function: Smooth,
-        equalities: Constraints | None,
-        inequalities: Constraints | None,
+        inequalities: Constraints,
         l1: Vector | None,
         settings: SaddleSettings,
         callback: Callback | None,
     ) -> None:
-        self.function, self.equalities, self.inequalities = function, equalities, inequalities
+        self.function, self.inequalities = function, inequalities
         self.l1, self.settings, self.callback = l1, settings, callback
         self.temperature = 0.0 if settings.temperature is None else settings.temperature
-        self.alpha: Vector = np.zeros(0)
+        self.smooth: Smoothable | None = None  # the constraints, if they are smoothed
+        if self.temperature > 0 and isinstance(inequalities, Smoothable):
+            self.smooth = inequalities
         self.beta: Vector = np.zeros(0)
         self.passes = 0.0
         self.penalised = self.stopped = False
         self.number = 0  # of the outer step
-        self._here = Evaluation(np.inf, np.zeros(0))  # f where it was evaluated last
-        self.met: OuterStep | None = None  # the best feasible point met in between, and where it is
-        self.met_at: Vector = np.zeros(0)
         self.began = time.perf_counter()
 
     def run(
         self, x: Vector, n_threads: int, outer_callback: Callable[[OuterStep, Vector], bool] | None
     ) -> SaddleResult:
         s = self.settings
-        h, g = self._at(x)
-        self.alpha = np.full(len(h), s.first_penalty)
-        self.beta = np.full(len(g), s.first_penalty)
-        if s.any_point:
-            self._meet(x, self.function(x).value, h, g)
+        self.beta = np.full(len(self.inequalities(x).values), s.first_penalty)
         rate = s.rate
         history: list[OuterStep] = []
         best: tuple[tuple[float, float], Vector, OuterStep] | None = None
         message, converged = f"no feasible point was found in max_outer={s.max_outer} outer steps", False
         for number in range(1, s.max_outer + 1):
             self.number = number
-            self.penalised = bool(self.alpha.any() or self.beta.any())
-            inner = self._inner(x, n_threads)
+            self.penalised = bool(self.beta.any())
+            inner = minimize_lbfgs(
+                self._lagrangian,
+                x,
+                l1=self.l1,
+                max_iterations=s.inner_iterations,
+                tol=s.tol,
+                memory=s.memory,
+                n_threads=n_threads,
+                callback=self._watch,
+            )
             x = inner.x
             try:
                 record = self._judge(x, inner)
@@ -225,22 +219,16 @@ class _Search:
                 if record.feasible:
                     message += f": smoothing may still cost {record.gap:.3g} of {record.value:.5g}"
             if not record.feasible:
-                rise = rate * violation / violation.max()
-                self.alpha = self.alpha + rise[: len(self.alpha)]
-                self.beta = self.beta + rise[len(self.alpha) :]
+                self.beta = self.beta + rate * violation / violation.max()
                 rate *= s.growth
             if self.penalised:
                 self.temperature *= s.cooling
         if best is None:
             raise ValueError(f"max_outer must be at least 1, got {s.max_outer}")
         _, x, record = best
-        if self.met is not None and not record.feasible:
-            x, record = self.met_at, self.met
-            message += "; the best point on the way at which all constraints hold is kept"
         return SaddleResult(
             x,
             record.value,
-            record.equalities,
             record.inequalities,
             record.penalties,
             record.feasible,
@@ -249,156 +237,65 @@ class _Search:
             converged,
         )
 
-    def _inner(self, x: Vector, n_threads: int) -> Result:
-        """A minimum of L from x: L-BFGS, and where it ends at a kink, proximal steps."""
-        s = self.settings
-        inner = minimize_lbfgs(
-            self._lagrangian,
-            x,
-            l1=self.l1,
-            max_iterations=s.inner_iterations,
-            tol=s.tol,
-            memory=s.memory,
-            n_threads=n_threads,
-            callback=self._watch,
-        )
-        stopped = self.stopped or inner.interrupted
-        if stopped or not (s.proximal_steps and self._has_kinks and self._steep(inner)):
-            return inner
-        further = minimize_kinked(self._counted, self._kinked, inner.x, max_steps=s.proximal_steps)
-        # At a kink the gradient says nothing: what the bundle ends with is a minimum, or it is not.
-        left = 0.0 if further.converged else inner.gradient_norm
-        return replace(
-            further,
-            iterations=inner.iterations + further.iterations,
-            first_gradient_norm=inner.first_gradient_norm,
-            gradient_norm=left,
-        )
-
     def _steep(self, inner: Result) -> bool:
         """Whether the gradient where the inner loop ended is far from 0."""
         smallest = self.settings.tol * max(1.0, norm(inner.x))
         reference = _STALLED * inner.first_gradient_norm if inner.iterations else 0.0
         return inner.gradient_norm > max(smallest, reference)
 
-    @property
-    def _has_kinks(self) -> bool:
-        """Whether L has, with the penalties and the temperature in force."""
-        smoothed = self.temperature > 0 and isinstance(self.inequalities, Smoothable)
-        return self.penalised and (self.equalities is not None or not smoothed)
-
     def _judge(self, x: Vector, inner: Result) -> OuterStep:
         """What the inner loop has come to, by the constraints themselves."""
-        h, g = self._at(x)
-        value = self.function(x).value + self._l1(x)
-        given_up = inner.message.startswith("no step improves") or inner.message.endswith("proximal steps")
-        stalled = self.penalised and given_up and self._steep(inner)
-        at_kink = stalled and self._has_kinks  # otherwise rounding: f + penalties is as low as it gets
+        g = self.inequalities(x).values
+        value = self.function(x).value + (0.0 if self.l1 is None else dot(self.l1, np.abs(x)))
+        stalled = self.penalised and inner.message.startswith("no step improves") and self._steep(inner)
+        at_kink = stalled and self.smooth is None  # otherwise rounding: f + penalties is as low as it gets
         return OuterStep(
             self.number,
             value,
-            h,
             g,
-            np.concatenate([self.alpha, self.beta]),
+            self.beta,
             inner.iterations,
             self.passes,
             time.perf_counter() - self.began,
             self.temperature if self.penalised else 0.0,
             self._gap(x, g),
             stalled,
-            self._holds(h, g),
+            bool((g <= self.settings.tolerance).all()),
             inner.converged and not at_kink,
             "it stalled at a kink" if at_kink else inner.message,
         )
-
-    def _meet(self, x: Vector, f: float, h: Vector, g: Vector) -> None:
-        """Remember a point between the ends of inner loops, if it is feasible and the best of them."""
-        if not self._holds(h, g):
-            return
-        value = f + self._l1(x)
-        if self.met is None or value < self.met.value:
-            penalties, seconds = np.concatenate([self.alpha, self.beta]), time.perf_counter() - self.began
-            self.met = OuterStep(
-                self.number, value, h, g, penalties, 0, self.passes, seconds, 0.0, 0.0, False, True, False, ""
-            )
-            self.met_at = x.copy()
-
-    def _holds(self, h: Vector, g: Vector) -> bool:
-        limit = self.settings.tolerance
-        return bool((np.abs(h) <= limit).all() and (g <= limit).all())
-
-    def _l1(self, x: Vector) -> float:
-        return 0.0 if self.l1 is None else dot(self.l1, np.abs(x))
 
     def _gap(self, x: Vector, g: Vector) -> float:
         """What smoothing costs, to first order: f rises by the multiplier where a bound falls by one.
 
         At a minimum of the smoothed L the multiplier of constraint j is β_j · r'(g_j,T).
         """
-        if not (self.penalised and self.temperature > 0 and isinstance(self.inequalities, Smoothable)):
+        if not self.penalised or self.smooth is None:
             return 0.0
-        smoothed = self.inequalities.smoothed(x, self.temperature).values
+        smoothed = self.smooth.smoothed(x, self.temperature).values
         _, slope = rounded_hinge(smoothed, self.settings.width)
         return float((self.beta * slope) @ (smoothed - g))
 
     def _watch(self, step: Step) -> bool:
-        """The inner loop's callback."""
         if self.callback is not None:
             seconds = time.perf_counter() - self.began
             self.stopped = self.callback(replace(step, passes=self.passes, seconds=seconds))
         return self.stopped
 
-    def _at(self, x: Vector) -> tuple[Vector, Vector]:
-        """h and g."""
-        h = np.zeros(0) if self.equalities is None else self.equalities(x).values
-        g = np.zeros(0) if self.inequalities is None else self.inequalities(x).values
-        return h, g
-
-    def _counted(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
-        """f."""
-        self.passes += 1
-        self._here = self.function(x, diagonal=diagonal)
-        return self._here
-
     def _lagrangian(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
         """L without its L1 term, or f alone where no constraint has a penalty yet."""
-        here = self._counted(x, diagonal=diagonal)
+        self.passes += 1
+        here = self.function(x, diagonal=diagonal)
         if not self.penalised:
             return here
-        value, gradient = self._penalty(x)
-        return Evaluation(here.value + value, here.gradient + gradient, here.diagonal)
-
-    def _kinked(self, x: Vector) -> tuple[float, Vector]:
-        """All of L that has kinks."""
-        value, gradient = self._penalty(x)
-        if self.l1 is not None:
-            value, gradient = value + self._l1(x), gradient + self.l1 * np.sign(x)
-        return value, gradient
-
-    def _penalty(self, x: Vector) -> tuple[float, Vector]:
-        """Σ α|h| + Σ β·max(0, g) and its gradient at the x that f was evaluated at last."""
-        value, gradient = 0.0, np.zeros_like(x)
-        h = g = np.zeros(0)
-        if self.equalities is not None:
-            found = self.equalities(x)
-            h = found.values
-            value += float(self.alpha @ np.abs(h))
-            gradient = gradient + found.pull(self.alpha * np.sign(h))
-        width: float | Vector = 0.0
-        if self.inequalities is not None:
-            if self.temperature > 0 and isinstance(self.inequalities, Smoothable):
-                found, width = self.inequalities.smoothed(x, self.temperature), self.settings.width
-            else:
-                found = self.inequalities(x)
-            g = found.values
-            cost, slope = rounded_hinge(g, width)
-            value += float(self.beta @ cost)
-            slopes = self.beta * slope
-            if slopes.any():
-                gradient = gradient + found.pull(slopes)
-        if self.settings.any_point and not self.temperature > 0:
-            self._meet(x, self._here.value, h, g)
-        return value, gradient
+        if self.smooth is not None:
+            found, width = self.smooth.smoothed(x, self.temperature), self.settings.width
+        else:
+            found, width = self.inequalities(x), 0.0
+        cost, slope = rounded_hinge(found.values, width)
+        slopes = self.beta * slope
+        gradient = here.gradient + found.pull(slopes) if slopes.any() else here.gradient
+        return Evaluation(here.value + float(self.beta @ cost), gradient, here.diagonal)
 
 
 def rounded_hinge(g: Vector, width: float | Vector) -> tuple[Vector, Vector]:

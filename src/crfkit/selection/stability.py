@@ -88,12 +88,10 @@ class StabilitySelector(FittedSelection):
 
     @property
     def template(self) -> Any:  # type: ignore[override]
-        """That of the selector."""
         return self.selector.template
 
     @property
     def n_jobs(self) -> int | None:  # type: ignore[override]
-        """That of the selector."""
         return self.selector.n_jobs
 
     def fit(self, X: Any, y: Any, *, lengths: Any = None) -> StabilitySelector:

@@ -54,7 +54,6 @@ class Posterior:
     intron: FloatArray  # [T]
 
     def cut(self, places: slice) -> Posterior:
-        """A part of it."""
         return Posterior(self.coding[places], self.intron[places])
 
 
@@ -99,7 +98,6 @@ class GeneFinder:
 
     @property
     def weights_(self) -> dict[str, float]:
-        """The learned weights by name."""
         return dict(zip(self._names.names, self._w.tolist(), strict=True))
 
     # ---- training
@@ -254,7 +252,6 @@ class GeneFinder:
     # ---- files
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Write the fitted model."""
         e = self.evidence_
         arrays: dict[str, npt.NDArray[Any]] = {f"chain.{i}": table for i, table in enumerate(e.tables)}
         arrays |= {f"site.{site}": e.arrays[site] for site in SITES}
@@ -281,7 +278,6 @@ class GeneFinder:
 
     @classmethod
     def load(cls, source: Source, *, n_jobs: int | None = None) -> GeneFinder:
-        """The model in a file."""
         header, arrays = read_model(source)
         place = str(source) if isinstance(source, (str, os.PathLike)) else "in memory"
         if header.get("model") != _KIND:

@@ -107,7 +107,6 @@ class StructureLikelihood:
         self._transform = np.eye(len(names)) if transform is None else transform  # [P, P]
 
     def weights(self, x: FloatArray) -> FloatArray:
-        """[P]."""
         return self.prior + self._transform @ x
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:

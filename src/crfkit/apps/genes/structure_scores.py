@@ -45,7 +45,6 @@ class WeightNames:
         return len(self.names)
 
     def at(self, name: str) -> int:
-        """The place of a weight."""
         return self._at[name]
 
     def chains(self, part: str) -> slice:

@@ -94,7 +94,6 @@ class DailyCRF:
         self._read()
 
     def _minimise(self, function: Smooth) -> None:
-        """From where it stands."""
         result = minimize_lbfgs(
             function,
             self.x,

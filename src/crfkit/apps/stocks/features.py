@@ -118,12 +118,10 @@ class Stock:
 
     @property
     def ticker(self) -> str:
-        """The stock's name."""
         return self.prices.ticker
 
     @property
     def n_days(self) -> int:
-        """D."""
         return len(self.labels)
 
     def position(self, day: int) -> int:

@@ -82,7 +82,6 @@ class Prices:
         return len(self.close)
 
     def until(self, n: int) -> Prices:
-        """The first n days."""
         multiplied = None if self.multiplied is None else self.multiplied[:n]
         return replace(self, dates=self.dates[:n], close=self.close[:n], multiplied=multiplied)
 

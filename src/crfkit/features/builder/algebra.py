@@ -46,11 +46,9 @@ class Extractor:
 
     @property
     def reach(self) -> int:
-        """How many positions away it looks."""
         return 0
 
     def learners(self) -> Iterator[Learner]:
-        """What fit must learn."""
         return iter(())
 
     def __copy__(self: _Self) -> _Self:
@@ -117,7 +115,6 @@ class Track(Shiftable):
 
     @property
     def reach(self) -> int:
-        """How many positions away it looks."""
         return abs(self.offset)
 
     @property
@@ -125,7 +122,6 @@ class Track(Shiftable):
         return self.chain  # type: ignore[no-any-return]
 
     def learners(self) -> Iterator[Learner]:
-        """What fit must learn."""
         return self._origin.learners()
 
     def _at(self: _Same, offset: int) -> _Same:
@@ -135,7 +131,6 @@ class Track(Shiftable):
         return (self,)
 
     def __repr__(self) -> str:
-        """As it is written."""
         return f"{self._origin.code}{_bracket(self.offset)}"
 
 
@@ -154,7 +149,6 @@ class Vector(Track):
 
     @property
     def head(self) -> str:
-        """The name and ``:``."""
         return f"{self.name}:"
 
     def _parts(self) -> tuple[Track, ...]:
@@ -179,11 +173,9 @@ class Conjunction(Shiftable):
 
     @property
     def reach(self) -> int:
-        """How many positions away it looks."""
         return max(part.reach for part in self.parts)
 
     def learners(self) -> Iterator[Learner]:
-        """What fit must learn."""
         for part in self.parts:
             yield from part.learners()
 
@@ -194,7 +186,6 @@ class Conjunction(Shiftable):
         return self.parts
 
     def __repr__(self) -> str:
-        """As it is written."""
         return " & ".join(map(repr, self.parts))
 
 
@@ -206,7 +197,6 @@ class Own(Extractor):
     name: str
 
     def __repr__(self) -> str:
-        """As it is written."""
         written = getattr(self.function, "__qualname__", None) or repr(self.function)
         return f"function({written}, {self.name!r})"
 
@@ -243,7 +233,6 @@ class Group:
         return self  # it never changes
 
     def __repr__(self) -> str:
-        """As it is written."""
         return self.code
 
 

@@ -22,7 +22,6 @@ class Explanation:
     cells: list[list[str]]  # [names][T]
 
     def __repr__(self) -> str:
-        """As a table, in several parts if it is wide."""
         n_positions = len(self.cells[0]) if self.cells else 0
         table = [["", *map(str, range(n_positions))]]
         table += [[name, *row] for name, row in zip(self.names, self.cells, strict=True)]

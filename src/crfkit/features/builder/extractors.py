@@ -33,7 +33,6 @@ class Text(Track):
 
     @property
     def head(self) -> str:
-        """The name and ``=``."""
         return f"{self.name}="
 
     # ---- text from text

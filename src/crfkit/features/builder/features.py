@@ -157,7 +157,6 @@ class Features:
         return Explanation(names, cells)
 
     def __repr__(self) -> str:
-        """As it is written."""
         changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
         arguments = [*map(_written, self.extractors), *changed]
         line = f"Features({', '.join(arguments)})"

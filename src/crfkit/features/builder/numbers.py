@@ -25,12 +25,10 @@ class Parsed:
 
     @property
     def name(self) -> str:
-        """That of the text."""
         return self.chain.name
 
     @property
     def code(self) -> str:
-        """As a method."""
         return f"{self.chain.code}.number()"
 
     def values(self, block: Block, learnt: Learnt) -> Numbers:
@@ -43,7 +41,6 @@ class Parsed:
         return as_numbers(block.cells(cells.key, cells.optional), block.place, cells.title, cells.optional)
 
     def learners(self) -> Iterator[Learner]:
-        """Those of the text."""
         return self.chain.learners()
 
 
@@ -55,12 +52,10 @@ class Places:
 
     @property
     def name(self) -> str:
-        """Fixed."""
         return "position.end" if self.from_end else "position"
 
     @property
     def code(self) -> str:
-        """As a call."""
         return f"position({'from_end=True' if self.from_end else ''})"
 
     def values(self, block: Block, learnt: Learnt) -> Numbers:
@@ -71,7 +66,6 @@ class Places:
         return places
 
     def learners(self) -> Iterator[Learner]:
-        """Nothing."""
         return iter(())
 
 
@@ -89,11 +83,9 @@ class NumberChain:
 
     @property
     def code(self) -> str:
-        """As it is written."""
         return ".".join([self.source.code, *(step.code for step in self.steps)])
 
     def then(self, step: Computed | Standardised) -> NumberChain:
-        """With one more step."""
         return NumberChain(self.source, (*self.steps, step))
 
     def values(self, block: Block, learnt: Learnt) -> Numbers:
@@ -148,7 +140,6 @@ class Bins:
 
     @property
     def code(self) -> str:
-        """As a method."""
         edges = self.bins if isinstance(self.bins, int) else f"[{', '.join(_marks(self.bins))}]"
         return f"{self.chain.code}.binned({edges})"
 
@@ -159,7 +150,6 @@ class Bins:
         return [None if x is None else titles[bisect_right(edges, x)] for x in self.numbers(block, learnt)]
 
     def numbers(self, block: Block, learnt: Learnt) -> Numbers:
-        """The numbers [ΣT]."""
         return self.chain.values(block, learnt)
 
     def learn(self, numbers: list[float]) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from crfkit.data.columns import Columns
-from crfkit.data.encode import checked_lengths, is_frame
+from crfkit.data.reading import cut_rows, is_frame, sequences_in, undivided
 from crfkit.exceptions import InputError
 from crfkit.features.builder.cells import is_missing
 
@@ -53,28 +53,18 @@ def read_blocks(X: Any, lengths: Any = None, sequence_column: Key | None = None)
     if isinstance(X, Columns):
         return _table_blocks(_ColumnFile(X), X.lengths.tolist())
     if lengths is not None:
-        cut = checked_lengths(lengths).tolist()
         if isinstance(X, (str, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(
                 f"lengths goes with one data frame, array or list of rows, got {type(X).__name__}"
             )
-        if sum(cut) != len(X):
-            raise InputError(f"lengths add up to {sum(cut)} positions, but X has {len(X)} rows")
-        return _table_blocks(_Table(X), cut)
+        return _table_blocks(_Table(X), np.diff(cut_rows(len(X), lengths)).tolist())
     if is_frame(X):
         if sequence_column is None:
-            raise InputError(
-                "a single data frame does not say where sequences end: pass lengths=[…], make it "
-                "Features(…, sequence_column='…'), or pass a list of frames"
-            )
+            raise undivided(X, " make it Features(…, sequence_column='…'),")
         return _table_blocks(_Table(X), _run_lengths(X, sequence_column))
     if sequence_column is not None:
         raise InputError(f"sequence_column goes with a single data frame, got {type(X).__name__}")
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind != "O":
-        raise InputError("a single 2-D array does not say where sequences end: pass lengths=[…]")
-    if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
-        raise InputError(f"X must be a list of sentences, got {type(X).__name__}")
-    return _sentence_blocks(X)
+    return _sentence_blocks(sequences_in(X, of="sentences"))
 
 
 def _run_lengths(frame: Any, column: Key) -> list[int]:

@@ -58,13 +58,11 @@ class Cells:
 
     @property
     def code(self) -> str:
-        """As a call."""
         name = "" if self.name == default_name(self.key) else f", {self.name!r}"
         return f"column({self.key!r}{name}{', optional=True' if self.optional else ''})"
 
     @property
     def title(self) -> str:
-        """For messages."""
         return f"column {self.key!r}"
 
     def values(self, block: Block, learnt: Learnt) -> list[str | None]:
@@ -72,7 +70,6 @@ class Cells:
         return as_texts(block.cells(self.key, self.optional), block.place, self.title)
 
     def learners(self) -> Iterator[Learner]:
-        """Nothing."""
         return iter(())
 
 
@@ -95,11 +92,9 @@ class Chain:
 
     @property
     def code(self) -> str:
-        """As it is written."""
         return ".".join([self.source.code, *(step.code for step in self.steps)])
 
     def then(self, step: Step) -> Chain:
-        """With one more step."""
         return Chain(self.source, (*self.steps, step))
 
     def apply(self, value: Any) -> Any:
@@ -128,7 +123,6 @@ class Chain:
         return list(map(self.table(values, {}, block.place).__getitem__, values))
 
     def learners(self) -> Iterator[Learner]:
-        """Those of the source."""
         return self.source.learners()
 
 
@@ -141,15 +135,12 @@ class Named:
 
     @property
     def code(self) -> str:
-        """As a method."""
         return f"{self.chain.code}.named({self.name!r})"
 
     def values(self, block: Block, learnt: Learnt) -> list[str | None]:
-        """The text [ΣT]."""
         return self.chain.values(block, learnt)
 
     def learners(self) -> Iterator[Learner]:
-        """Those of the text."""
         return self.chain.learners()
 
 
@@ -169,7 +160,6 @@ class Phrases:
 
     @property
     def code(self) -> str:
-        """As a method."""
         settings = (
             f"{', bio=True' if self.bio else ''}{', ignore_case=True' if self.gazetteer.ignore_case else ''}"
         )
@@ -184,7 +174,6 @@ class Phrases:
         return marks
 
     def learners(self) -> Iterator[Learner]:
-        """Those of the text."""
         return self.chain.learners()
 
 
@@ -201,7 +190,6 @@ class Gaps:
 
     @property
     def code(self) -> str:
-        """As a method."""
         return f"{self.cells.code}.missing()"
 
     def values(self, block: Block, learnt: Learnt) -> list[bool | None]:
@@ -209,7 +197,6 @@ class Gaps:
         return [is_missing(cell) or None for cell in block.cells(self.cells.key, self.cells.optional)]
 
     def learners(self) -> Iterator[Learner]:
-        """Nothing."""
         return iter(())
 
 
@@ -221,7 +208,6 @@ class Always:
 
     @property
     def code(self) -> str:
-        """As a call."""
         return f"{self.name}()"
 
     def values(self, block: Block, learnt: Learnt) -> list[bool | None]:
@@ -235,7 +221,6 @@ class Always:
         return marks
 
     def learners(self) -> Iterator[Learner]:
-        """Nothing."""
         return iter(())
 
 
@@ -247,12 +232,10 @@ class Vectors:
 
     @property
     def name(self) -> str:
-        """The column's."""
         return self.cells.name
 
     @property
     def code(self) -> str:
-        """As a method."""
         return f"{self.cells.code}.vector()"
 
     def values(self, block: Block, learnt: Learnt) -> list[Any]:
@@ -260,5 +243,4 @@ class Vectors:
         return as_vectors(block.cells(self.cells.key, self.cells.optional), block.place, self.cells.title)
 
     def learners(self) -> Iterator[Learner]:
-        """Nothing."""
         return iter(())

@@ -37,11 +37,9 @@ class Plain:
 
     @property
     def code(self) -> str:
-        """As a method."""
         return f"{self.label}()"
 
     def __call__(self, cell: str) -> str:
-        """What becomes of a cell."""
         return _PLAIN[self.label](cell)
 
 
@@ -62,11 +60,9 @@ class Affix:
 
     @property
     def code(self) -> str:
-        """As a method."""
         return f"{self.kind}({self.n})"
 
     def __call__(self, cell: str) -> str | None:
-        """What becomes of a cell."""
         if len(cell) < self.n:
             return None
         return cell[: self.n] if self.kind == "prefix" else cell[-self.n :]
@@ -82,14 +78,12 @@ class Pattern:
 
     @property
     def code(self) -> str:
-        """As a method."""
         text = self.pattern.pattern
         raw = "\\" in text and text.isprintable() and not text.endswith("\\") and "'" not in text
         written = f"r'{text}'" if raw else repr(text)
         return f"{self.kind}({written}, {self.label!r})"
 
     def __call__(self, cell: str) -> str | bool | None:
-        """What becomes of a cell."""
         if self.kind == "matches":
             return self.pattern.fullmatch(cell) is not None
         found = self.pattern.search(cell)
@@ -111,11 +105,9 @@ class Mapped:
 
     @property
     def code(self) -> str:
-        """As a method."""
         return f"{self.kind}({_function_name(self.function)}, {self.label!r})"
 
     def __call__(self, cell: str) -> str | bool | None:
-        """What becomes of a cell."""
         value = _call(self.function, cell, self.label)
         if self.kind == "test":
             return bool(value)
@@ -138,11 +130,9 @@ class Computed:
 
     @property
     def code(self) -> str:
-        """As a method."""
         return f"map({_function_name(self.function)}, {self.label!r})"
 
     def __call__(self, number: float) -> float:
-        """What becomes of a number."""
         value = _call(self.function, number, self.label)
         try:
             return float(value)

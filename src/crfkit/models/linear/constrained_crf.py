@@ -277,8 +277,6 @@ class ConstrainedCRF(CRF):
             tolerance=0.0,
             inner_iterations=self.max_iterations or _INNER_ITERATIONS,
             tol=float(self.tol),
-            proximal_steps=0,  # kinks are smoothed; "envelope" and "flip" are there to be compared
-            any_point=False,  # w = 0 satisfies all constraints (without a margin), and knows nothing
         )
 
         def say(step: OuterStep, _: FloatArray) -> bool:

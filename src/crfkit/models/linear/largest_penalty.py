@@ -138,7 +138,6 @@ class PenaltySearch:
         record = OuterStep(
             step=len(self.tried) + 1,
             value=result.value,
-            equalities=np.zeros(0),
             inequalities=h - self._constraints.tau,
             penalties=np.zeros(len(h)),
             iterations=result.iterations,

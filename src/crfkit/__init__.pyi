@@ -1,0 +1,16 @@
+from crfkit import compat as compat
+from crfkit import datasets as datasets
+from crfkit import exceptions as exceptions
+from crfkit import features as features
+from crfkit import inference as inference
+from crfkit import io as io
+from crfkit import kernels as kernels
+from crfkit import metrics as metrics
+from crfkit import selection as selection
+from crfkit.models.kernels.kernel_crf import KernelCRF as KernelCRF
+from crfkit.models.kernels.kernel_logistic import KernelLogisticRegression as KernelLogisticRegression
+from crfkit.models.linear.constrained_crf import ConstrainedCRF as ConstrainedCRF
+from crfkit.models.linear.crf import CRF as CRF
+from crfkit.models.trees.tree_crf import TreeCRF as TreeCRF
+
+__version__: str

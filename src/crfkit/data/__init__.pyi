@@ -1,0 +1,17 @@
+from crfkit.data.columns import Columns as Columns
+from crfkit.data.encode import encode as encode
+from crfkit.data.examples import Examples as Examples
+from crfkit.data.label_codes import LabelCodes as LabelCodes
+from crfkit.data.labels import Labels as Labels
+from crfkit.data.labels import decode_labels as decode_labels
+from crfkit.data.labels import encode_labels as encode_labels
+from crfkit.data.labels import label_set as label_set
+from crfkit.data.relabel import convert_labels as convert_labels
+from crfkit.data.relabel import detect_scheme as detect_scheme
+from crfkit.data.relabel import illegal_places as illegal_places
+from crfkit.data.relabel import possible_schemes as possible_schemes
+from crfkit.data.relabel import repair_labels as repair_labels
+from crfkit.data.sequences import Encoded as Encoded
+from crfkit.data.sequences import LabelHints as LabelHints
+from crfkit.data.sequences import Sequences as Sequences
+from crfkit.data.vocabulary import Vocabulary as Vocabulary

@@ -1,0 +1,10 @@
+from crfkit.features.builder import Features as Features
+from crfkit.features.builder import bias as bias
+from crfkit.features.builder import column as column
+from crfkit.features.builder import first as first
+from crfkit.features.builder import function as function
+from crfkit.features.builder import last as last
+from crfkit.features.builder import position as position
+from crfkit.features.builder import token as token
+from crfkit.features.template import Template as Template
+from crfkit.features.tokens import token_features as token_features

@@ -1,0 +1,12 @@
+from crfkit.mining.associations import Associations as Associations
+from crfkit.mining.comparison import UseResult as UseResult
+from crfkit.mining.comparison import compare_uses as compare_uses
+from crfkit.mining.examples import Example as Example
+from crfkit.mining.examples import find_examples as find_examples
+from crfkit.mining.item_names import ItemNames as ItemNames
+from crfkit.mining.listing import rules_text as rules_text
+from crfkit.mining.listing_page import rules_html as rules_html
+from crfkit.mining.miner import AssociationMiner as AssociationMiner
+from crfkit.mining.rules import Rule as Rule
+from crfkit.mining.rules import Rules as Rules
+from crfkit.mining.search import mine_rules as mine_rules

@@ -45,7 +45,7 @@ format: $(VENV)/.test
 	$(BIN)/clang-format -i $(NATIVE)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist src/crfkit/_native.pyi .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Some systems ship Python without ensurepip; then the system's pip fills the environment.
 MAKE_VENV = $(PYTHON) -m venv $(VENV) || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
@@ -57,7 +57,7 @@ $(VENV)/.tools: pyproject.toml
 	@echo '== making $(VENV)'
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed: make PYTHON=..." if sys.version_info < (3, 10) else 0)'
 	@test -x $(BIN)/pip || $(MAKE_VENV)
-	@$(PIP) install scikit-build-core nanobind cmake ninja
+	@$(PIP) install scikit-build-core nanobind typing-extensions cmake ninja
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.tools $(BUILD_INPUTS)

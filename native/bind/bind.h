@@ -3,8 +3,14 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,31 +19,60 @@ namespace crfkit {
 namespace nb = nanobind;
 
 // C-contiguous CPU arrays; nb::ndarray's dtype and rank are checked, nothing is converted silently
-// (bind every such argument with nb::arg("name").noconvert()).
-template <class T, int Rank>
-struct ArrayOf;
-template <class T>
-struct ArrayOf<T, 1> {
-  using type = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-};
-template <class T>
-struct ArrayOf<T, 2> {
-  using type = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-};
-template <class T>
-struct ArrayOf<T, 3> {
-  using type = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-};
+// (every such argument is bound as "name"_array).
 template <class T, int Rank = 1>
-using Array = typename ArrayOf<T, Rank>::type;
+using Array = nb::ndarray<T, nb::ndim<Rank>, nb::c_contig, nb::device::cpu>;
 
-// A vector as a NumPy array that owns it.
-template <class T>
-nb::object to_numpy(std::vector<T>&& values) {
+using namespace nb::literals;  // "name"_a
+
+inline auto operator""_array(const char* name, size_t) { return nb::arg(name).noconvert(); }
+
+// Arrays that are returned. The types of results are in the signatures: the stub is generated from them.
+template <class T, int Rank = 1>
+using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<Rank>>;
+
+// A vector as a NumPy array that owns it: of the given shape, or else of one dimension.
+template <class T, class... Sizes>
+auto to_numpy(std::vector<T>&& values, Sizes... shape) {
   values.reserve(1);  // an address even where there is nothing
   auto* kept = new std::vector<T>(std::move(values));
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+  if constexpr (sizeof...(shape) == 0)
+    return Numpy<T>(kept->data(), {kept->size()}, owner);
+  else
+    return Numpy<T, sizeof...(shape)>(kept->data(), {shape...}, owner);
+}
+
+// All parts in one vector, one after the other.
+template <class T>
+std::vector<T> joined(const std::vector<std::vector<T>>& parts) {
+  std::vector<T> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+inline void require(bool condition, const char* what) {
+  if (!condition) throw nb::value_error(what);
+}
+
+// Offsets that ascend from 0 to last.
+inline void check_bounds(const Array<const int64_t>& bounds, size_t last, const char* what) {
+  const size_t n = bounds.shape(0);
+  require(n >= 1 && bounds(0) == 0 && bounds(n - 1) == static_cast<int64_t>(last) &&
+              std::is_sorted(bounds.data(), bounds.data() + n),
+          what);
+}
+
+// Ids in least .. n - 1.
+inline void check_ids(const Array<const int32_t>& ids, int32_t least, int64_t n, const char* what) {
+  for (size_t i = 0; i < ids.shape(0); ++i) require(ids(i) >= least && ids(i) < n, what);
+}
+
+// fn() without the GIL.
+template <class Fn>
+auto unlocked(Fn&& fn) {
+  const nb::gil_scoped_release release;
+  return fn();
 }
 
 void bind_chain(nb::module_& m);       // inference on lattices

@@ -24,20 +24,17 @@ namespace crfkit {
 }
 
 template <class T>
-nb::object to_numpy(GrowableArray<T>* array) {
+Numpy<T> to_numpy(GrowableArray<T>* array) {
   const size_t size = array->size();
   T* memory = array->release().release();
   const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {size}, owner));
+  return Numpy<T>(memory, {size}, owner);
 }
 
 template <class T>
-nb::object copy_to_numpy(const T* source, size_t size) {
-  auto* memory = static_cast<T*>(std::malloc(size == 0 ? 1 : size * sizeof(T)));
-  if (memory == nullptr) throw std::bad_alloc();
-  if (size > 0) std::memcpy(memory, source, size * sizeof(T));
-  const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {size}, owner));
+std::optional<Numpy<T>> to_numpy_if(bool wanted, GrowableArray<T>* array) {
+  if (!wanted) return std::nullopt;
+  return to_numpy(array);
 }
 
 // The core and the arrays it is attached to. The flags change only while the GIL is held.

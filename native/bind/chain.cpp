@@ -1,8 +1,5 @@
 // Inference on lattices: batches in, arrays filled. Shapes have been checked in Python
 // (inference/lattice.py); here only what memory safety needs is checked again.
-#include <optional>
-#include <vector>
-
 #include "chain/nbest.h"
 #include "chain/path_score.h"
 #include "chain/sample.h"
@@ -143,11 +140,9 @@ void bind_posterior(nb::module_& m) {
         });
         add_blocks(d, blocks, ends ? ends->data() : nullptr, tables);
       },
-      nb::arg("batch"), nb::arg("log_z").noconvert(), nb::arg("dead").noconvert(), nb::arg("n_threads"),
-      nb::arg("weights").noconvert() = nb::none(), nb::arg("node").noconvert() = nb::none(),
-      nb::arg("pair").noconvert() = nb::none(), nb::arg("window").noconvert() = nb::none(),
-      nb::arg("entropy").noconvert() = nb::none(), nb::arg("ends").noconvert() = nb::none(),
-      nb::arg("tables").noconvert() = std::vector<Array<double>>(),
+      "batch"_a, "log_z"_array, "dead"_array, "n_threads"_a, "weights"_array = nb::none(),
+      "node"_array = nb::none(), "pair"_array = nb::none(), "window"_array = nb::none(),
+      "entropy"_array = nb::none(), "ends"_array = nb::none(), "tables"_array = std::vector<Array<double>>(),
       "Fill log_z [N] and, where given, the marginals of labels, node [ΣT, L], of label pairs, pair [ΣT, L, "
       "L],"
       " and of order + 1 labels, window [ΣT * L^(n+1)], and entropy [N]. Add expected counts, times weights"
@@ -171,8 +166,8 @@ void bind_paths(nb::module_& m) {
           if (dead.data()[i] < 0) score.data()[i] = path_score(d, x, path);
         });
       },
-      nb::arg("batch"), nb::arg("labels").noconvert(), nb::arg("score").noconvert(),
-      nb::arg("dead").noconvert(), nb::arg("n_threads"), "Fills labels [ΣT] and score [N].");
+      "batch"_a, "labels"_array, "score"_array, "dead"_array, "n_threads"_a,
+      "Fills labels [ΣT] and score [N].");
 
   m.def(
       "lattice_path_score",
@@ -185,7 +180,7 @@ void bind_paths(nb::module_& m) {
           score.data()[i] = path_score(batch.dims(), batch.view(i), labels.data() + batch.offset(i));
         });
       },
-      nb::arg("batch"), nb::arg("labels").noconvert(), nb::arg("score").noconvert(), nb::arg("n_threads"),
+      "batch"_a, "labels"_array, "score"_array, "n_threads"_a,
       "Fills score [N] with the scores of the paths in labels [ΣT].");
 
   m.def(
@@ -200,8 +195,8 @@ void bind_paths(nb::module_& m) {
                                         labels.data() + batch.offset(i), batch.n_positions());
         });
       },
-      nb::arg("batch"), nb::arg("seed"), nb::arg("labels").noconvert(), nb::arg("dead").noconvert(),
-      nb::arg("n_threads"), "Fills labels [S, ΣT] with S samples.");
+      "batch"_a, "seed"_a, "labels"_array, "dead"_array, "n_threads"_a,
+      "Fills labels [S, ΣT] with S samples.");
 
   m.def(
       "lattice_nbest",
@@ -224,30 +219,16 @@ void bind_paths(nb::module_& m) {
             found_scores[static_cast<size_t>(i)].push_back(path_score(batch.dims(), x, path.data()));
           }
         });
-        auto* labels = new std::vector<int32_t>();
-        nb::capsule own_labels(labels,
-                               [](void* p) noexcept { delete static_cast<std::vector<int32_t>*>(p); });
-        auto* scores = new std::vector<double>();
-        nb::capsule own_scores(scores, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-        auto* counts = new std::vector<int64_t>();
-        nb::capsule own_counts(counts,
-                               [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+        std::vector<int64_t> counts;
         for (int64_t i = 0; i < N; ++i) {
-          const auto& s = found_scores[static_cast<size_t>(i)];
-          const auto& l = found[static_cast<size_t>(i)];
-          const bool empty =
-              batch.offset(i + 1) == batch.offset(i);  // has one path, the empty one, of score 0
-          labels->insert(labels->end(), l.begin(), l.end());
-          scores->insert(scores->end(), s.begin(), s.end());
-          if (empty) scores->push_back(0);
-          counts->push_back(empty ? 1 : static_cast<int64_t>(s.size()));
+          std::vector<double>& scores = found_scores[static_cast<size_t>(i)];
+          if (batch.offset(i + 1) == batch.offset(i)) scores = {0};  // one path, the empty one
+          counts.push_back(static_cast<int64_t>(scores.size()));
         }
-        return nb::make_tuple(
-            nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(labels->data(), {labels->size()}, own_labels),
-            nb::ndarray<nb::numpy, double, nb::ndim<1>>(scores->data(), {scores->size()}, own_scores),
-            nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(counts->data(), {counts->size()}, own_counts));
+        return std::tuple(to_numpy(joined(found)), to_numpy(joined(found_scores)),
+                          to_numpy(std::move(counts)));
       },
-      nb::arg("batch"), nb::arg("k"), nb::arg("dead").noconvert(), nb::arg("n_threads"),
+      "batch"_a, "k"_a, "dead"_array, "n_threads"_a,
       "The labels of all paths one after the other, their scores, and how many paths each sequence has [N].");
 }
 
@@ -255,8 +236,7 @@ void bind_chain(nb::module_& m) {
   nb::class_<LatticeBatch>(m, "LatticeBatch", "Scores of a batch of sequences, prepared for inference.")
       .def(nb::init<Array<const double, 2>, std::vector<Doubles>, std::optional<Doubles>,
                     std::optional<Doubles>, Array<const int64_t>>(),
-           nb::arg("node").noconvert(), nb::arg("edges").noconvert(), nb::arg("start").noconvert().none(),
-           nb::arg("end").noconvert().none(), nb::arg("offsets").noconvert());
+           "node"_array, "edges"_array, "start"_array, "end"_array, "offsets"_array);
   bind_posterior(m);
   bind_paths(m);
 }

@@ -1,6 +1,8 @@
 // Column files and Python rows to tables of cell ids.
 #include "ingest/columns.h"
 
+#include <nanobind/stl/unique_ptr.h>
+
 #include <string>
 
 #include "bind.h"
@@ -11,16 +13,14 @@ namespace crfkit {
 namespace {
 
 // (cells Vocabulary, ids int32 [ΣT, K], offsets int64 [N + 1], lines int64 [ΣT])
-nb::tuple to_python(std::unique_ptr<ColumnTable> table) {
+auto to_python(std::unique_ptr<ColumnTable> table) {
   auto cells = std::make_unique<BoundVocabulary>();
   cells->core = std::move(table->cells);
   const size_t n_positions = table->n_positions(), n_columns = table->n_columns;
   int32_t* ids = table->ids.release().release();
   const nb::capsule owner(ids, [](void* p) noexcept { std::free(p); });
-  return nb::make_tuple(
-      nb::cast(cells.release(), nb::rv_policy::take_ownership),
-      nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(ids, {n_positions, n_columns}, owner)),
-      to_numpy(&table->offsets), to_numpy(&table->lines));
+  return std::tuple(std::move(cells), Numpy<int32_t, 2>(ids, {n_positions, n_columns}, owner),
+                    to_numpy(&table->offsets), to_numpy(&table->lines));
 }
 
 // The parser, and the name of what it reads for messages.
@@ -38,7 +38,7 @@ class BoundParser {
     check_free();
     return parser_.ready();
   }
-  nb::tuple take() {
+  auto take() {
     check_free();
     return to_python(parser_.take());
   }
@@ -83,7 +83,7 @@ std::string_view utf8_of(PyObject* text) {
 }
 
 // Sentences of rows of str. Lines are numbered as if they stood in a file with an empty line in between.
-nb::tuple columns_from_rows(nb::handle sentences) {
+auto columns_from_rows(nb::handle sentences) {
   auto table = std::make_unique<ColumnTable>();
   int64_t line = 0, sentence_number = 0;
   const auto fail = [&](int64_t row, const std::string& problem) {
@@ -131,7 +131,7 @@ nb::tuple columns_from_rows(nb::handle sentences) {
 }
 
 // Ids [n] renumbered 0, 1, 2, … in order of first appearance: (old id of each new one, new ids), both int32.
-nb::tuple renumber(Array<const int32_t> ids, size_t n_known) {
+auto renumber(Array<const int32_t> ids, size_t n_known) {
   GrowableArray<int32_t> chosen, codes;
   {
     const nb::gil_scoped_release release;
@@ -146,12 +146,12 @@ nb::tuple renumber(Array<const int32_t> ids, size_t n_known) {
       codes.push_back(code_of[id]);
     }
   }
-  return nb::make_tuple(to_numpy(&chosen), to_numpy(&codes));
+  return std::tuple(to_numpy(&chosen), to_numpy(&codes));
 }
 
 // The file's text: cells and further columns (codes [ΣT, E], places in names) between separators.
 nb::bytes columns_text(BoundVocabulary& cells, Array<const int32_t, 2> ids, Array<const int64_t> offsets,
-                       nb::list names, Array<const int32_t, 2> codes, char separator) {
+                       nb::typed<nb::list, nb::str> names, Array<const int32_t, 2> codes, char separator) {
   const Reading reading(&cells);
   const size_t n_rows = ids.shape(0), n_columns = ids.shape(1), n_more = codes.shape(1);
   const size_t n_cells = cells.core->size();
@@ -208,17 +208,16 @@ void bind_columns(nb::module_& m) {
           [](BoundParser* self, nb::str source, bool at_tabs) {
             new (self) BoundParser(std::string(utf8_of(source.ptr())), at_tabs);
           },
-          nb::arg("source"), nb::arg("at_tabs"))
-      .def("feed", &BoundParser::feed, nb::arg("piece"))
+          "source"_a, "at_tabs"_a)
+      .def("feed", &BoundParser::feed, "piece"_a)
       .def("finish", &BoundParser::finish)
       .def_prop_ro("ready", &BoundParser::ready, "Positions of the sequences that are complete.")
       .def("take", &BoundParser::take,
            "(cells, ids int32 [sum T, K], offsets int64 [N + 1], lines int64 [sum T]) of the complete ones.");
-  m.def("columns_from_rows", &columns_from_rows, nb::arg("sentences"), "As ColumnParser.take.");
-  m.def("columns_text", &columns_text, nb::arg("cells"), nb::arg("ids").noconvert(),
-        nb::arg("offsets").noconvert(), nb::arg("names"), nb::arg("codes").noconvert(), nb::arg("separator"),
-        "The bytes of a column file; codes int32 [sum T, E] are places in names.");
-  m.def("renumber", &renumber, nb::arg("ids").noconvert(), nb::arg("n_known"),
+  m.def("columns_from_rows", &columns_from_rows, "sentences"_a, "As ColumnParser.take.");
+  m.def("columns_text", &columns_text, "cells"_a, "ids"_array, "offsets"_array, "names"_a, "codes"_array,
+        "separator"_a, "The bytes of a column file; codes int32 [sum T, E] are places in names.");
+  m.def("renumber", &renumber, "ids"_array, "n_known"_a,
         "(old id of each new one int32 [n], new ids int32 [len(ids)]), in order of first appearance.");
 }
 

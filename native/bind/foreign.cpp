@@ -12,27 +12,17 @@ using Bytes = Array<const uint8_t>;
 using Offsets = Array<const int64_t>;
 
 // Reading is done without the GIL, the arrays are made with it. Damage becomes a ValueError.
-template <class Fn>
-auto unlocked(Fn&& fn) {
-  const nb::gil_scoped_release release;
-  return fn();
-}
 
-nb::tuple cqdb_names(const Bytes& chunk, uint64_t n) {
+auto cqdb_names(const Bytes& chunk, uint64_t n) {
   Names names = unlocked([&] { return read_cqdb(chunk.data(), chunk.size(), n); });
-  return nb::make_tuple(to_numpy(std::move(names.arena)), to_numpy(std::move(names.offsets)));
+  return std::tuple(to_numpy(std::move(names.arena)), to_numpy(std::move(names.offsets)));
 }
 
-// Offsets ascend from 0 to the size of the arena.
 void check_names(const Bytes& arena, const Offsets& offsets) {
-  const size_t n = offsets.size();
-  if (n == 0 || offsets.data()[0] != 0 || offsets.data()[n - 1] != static_cast<int64_t>(arena.size()) ||
-      !std::is_sorted(offsets.data(), offsets.data() + n)) {
-    throw nb::value_error("the offsets of the strings do not fit their arena");
-  }
+  check_bounds(offsets, arena.size(), "the offsets of the strings do not fit their arena");
 }
 
-nb::object cqdb_chunk(const Bytes& arena, const Offsets& offsets) {
+Numpy<uint8_t> cqdb_chunk(const Bytes& arena, const Offsets& offsets) {
   check_names(arena, offsets);
   const size_t n = offsets.size() - 1;
   if (cqdb_size(n, arena.size()) >> 32 != 0) throw nb::value_error("a dictionary of more than 4 GiB");
@@ -44,31 +34,31 @@ nb::object cqdb_chunk(const Bytes& arena, const Offsets& offsets) {
   return to_numpy(std::move(chunk));
 }
 
-nb::tuple netstrings(const Bytes& text, size_t start, uint64_t n) {
+auto netstrings(const Bytes& text, size_t start, uint64_t n) {
   TextReader reader(text.data(), text.size(), start);
   Names names = unlocked([&] { return read_netstrings(&reader, n); });
-  return nb::make_tuple(to_numpy(std::move(names.arena)), to_numpy(std::move(names.offsets)), reader.at());
+  return std::tuple(to_numpy(std::move(names.arena)), to_numpy(std::move(names.offsets)), reader.at());
 }
 
-nb::tuple text_weights(const Bytes& text, size_t start, uint64_t n) {
+auto text_weights(const Bytes& text, size_t start, uint64_t n) {
   TextReader reader(text.data(), text.size(), start);
   TextWeights read = unlocked([&] { return read_weights(&reader, n); });
-  return nb::make_tuple(to_numpy(std::move(read.places)), to_numpy(std::move(read.weights)),
-                        to_numpy(std::move(read.others)), reader.at());
+  return std::tuple(to_numpy(std::move(read.places)), to_numpy(std::move(read.weights)),
+                    to_numpy(std::move(read.others)), reader.at());
 }
 
-nb::tuple numbered_names(const Bytes& text, size_t start) {
+auto numbered_names(const Bytes& text, size_t start) {
   TextReader reader(text.data(), text.size(), start);
   std::vector<int64_t> numbers;
   Names names = unlocked([&] { return read_numbered(&reader, &numbers); });
-  return nb::make_tuple(to_numpy(std::move(numbers)), to_numpy(std::move(names.arena)),
-                        to_numpy(std::move(names.offsets)), reader.at());
+  return std::tuple(to_numpy(std::move(numbers)), to_numpy(std::move(names.arena)),
+                    to_numpy(std::move(names.offsets)), reader.at());
 }
 
-nb::tuple double_array_keys(const Bytes& units) {
+auto double_array_keys(const Bytes& units) {
   DoubleArrayEntries found = unlocked([&] { return read_double_array(units.data(), units.size() / 8); });
-  return nb::make_tuple(to_numpy(std::move(found.values)), to_numpy(std::move(found.keys.arena)),
-                        to_numpy(std::move(found.keys.offsets)));
+  return std::tuple(to_numpy(std::move(found.values)), to_numpy(std::move(found.keys.arena)),
+                    to_numpy(std::move(found.keys.offsets)));
 }
 
 // A vocabulary of these strings, which must be all different, and UTF-8 unless they may be cut within a
@@ -97,22 +87,21 @@ BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets, bool 
 }  // namespace
 
 void bind_foreign(nb::module_& m) {
-  m.def("cqdb_names", &cqdb_names, nb::arg("chunk").noconvert(), nb::arg("n"),
+  m.def("cqdb_names", &cqdb_names, "chunk"_array, "n"_a,
         "(arena uint8 [bytes], offsets int64 [n + 1]) of CRFsuite's dictionary, by id.");
-  m.def("cqdb_chunk", &cqdb_chunk, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
+  m.def("cqdb_chunk", &cqdb_chunk, "arena"_array, "offsets"_array,
         "CRFsuite's dictionary of these strings, uint8 [bytes]; no string holds a NUL.");
-  m.def("netstrings", &netstrings, nb::arg("text").noconvert(), nb::arg("start"), nb::arg("n"),
-        "(arena, offsets, end) of n netstrings.");
+  m.def("netstrings", &netstrings, "text"_array, "start"_a, "n"_a, "(arena, offsets, end) of n netstrings.");
   m.def(
-      "text_weights", &text_weights, nb::arg("text").noconvert(), nb::arg("start"), nb::arg("n"),
+      "text_weights", &text_weights, "text"_array, "start"_a, "n"_a,
       "(places int64 [n], weights float64 [n], others int64 [3 m], end) of n lines place=weight; others has "
       "(which, begin, end) of the weights that are not hexadecimal.");
-  m.def("numbered_names", &numbered_names, nb::arg("text").noconvert(), nb::arg("start"),
+  m.def("numbered_names", &numbered_names, "text"_array, "start"_a,
         "(numbers int64 [n], arena, offsets, end) of lines \"number name\" up to an empty one.");
-  m.def("double_array_keys", &double_array_keys, nb::arg("units").noconvert(),
+  m.def("double_array_keys", &double_array_keys, "units"_array,
         "(values int64 [n], arena, offsets) of all keys in a Darts double array, uint8 [8 units].");
-  m.def("vocabulary_of", &vocabulary_of, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
-        nb::arg("cut"), "A vocabulary of these strings.");
+  m.def("vocabulary_of", &vocabulary_of, "arena"_array, "offsets"_array, "cut"_a,
+        "A vocabulary of these strings.");
 }
 
 }  // namespace crfkit

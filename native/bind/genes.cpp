@@ -1,7 +1,4 @@
 // Gene structures: posteriors for training, best structures for prediction.
-#include <nanobind/stl/optional.h>
-
-#include <optional>
 #include <unordered_map>
 
 #include "base/parallel.h"
@@ -11,10 +8,6 @@
 namespace crfkit {
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (!condition) throw nb::value_error(what);
-}
 
 // One strand of a batch: sequence i has the positions offsets[i].., and the places offsets[i] + i..
 struct StrandBatch {
@@ -56,9 +49,7 @@ struct Batch {
         min_intron(min_intron_),
         split_stop(split_stop_),
         partial(partial_) {
-    require(offsets.shape(0) >= 1 && offsets(0) == 0, "offsets must begin with 0");
-    for (size_t i = 1; i < offsets.shape(0); ++i)
-      require(offsets(i) >= offsets(i - 1), "offsets must not fall");
+    check_bounds(offsets, codes.shape(0), "codes does not fit offsets");
     for (size_t i = 1; i < offsets.shape(0); ++i)
       require(offsets(i) - offsets(i - 1) < (int64_t{1} << 26), "a sequence is too long for one piece");
     require(codes2.has_value() == content2.has_value() && codes2.has_value() == sites2.has_value(),
@@ -135,7 +126,7 @@ void posteriors(const Batch& batch, Array<double> log_z, Array<double, 2> conten
                 std::optional<Array<double, 2>> content2, std::optional<Array<double, 2>> sites2,
                 Array<double, 2> exon, Array<double> intron, int n_threads) {
   const int64_t N = batch.n_sequences();
-  require(static_cast<int64_t>(log_z.shape(0)) == N, "log_z must be one a sequence");
+  require(static_cast<int64_t>(log_z.shape(0)) == N, "log_z must be one per sequence");
   require(content.shape(0) == batch.forward.content.shape(0) && content.shape(1) == kContents &&
               sites.shape(0) == batch.forward.sites.shape(0) && sites.shape(1) == kSites,
           "content and sites must be as those of the batch");
@@ -182,7 +173,7 @@ void posteriors(const Batch& batch, Array<double> log_z, Array<double, 2> conten
 // Segments of the best structures, [n, 6]: sequence, strand, kind, begin, end (both on the strand), frame; in
 // the order of the sequence from left to right. And for each of them [n, 2]: its posterior (that of an exon
 // in its frame, whatever its kind), and its arc's given the node on its left.
-nb::tuple best(const Batch& batch, bool scored, int n_threads) {
+auto best(const Batch& batch, bool scored, int n_threads) {
   const int64_t N = batch.n_sequences();
   std::vector<std::vector<int32_t>> segments(static_cast<size_t>(N));
   std::vector<std::vector<double>> scores(static_cast<size_t>(N));
@@ -221,16 +212,9 @@ nb::tuple best(const Batch& batch, bool scored, int n_threads) {
       }
     });
   }
-  auto* rows = new std::vector<int32_t>();
-  auto* numbers = new std::vector<double>();
-  for (const auto& part : segments) rows->insert(rows->end(), part.begin(), part.end());
-  for (const auto& part : scores) numbers->insert(numbers->end(), part.begin(), part.end());
-  const nb::capsule rows_owner(rows, [](void* p) noexcept { delete static_cast<std::vector<int32_t>*>(p); });
-  const nb::capsule numbers_owner(numbers,
-                                  [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  return nb::make_tuple(
-      nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(rows->data(), {rows->size() / 6, 6}, rows_owner),
-      nb::ndarray<nb::numpy, double, nb::ndim<2>>(numbers->data(), {numbers->size() / 2, 2}, numbers_owner));
+  std::vector<double> numbers = joined(scores);
+  const size_t n = numbers.size() / 2;
+  return std::tuple(to_numpy(joined(segments), n, size_t{6}), to_numpy(std::move(numbers), n, size_t{2}));
 }
 
 }  // namespace
@@ -241,16 +225,11 @@ void bind_genes(nb::module_& m) {
                     Array<const double, 2>, std::optional<Array<const uint8_t>>,
                     std::optional<Array<const double, 2>>, std::optional<Array<const double, 2>>,
                     Array<const double, 2>, Array<const double>, int64_t, double, double>(),
-           nb::arg("offsets").noconvert(), nb::arg("codes").noconvert(), nb::arg("content").noconvert(),
-           nb::arg("sites").noconvert(), nb::arg("codes2").noconvert().none(),
-           nb::arg("content2").noconvert().none(), nb::arg("sites2").noconvert().none(),
-           nb::arg("exon").noconvert(), nb::arg("intron").noconvert(), nb::arg("min_intron"),
-           nb::arg("split_stop"), nb::arg("partial"))
-      .def("posteriors", &posteriors, nb::arg("log_z").noconvert(), nb::arg("content").noconvert(),
-           nb::arg("sites").noconvert(), nb::arg("content2").noconvert().none(),
-           nb::arg("sites2").noconvert().none(), nb::arg("exon").noconvert(), nb::arg("intron").noconvert(),
-           nb::arg("n_threads"))
-      .def("best", &best, nb::arg("scored"), nb::arg("n_threads"));
+           "offsets"_array, "codes"_array, "content"_array, "sites"_array, "codes2"_array, "content2"_array,
+           "sites2"_array, "exon"_array, "intron"_array, "min_intron"_a, "split_stop"_a, "partial"_a)
+      .def("posteriors", &posteriors, "log_z"_array, "content"_array, "sites"_array, "content2"_array,
+           "sites2"_array, "exon"_array, "intron"_array, "n_threads"_a)
+      .def("best", &best, "scored"_a, "n_threads"_a);
 }
 
 }  // namespace crfkit

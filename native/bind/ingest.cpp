@@ -1,4 +1,6 @@
 // Vocabularies, and Python objects to sequences of attribute ids.
+#include <nanobind/stl/variant.h>
+
 #include <memory>
 #include <string>
 
@@ -34,7 +36,7 @@ std::string_view string_or_raise(const Vocabulary& core, size_t id) {
   return s;
 }
 
-nb::list strings(const BoundVocabulary& vocabulary, size_t start, size_t stop) {
+nb::typed<nb::list, nb::str> strings(const BoundVocabulary& vocabulary, size_t start, size_t stop) {
   const Vocabulary& core = vocabulary.open();
   nb::list out;
   for (size_t id = start; id < std::min(stop, core.size()); ++id) {
@@ -49,7 +51,10 @@ nb::list strings(const BoundVocabulary& vocabulary, size_t start, size_t stop) {
   return out;
 }
 
-nb::object look_up(BoundVocabulary& vocabulary, nb::handle names, bool grow) {
+// Strings to look up: checked one by one, for messages that say which is wrong.
+using Texts = nb::typed<nb::handle, nb::typed<nb::iterable, std::variant<nb::str, nb::bytes>>>;
+
+Numpy<int32_t> look_up(BoundVocabulary& vocabulary, nb::handle names, bool grow) {
   ItemReader reader;
   GrowableArray<int32_t> ids;
   const nb::object single = checked(PyList_New(1));
@@ -71,9 +76,9 @@ nb::object look_up(BoundVocabulary& vocabulary, nb::handle names, bool grow) {
   return to_numpy(&ids);
 }
 
-nb::object add_names(BoundVocabulary& vocabulary, nb::handle names) {
+Numpy<int32_t> add_names(BoundVocabulary& vocabulary, Texts names) {
   Growth growth(&vocabulary);
-  nb::object ids = translating([&] { return look_up(vocabulary, names, true); });
+  auto ids = translating([&] { return look_up(vocabulary, names, true); });
   growth.keep();
   return ids;
 }
@@ -111,11 +116,9 @@ class Encoder {
     }
   }
 
-  nb::tuple finish() {
-    const bool plain = rows_.all_ones();
-    const size_t n_attributes = vocabulary_->core->size();
-    return nb::make_tuple(to_numpy(&rows_.offsets), to_numpy(&rows_.indptr), to_numpy(&rows_.indices),
-                          plain ? nb::object(nb::none()) : to_numpy(&rows_.values), n_attributes);
+  auto finish() {
+    return std::tuple(to_numpy(&rows_.offsets), to_numpy(&rows_.indptr), to_numpy(&rows_.indices),
+                      to_numpy_if(!rows_.all_ones(), &rows_.values), vocabulary_->core->size());
   }
 
  private:
@@ -258,7 +261,7 @@ class Encoder {
   std::vector<size_t> ends_;      // [items read together], where the attributes of each end
 };
 
-nb::tuple encode_objects(nb::handle X, BoundVocabulary& vocabulary, bool grow, bool keep_zeros) {
+auto encode_objects(nb::handle X, BoundVocabulary& vocabulary, bool grow, bool keep_zeros) {
   return translating([&] {
     Encoder encoder(&vocabulary, grow, keep_zeros);
     if (!grow) {
@@ -279,32 +282,31 @@ void bind_ingest(nb::module_& m) {
   m.attr("HASH_VERSION") = Vocabulary::kHashVersion;
   nb::class_<BoundVocabulary>(m, "Vocabulary", "Strings <-> ids, append-only.")
       .def(nb::init<>())
-      .def_static("attach", &attach, nb::arg("arena").noconvert(), nb::arg("offsets").noconvert(),
-                  nb::arg("slots").noconvert(), "Looks up in these arrays, without a copy.")
+      .def_static("attach", &attach, "arena"_array, "offsets"_array, "slots"_array,
+                  "Looks up in these arrays, without a copy.")
       .def("__len__", [](const BoundVocabulary& v) { return v.open().size(); })
-      .def("strings", &strings, nb::arg("start"), nb::arg("stop"))
+      .def("strings", &strings, "start"_a, "stop"_a)
       .def(
           "find",
-          [](BoundVocabulary& v, nb::handle names) {
+          [](BoundVocabulary& v, Texts names) {
             const Reading reading(&v);  // an iterator may release the GIL
             return look_up(v, names, false);
           },
-          nb::arg("names"), "int32 ids [len(names)], -1 for unknown names.")
-      .def("add", &add_names, nb::arg("names"), "int32 ids [len(names)]; new names are appended.")
-      .def("add_columns", &add_columns, nb::arg("n"), "Appends \"0\" .. str(n - 1).")
+          "names"_a, "int32 ids [len(names)], -1 for unknown names.")
+      .def("add", &add_names, "names"_a, "int32 ids [len(names)]; new names are appended.")
+      .def("add_columns", &add_columns, "n"_a, "Appends \"0\" .. str(n - 1).")
       .def("has_columns", &has_columns, "Whether string j is str(j), for all j.")
       .def(
           "arrays",
           [](const BoundVocabulary& v) {
             const Vocabulary& core = v.open();
-            return nb::make_tuple(
-                copy_to_numpy(reinterpret_cast<const uint8_t*>(core.arena()), core.arena_size()),
-                copy_to_numpy(core.offsets(), core.size() + 1),
-                copy_to_numpy(core.slots(), core.slot_count()));
+            const auto* arena = reinterpret_cast<const uint8_t*>(core.arena());
+            return std::tuple(to_numpy(std::vector(arena, arena + core.arena_size())),
+                              to_numpy(std::vector(core.offsets(), core.offsets() + core.size() + 1)),
+                              to_numpy(std::vector(core.slots(), core.slots() + core.slot_count())));
           },
           "Copies of (arena uint8 [bytes], offsets int64 [n + 1], slots uint32 [2^b]).");
-  m.def("encode_objects", &encode_objects, nb::arg("X"), nb::arg("vocabulary"), nb::arg("grow"),
-        nb::arg("keep_zeros") = false,
+  m.def("encode_objects", &encode_objects, "X"_a, "vocabulary"_a, "grow"_a, "keep_zeros"_a = false,
         "(offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or "
         "None, A)");
 }

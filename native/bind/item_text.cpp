@@ -1,8 +1,5 @@
 // Item files (CRFsuite data, MALLET SimpleTagger) to sequences of attribute ids and back.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-
-#include <optional>
 
 #include "bound_vocabulary.h"
 #include "ingest/crfsuite_text.h"
@@ -75,8 +72,8 @@ void read_chunks(BoundItemText& text, nb::handle chunks, Vocabulary* vocabulary,
 }
 
 // The next whole sequences, or None when the text has come to its end.
-nb::object read_items(BoundItemText& text, nb::handle chunks, BoundVocabulary& vocabulary, bool grow,
-                      size_t positions, bool prompt) {
+auto read_items(BoundItemText& text, nb::typed<nb::handle, nb::typed<nb::iterator, nb::bytes>> chunks,
+                BoundVocabulary& vocabulary, bool grow, size_t positions, bool prompt) {
   const Turn turn(&text);
   if (!PyIter_Check(chunks.ptr())) raise("InputError", "chunks must be an iterator of bytes");
   try {
@@ -93,16 +90,17 @@ nb::object read_items(BoundItemText& text, nb::handle chunks, BoundVocabulary& v
   } catch (const LineProblem& problem) {
     raise("InputError", text.source + ":" + std::to_string(problem.line) + ": " + problem.what());
   }
-  if (text.reader->whole_sequences() == 0) return nb::none();
-  const auto batch = text.reader->take();
-  const nb::object values = batch->rows.all_ones() ? nb::object(nb::none()) : to_numpy(&batch->rows.values);
-  const nb::object weights = batch->weighted ? to_numpy(&batch->weights) : nb::object(nb::none());
-  return nb::make_tuple(to_numpy(&batch->rows.offsets), to_numpy(&batch->rows.indptr),
-                        to_numpy(&batch->rows.indices), values, vocabulary.core->size(),
-                        to_numpy(&batch->labels), weights);
+  const auto arrays = [&] {
+    const auto batch = text.reader->take();
+    return std::tuple(to_numpy(&batch->rows.offsets), to_numpy(&batch->rows.indptr),
+                      to_numpy(&batch->rows.indices),
+                      to_numpy_if(!batch->rows.all_ones(), &batch->rows.values), vocabulary.core->size(),
+                      to_numpy(&batch->labels), to_numpy_if(batch->weighted, &batch->weights));
+  };
+  return text.reader->whole_sequences() > 0 ? std::optional(arrays()) : std::nullopt;
 }
 
-nb::list label_names(BoundItemText& text, size_t start) {
+nb::typed<nb::list, nb::str> label_names(BoundItemText& text, size_t start) {
   const Turn turn(&text);
   const Vocabulary& labels = text.reader->labels();
   nb::list names;
@@ -125,31 +123,15 @@ struct ItemArrays {
   std::optional<Array<const double>> weights;  // [N]
 };
 
-void require(bool condition, const char* what) {
-  if (!condition) throw nb::value_error(what);
-}
-
-void check_bounds(const Array<const int64_t>& bounds, size_t last, const char* what) {
-  require(bounds.size() > 0 && bounds(0) == 0 && bounds(bounds.size() - 1) == static_cast<int64_t>(last),
-          what);
-  for (size_t i = 1; i < bounds.size(); ++i) require(bounds(i) >= bounds(i - 1), what);
-}
-
 void check(const ItemArrays& x, const Vocabulary& attributes, const Vocabulary& labels) {
   check_bounds(x.indptr, x.indices.size(), "indptr does not fit indices");
   check_bounds(x.offsets, x.indptr.size() - 1, "offsets do not fit indptr");
-  for (size_t i = 0; i < x.indices.size(); ++i) {
-    require(x.indices(i) >= 0 && static_cast<size_t>(x.indices(i)) < attributes.size(),
-            "an attribute is not in the vocabulary");
-  }
+  check_ids(x.indices, 0, static_cast<int64_t>(attributes.size()), "an attribute is not in the vocabulary");
   if (x.values) require(x.values->size() == x.indices.size(), "values do not fit indices");
   if (x.weights) require(x.weights->size() == x.offsets.size() - 1, "weights do not fit offsets");
   if (x.labels) {
     require(x.labels->size() == x.indptr.size() - 1, "labels do not fit indptr");
-    for (size_t t = 0; t < x.labels->size(); ++t) {
-      const int32_t id = (*x.labels)(t);
-      require(id >= -1 && id < static_cast<int64_t>(labels.size()), "a label is not in the vocabulary");
-    }
+    check_ids(*x.labels, -1, static_cast<int64_t>(labels.size()), "a label is not in the vocabulary");
   }
 }
 
@@ -229,23 +211,20 @@ nb::bytes write_items(const std::string& format, Array<const int64_t> offsets, A
 
 void bind_item_text(nb::module_& m) {
   nb::class_<BoundItemText>(m, "ItemText", "Reads an item file.")
-      .def(nb::init<const std::string&, const std::string&, std::string>(), nb::arg("format"),
-           nb::arg("labels"), nb::arg("source"),
+      .def(nb::init<const std::string&, const std::string&, std::string>(), "format"_a, "labels"_a,
+           "source"_a,
            "format: \"crfsuite\" or \"mallet\"; labels: \"required\", \"optional\" or \"absent\"; source: "
            "named in messages.")
       .def(
-          "read", &read_items, nb::arg("chunks"), nb::arg("vocabulary"), nb::arg("grow"),
-          nb::arg("positions"), nb::arg("prompt"),
+          "read", &read_items, "chunks"_a, "vocabulary"_a, "grow"_a, "positions"_a, "prompt"_a,
           "(offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or "
           "None, A, labels int32 [sum T], weights float64 [N] or None) of the next whole sequences, or None.")
-      .def("label_names", &label_names, nb::arg("start"), "The labels with ids start, start + 1, ...")
+      .def("label_names", &label_names, "start"_a, "The labels with ids start, start + 1, ...")
       .def_prop_ro("carriage_return_line",
                    [](const BoundItemText& t) { return t.reader->carriage_return_line(); })
       .def_prop_ro("colon_label_line", [](const BoundItemText& t) { return t.reader->colon_label_line(); });
-  m.def("write_items", &write_items, nb::arg("format"), nb::arg("offsets").noconvert(),
-        nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("values").noconvert().none(),
-        nb::arg("vocabulary"), nb::arg("labels").noconvert().none(), nb::arg("names"),
-        nb::arg("weights").noconvert().none(), nb::arg("numbered_from"),
+  m.def("write_items", &write_items, "format"_a, "offsets"_array, "indptr"_array, "indices"_array,
+        "values"_array, "vocabulary"_a, "labels"_array, "names"_a, "weights"_array, "numbered_from"_a,
         "Sequences as text (bytes); the first of them is called numbered_from in messages.");
 }
 

@@ -1,15 +1,10 @@
 // A batch of lattices as Python hands it over, and the loop over its sequences.
 #pragma once
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/parallel.h"
 #include "bind.h"

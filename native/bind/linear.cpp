@@ -1,9 +1,5 @@
 // Linear potentials: the training objective and the scores of a fitted model. All bounds are checked here;
 // the core trusts them.
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
 #include "bind.h"
 #include "linear/linear_objective.h"
 #include "linear/linear_scores.h"
@@ -13,26 +9,15 @@ namespace crfkit {
 
 namespace {
 
-void require(bool condition, const char* what) {
-  if (!condition) throw nb::value_error(what);
-}
-
 template <class T>
 std::vector<T> copy(const Array<const T>& a) {
   return std::vector<T>(a.data(), a.data() + a.shape(0));
 }
 
-void check_indptr(const Array<const int64_t>& p, int64_t last, const char* what) {
-  require(p.shape(0) >= 1 && p(0) == 0 && p(p.shape(0) - 1) == last, what);
-  for (size_t i = 1; i < p.shape(0); ++i) require(p(i) >= p(i - 1), what);
-}
-
 void check_features(const Array<const int64_t>& state_indptr, const Array<const int32_t>& state_labels,
                     int n_labels) {
-  check_indptr(state_indptr, static_cast<int64_t>(state_labels.shape(0)),
-               "state_indptr does not fit state_labels");
-  for (size_t i = 0; i < state_labels.shape(0); ++i)
-    require(state_labels(i) >= 0 && state_labels(i) < n_labels, "a feature's label is out of range");
+  check_bounds(state_indptr, state_labels.shape(0), "state_indptr does not fit state_labels");
+  check_ids(state_labels, 0, n_labels, "a feature's label is out of range");
 }
 
 // The features have been checked before.
@@ -40,12 +25,11 @@ AttributeData attribute_data(const Array<const int64_t>& indptr, const Array<con
                              const std::optional<Array<const double>>& values,
                              const Array<const int64_t>& state_indptr,
                              const Array<const int32_t>& state_labels) {
-  check_indptr(indptr, static_cast<int64_t>(indices.shape(0)), "indptr does not fit indices");
+  check_bounds(indptr, indices.shape(0), "indptr does not fit indices");
   AttributeData x{};
   x.n_positions = static_cast<int64_t>(indptr.shape(0)) - 1;
   x.n_attributes = static_cast<int64_t>(state_indptr.shape(0)) - 1;
-  for (size_t i = 0; i < indices.shape(0); ++i)
-    require(indices(i) >= 0 && indices(i) < x.n_attributes, "an attribute index is out of range");
+  check_ids(indices, 0, x.n_attributes, "an attribute index is out of range");
   if (values) require(values->shape(0) == indices.shape(0), "values does not fit indices");
   x.indptr = indptr.data();
   x.indices = indices.data();
@@ -110,15 +94,15 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   check_features(state_indptr, state_labels, n_labels);
   AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels);
   x.as_given = as_given;
-  check_indptr(offsets, x.n_positions, "offsets does not fit indptr");
   const auto positions = static_cast<size_t>(x.n_positions), L = static_cast<size_t>(n_labels);
+  check_bounds(offsets, positions, "offsets does not fit indptr");
   require(labels.shape(0) == positions, "labels does not fit indptr");
   for (size_t t = 0; t < positions; ++t)
     require(labels(t) < n_labels && (labels(t) >= 0 || allowed), "a label is out of range");
   if (allowed)
     require(allowed->shape(0) == positions && allowed->shape(1) == L, "allowed must be [positions, labels]");
-  if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must be one a sequence");
-  if (log_cost) require(log_cost->shape(0) == L, "log_cost must be one a label");
+  if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must be one per sequence");
+  if (log_cost) require(log_cost->shape(0) == L, "log_cost must be one per label");
   require(free_edges.shape(0) == L * L, "free_edges must be [labels * labels]");
   if (free_edges2) require(free_edges2->shape(0) == L * L * L, "free_edges2 must be [labels ** 3]");
   AttributeData pairs = x;
@@ -137,9 +121,7 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
     require(kinds->shape(0) == positions, "kinds does not fit indptr");
     require(permitted->shape(0) > 0 && permitted->shape(0) % (L * L) == 0,
             "permitted must be [kinds * labels * labels]");
-    for (size_t t = 0; t < positions; ++t)
-      require((*kinds)(t) >= 0 && static_cast<size_t>((*kinds)(t)) < permitted->shape(0) / (L * L),
-              "a kind is out of range");
+    check_ids(*kinds, 0, static_cast<int64_t>(permitted->shape(0) / (L * L)), "a kind is out of range");
   }
 
   LinearSettings s;
@@ -161,9 +143,8 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   new (self) LinearObjective(x, pair_indptr ? &pairs : nullptr, std::move(s));
 }
 
-void check_ids(const LinearObjective& self, const Array<const int32_t>& ids) {
-  for (size_t i = 0; i < ids.shape(0); ++i)
-    require(ids(i) >= 0 && ids(i) < self.n_sequences(), "a sequence index is out of range");
+void check_sequences(const LinearObjective& self, const Array<const int32_t>& ids) {
+  check_ids(ids, 0, self.n_sequences(), "a sequence index is out of range");
 }
 
 double evaluate(LinearObjective& self, Array<const double> theta, Array<double> gradient,
@@ -174,7 +155,7 @@ double evaluate(LinearObjective& self, Array<const double> theta, Array<double> 
   int64_t n = self.n_sequences();
   const int32_t* subset = nullptr;
   if (ids) {
-    check_ids(self, *ids);
+    check_sequences(self, *ids);
     n = static_cast<int64_t>(ids->shape(0));
     subset = ids->data();
   }
@@ -212,42 +193,33 @@ void from_features(const LinearObjective& self, Array<const double> weights, Arr
   self.from_features(w.state, w.tables, w.pairs, theta.data());
 }
 
-nb::tuple state_features(Array<const int64_t> indptr, Array<const int32_t> indices,
-                         Array<const int32_t> labels, std::optional<Array<const uint8_t, 2>> allowed,
-                         int64_t n_attributes, int n_labels, int64_t min_count) {
-  check_indptr(indptr, static_cast<int64_t>(indices.shape(0)), "indptr does not fit indices");
+auto state_features(Array<const int64_t> indptr, Array<const int32_t> indices, Array<const int32_t> labels,
+                    std::optional<Array<const uint8_t, 2>> allowed, int64_t n_attributes, int n_labels,
+                    int64_t min_count) {
+  check_bounds(indptr, indices.shape(0), "indptr does not fit indices");
   const size_t positions = indptr.shape(0) - 1;
   require(labels.shape(0) == positions, "labels does not fit indptr");
   if (allowed)
     require(allowed->shape(0) == positions && allowed->shape(1) == static_cast<size_t>(n_labels),
             "allowed must be [positions, labels]");
-  for (size_t i = 0; i < indices.shape(0); ++i)
-    require(indices(i) >= 0 && indices(i) < n_attributes, "an attribute index is out of range");
-  for (size_t t = 0; t < positions; ++t)
-    require(labels(t) >= -1 && labels(t) < n_labels, "a label is out of range");
-  StateFeatures found;
-  {
-    nb::gil_scoped_release release;
-    found = find_state_features(static_cast<int64_t>(positions), n_attributes, n_labels, indptr.data(),
-                                indices.data(), labels.data(), allowed ? allowed->data() : nullptr,
-                                std::max<int64_t>(1, min_count));
-  }
-  return nb::make_tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)));
+  check_ids(indices, 0, n_attributes, "an attribute index is out of range");
+  check_ids(labels, -1, n_labels, "a label is out of range");
+  StateFeatures found = unlocked([&] {
+    return find_state_features(static_cast<int64_t>(positions), n_attributes, n_labels, indptr.data(),
+                               indices.data(), labels.data(), allowed ? allowed->data() : nullptr,
+                               std::max<int64_t>(1, min_count));
+  });
+  return std::tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)));
 }
 
 }  // namespace
 
 void bind_linear(nb::module_& m) {
   nb::class_<LinearObjective>(m, "LinearObjective")
-      .def("__init__", &make_objective, nb::arg("offsets").noconvert(), nb::arg("indptr").noconvert(),
-           nb::arg("indices").noconvert(), nb::arg("values").noconvert().none(),
-           nb::arg("state_indptr").noconvert(), nb::arg("state_labels").noconvert(),
-           nb::arg("labels").noconvert(), nb::arg("allowed").noconvert().none(),
-           nb::arg("weights").noconvert().none(), nb::arg("log_cost").noconvert().none(),
-           nb::arg("free_edges").noconvert(), nb::arg("free_edges2").noconvert().none(),
-           nb::arg("pair_indptr").noconvert().none(), nb::arg("pair_ids").noconvert().none(),
-           nb::arg("kinds").noconvert().none(), nb::arg("permitted").noconvert().none(), nb::arg("n_labels"),
-           nb::arg("n_threads"), nb::arg("as_given") = false)
+      .def("__init__", &make_objective, "offsets"_array, "indptr"_array, "indices"_array, "values"_array,
+           "state_indptr"_array, "state_labels"_array, "labels"_array, "allowed"_array, "weights"_array,
+           "log_cost"_array, "free_edges"_array, "free_edges2"_array, "pair_indptr"_array, "pair_ids"_array,
+           "kinds"_array, "permitted"_array, "n_labels"_a, "n_threads"_a, "as_given"_a = false)
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
       .def(
           "show",
@@ -255,53 +227,49 @@ void bind_linear(nb::module_& m) {
             require(positions >= 0 && positions <= self.n_positions(), "there are not so many positions");
             self.show(positions);
           },
-          nb::arg("positions"))
+          "positions"_a)
       .def(
           "penalty_scale",
           [](const LinearObjective& self, Array<double> out) {
             require(static_cast<int64_t>(out.shape(0)) == self.n_parameters(), "out has a wrong length");
             self.penalty_scale(out.data());
           },
-          nb::arg("out").noconvert())
-      .def("evaluate", &evaluate, nb::arg("theta").noconvert(), nb::arg("gradient").noconvert(),
-           nb::arg("ids").noconvert().none() = nb::none(),
-           nb::arg("diagonal").noconvert().none() = nb::none())
+          "out"_array)
+      .def("evaluate", &evaluate, "theta"_array, "gradient"_array, "ids"_array = nb::none(),
+           "diagonal"_array = nb::none())
       .def(
           "begin_steps",
           [](LinearObjective& self, Array<const double> theta) {
             require(static_cast<int64_t>(theta.shape(0)) == self.n_parameters(), "theta has a wrong length");
             self.begin_steps(theta.data());
           },
-          nb::arg("theta").noconvert())
+          "theta"_array)
       .def(
           "run_steps",
           [](LinearObjective& self, Array<const int32_t> ids, double step0, double c2, double t) {
-            check_ids(self, ids);
+            check_sequences(self, ids);
             nb::gil_scoped_release release;
             return self.run_steps(ids.data(), static_cast<int64_t>(ids.shape(0)), step0, c2, t);
           },
-          nb::arg("ids").noconvert(), nb::arg("step0"), nb::arg("c2"), nb::arg("t"))
+          "ids"_array, "step0"_a, "c2"_a, "t"_a)
       .def(
           "end_steps",
           [](LinearObjective& self, Array<double> theta) {
             require(static_cast<int64_t>(theta.shape(0)) == self.n_parameters(), "theta has a wrong length");
             self.end_steps(theta.data());
           },
-          nb::arg("theta").noconvert())
-      .def("to_features", &to_features, nb::arg("theta").noconvert(), nb::arg("weights").noconvert())
-      .def("from_features", &from_features, nb::arg("weights").noconvert(), nb::arg("theta").noconvert());
-  m.def("state_features", &state_features, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-        nb::arg("labels").noconvert(), nb::arg("allowed").noconvert().none(), nb::arg("n_attributes"),
-        nb::arg("n_labels"), nb::arg("min_count"));
+          "theta"_array)
+      .def("to_features", &to_features, "theta"_array, "weights"_array)
+      .def("from_features", &from_features, "weights"_array, "theta"_array);
+  m.def("state_features", &state_features, "indptr"_array, "indices"_array, "labels"_array, "allowed"_array,
+        "n_attributes"_a, "n_labels"_a, "min_count"_a);
   nb::class_<LinearScorer>(m, "LinearScorer")
-      .def(nb::init<Array<const int64_t>, Array<const int32_t>, int>(), nb::arg("state_indptr").noconvert(),
-           nb::arg("state_labels").noconvert(), nb::arg("n_labels"))
-      .def("scores", &LinearScorer::scores, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("values").noconvert().none(), nb::arg("weights").noconvert(), nb::arg("node").noconvert(),
-           nb::arg("n_threads"))
-      .def("backward", &LinearScorer::backward, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("values").noconvert().none(), nb::arg("d_node").noconvert(),
-           nb::arg("gradient").noconvert());
+      .def(nb::init<Array<const int64_t>, Array<const int32_t>, int>(), "state_indptr"_array,
+           "state_labels"_array, "n_labels"_a)
+      .def("scores", &LinearScorer::scores, "indptr"_array, "indices"_array, "values"_array, "weights"_array,
+           "node"_array, "n_threads"_a)
+      .def("backward", &LinearScorer::backward, "indptr"_array, "indices"_array, "values"_array,
+           "d_node"_array, "gradient"_array);
 }
 
 }  // namespace crfkit

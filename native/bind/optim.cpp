@@ -9,7 +9,7 @@ void bind_optim(nb::module_& m) {
     if (static_cast<int64_t>(n) != h.n_variables()) throw nb::value_error("a vector has a wrong length");
   };
   nb::class_<CurvatureHistory>(m, "CurvatureHistory")
-      .def(nb::init<int, int64_t, int>(), nb::arg("memory"), nb::arg("n_variables"), nb::arg("n_threads"))
+      .def(nb::init<int, int64_t, int>(), "memory"_a, "n_variables"_a, "n_threads"_a)
       .def("__len__", &CurvatureHistory::size)
       .def("forget", &CurvatureHistory::forget)
       .def(
@@ -19,7 +19,7 @@ void bind_optim(nb::module_& m) {
             nb::gil_scoped_release release;
             self.set_base(base.data());
           },
-          nb::arg("base").noconvert())
+          "base"_array)
       .def(
           "add",
           [check](CurvatureHistory& self, Array<const double> s, Array<const double> y) {
@@ -28,7 +28,7 @@ void bind_optim(nb::module_& m) {
             nb::gil_scoped_release release;
             self.add(s.data(), y.data());
           },
-          nb::arg("s").noconvert(), nb::arg("y").noconvert())
+          "s"_array, "y"_array)
       .def(
           "multiply",
           [check](CurvatureHistory& self, Array<const double> g, Array<double> out) {
@@ -37,7 +37,7 @@ void bind_optim(nb::module_& m) {
             nb::gil_scoped_release release;
             self.multiply(g.data(), out.data());
           },
-          nb::arg("g").noconvert(), nb::arg("out").noconvert());
+          "g"_array, "out"_array);
 }
 
 }  // namespace crfkit

@@ -1,18 +1,10 @@
 // Gains of candidate features. All bounds are checked here; the core trusts them.
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
 #include "bind.h"
 #include "selection/candidate_gain.h"
 
 namespace crfkit {
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (!condition) throw nb::value_error(what);
-}
 
 // The model that candidates are to join: its probabilities at every position of the data.
 class CandidateGains {
@@ -25,13 +17,9 @@ class CandidateGains {
     require(L >= 1 && edge.shape(0) == L && edge.shape(1) == L, "edge must be [labels, labels]");
     require(n_threads >= 1, "n_threads must be positive");
     require(labels.shape(0) == positions, "labels does not fit node");
-    require(offsets.shape(0) >= 1 && offsets(0) == 0 &&
-                offsets(offsets.shape(0) - 1) == static_cast<int64_t>(positions),
-            "offsets does not fit node");
-    for (size_t i = 1; i < offsets.shape(0); ++i) require(offsets(i) >= offsets(i - 1), "offsets falls");
-    for (size_t t = 0; t < positions; ++t)
-      require(labels(t) >= 0 && labels(t) < static_cast<int64_t>(L), "a label is out of range");
-    if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must be one a sequence");
+    check_bounds(offsets, positions, "offsets does not fit node");
+    check_ids(labels, 0, static_cast<int64_t>(L), "a label is out of range");
+    if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must be one per sequence");
     chain_.labels = static_cast<int>(L);
     chain_.offsets.assign(offsets.data(), offsets.data() + offsets.shape(0));
     chain_.targets.assign(labels.data(), labels.data() + positions);
@@ -52,20 +40,16 @@ class CandidateGains {
             Array<double> weights) const {
     const size_t n = to.shape(0);
     require(from.shape(0) == n && attribute.shape(0) == n && gains.shape(0) == n && weights.shape(0) == n,
-            "from, to, attribute, gains and weights must be one a candidate");
-    const auto nnz = static_cast<int64_t>(positions.shape(0)),
-               sites = static_cast<int64_t>(chain_.targets.size()),
+            "from, to, attribute, gains and weights must be one per candidate");
+    check_bounds(indptr, positions.shape(0), "indptr does not fit positions");
+    const auto sites = static_cast<int64_t>(chain_.targets.size()),
                A = static_cast<int64_t>(indptr.shape(0)) - 1;
-    require(A >= 0 && indptr(0) == 0 && indptr(static_cast<size_t>(A)) == nnz,
-            "indptr does not fit positions");
     if (values) require(values->shape(0) == positions.shape(0), "values does not fit positions");
-    for (size_t a = 0; a < static_cast<size_t>(A); ++a) {
-      require(indptr(a + 1) >= indptr(a), "indptr falls");
+    for (size_t a = 0; a < static_cast<size_t>(A); ++a)
       for (auto i = static_cast<size_t>(indptr(a)); i < static_cast<size_t>(indptr(a + 1)); ++i)
         require(positions(i) >= 0 && positions(i) < sites &&
                     (i == static_cast<size_t>(indptr(a)) || positions(i) > positions(i - 1)),
                 "an attribute's positions must rise and lie in the data");
-    }
     for (size_t k = 0; k < n; ++k)
       require(to(k) >= 0 && to(k) < chain_.labels && from(k) < chain_.labels &&
                   (from(k) >= 0 || (attribute(k) >= 0 && attribute(k) < A)),
@@ -103,13 +87,10 @@ void bind_selection(nb::module_& m) {
   nb::class_<CandidateGains>(m, "CandidateGains")
       .def(nb::init<Array<const int64_t>, Array<const int32_t>, std::optional<Array<const double>>,
                     Array<const double, 2>, Array<const double, 2>, double, int>(),
-           nb::arg("offsets").noconvert(), nb::arg("labels").noconvert(),
-           nb::arg("weights").noconvert().none(), nb::arg("node").noconvert(), nb::arg("edge").noconvert(),
-           nb::arg("c2"), nb::arg("n_threads"))
-      .def("best", &CandidateGains::best, nb::arg("previous").noconvert(), nb::arg("to").noconvert(),
-           nb::arg("attribute").noconvert(), nb::arg("indptr").noconvert(), nb::arg("positions").noconvert(),
-           nb::arg("values").noconvert().none(), nb::arg("approximate"), nb::arg("gains").noconvert(),
-           nb::arg("weights").noconvert());
+           "offsets"_array, "labels"_array, "weights"_array, "node"_array, "edge"_array, "c2"_a,
+           "n_threads"_a)
+      .def("best", &CandidateGains::best, "previous"_array, "to"_array, "attribute"_array, "indptr"_array,
+           "positions"_array, "values"_array, "approximate"_a, "gains"_array, "weights"_array);
 }
 
 }  // namespace crfkit

@@ -1,4 +1,6 @@
 // Templates over column tables.
+#include <nanobind/stl/variant.h>
+
 #include <string>
 
 #include "bind.h"
@@ -9,46 +11,43 @@
 namespace crfkit {
 namespace {
 
-std::string to_string(nb::handle bytes) {
-  const auto held = nb::cast<nb::bytes>(bytes);
-  return {static_cast<const char*>(held.data()), held.size()};
-}
+std::string to_string(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-std::vector<std::string> to_strings(const nb::list& list) {
+std::vector<std::string> to_strings(const std::vector<nb::bytes>& texts) {
+  if (texts.empty()) throw nb::value_error("there must be a text for outside the sequence");
   std::vector<std::string> out;
-  for (const nb::handle item : list) out.push_back(to_string(item));
-  if (out.empty()) throw nb::value_error("there must be a text for outside the sequence");
+  for (const nb::bytes& text : texts) out.push_back(to_string(text));
   return out;
 }
 
-// (command, anchor, row, column, fold, pattern)
-TemplateMacro to_macro(const nb::tuple& fields, TemplateProgram* program) {
-  if (fields.size() != 6) throw nb::value_error("a macro has six fields");
-  const std::string command = to_string(fields[0]);
-  const auto anchor = nb::cast<int>(fields[1]);
+using Macro = std::tuple<nb::bytes, int, int32_t, uint32_t, bool,
+                         nb::bytes>;  // command, anchor, row, column, fold, pattern
+using Line =
+    std::tuple<bool, std::vector<std::variant<nb::bytes, Macro>>>;  // from the second position on, pieces
+
+TemplateMacro to_macro(const Macro& fields, TemplateProgram* program) {
+  const auto& [command, anchor, row, column, fold, pattern] = fields;
   if (command.size() != 1 || anchor < 0 || anchor > 2) throw nb::value_error("not a macro");
   TemplateMacro macro;
   macro.anchor = static_cast<Anchor>(anchor);
-  macro.row = nb::cast<int32_t>(fields[2]);
-  macro.column = nb::cast<uint32_t>(fields[3]);
-  macro.view = program->add_view(command[0], nb::cast<bool>(fields[4]), to_string(fields[5]));
+  macro.row = row;
+  macro.column = column;
+  macro.view = program->add_view(command.c_str()[0], fold, to_string(pattern));
   return macro;
 }
 
-// Lines: (from_second, pieces); a piece is bytes or a macro.
-void make_program(TemplateProgram* self, const nb::list& lines, const nb::list& before,
-                  const nb::list& after) {
+void make_program(TemplateProgram* self, const std::vector<Line>& lines, const std::vector<nb::bytes>& before,
+                  const std::vector<nb::bytes>& after) {
   TemplateProgram program(to_strings(before), to_strings(after));
-  for (const nb::handle item : lines) {
-    const auto fields = nb::cast<nb::tuple>(item);
+  for (const auto& [from_second, pieces] : lines) {
     TemplateLine line;
-    line.from_second = nb::cast<bool>(fields[0]);
+    line.from_second = from_second;
     line.literals.emplace_back();
-    for (const nb::handle piece : fields[1]) {
-      if (nb::isinstance<nb::bytes>(piece)) {
-        line.literals.back() += to_string(piece);
+    for (const auto& piece : pieces) {
+      if (const auto* literal = std::get_if<nb::bytes>(&piece)) {
+        line.literals.back() += to_string(*literal);
       } else {
-        line.macros.push_back(to_macro(nb::cast<nb::tuple>(piece), &program));
+        line.macros.push_back(to_macro(std::get<Macro>(piece), &program));
         line.literals.emplace_back();
       }
     }
@@ -73,8 +72,8 @@ void check_table(const CellTable& table, size_t n_rows, size_t n_offsets) {
   }
 }
 
-nb::tuple encode(const TemplateProgram& program, BoundVocabulary& cells, Array<const int32_t, 2> ids,
-                 Array<const int64_t> offsets, BoundVocabulary& vocabulary, bool grow, int n_threads) {
+auto encode(const TemplateProgram& program, BoundVocabulary& cells, Array<const int32_t, 2> ids,
+            Array<const int64_t> offsets, BoundVocabulary& vocabulary, bool grow, int n_threads) {
   if (offsets.size() == 0) throw nb::value_error("offsets must not be empty");
   const Reading reading_cells(&cells);
   const CellTable table{cells.core.get(), ids.data(), offsets.data(), offsets.size() - 1, ids.shape(1)};
@@ -98,19 +97,17 @@ nb::tuple encode(const TemplateProgram& program, BoundVocabulary& cells, Array<c
       encoder.run(&rows);
     }
   });
-  return nb::make_tuple(to_numpy(&rows.indptr), to_numpy(&rows.indices),
-                        rows.valued ? to_numpy(&rows.values) : nb::object(nb::none()),
-                        vocabulary.core->size());
+  return std::tuple(to_numpy(&rows.indptr), to_numpy(&rows.indices), to_numpy_if(rows.valued, &rows.values),
+                    vocabulary.core->size());
 }
 
 }  // namespace
 
 void bind_templates(nb::module_& m) {
   nb::class_<TemplateProgram>(m, "TemplateProgram", "A compiled template.")
-      .def("__init__", &make_program, nb::arg("lines"), nb::arg("before"), nb::arg("after"))
-      .def("encode", &encode, nb::arg("cells"), nb::arg("ids").noconvert(), nb::arg("offsets").noconvert(),
-           nb::arg("vocabulary"), nb::arg("grow"), nb::arg("n_threads"),
-           "(indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or None, A)");
+      .def("__init__", &make_program, "lines"_a, "before"_a, "after"_a)
+      .def("encode", &encode, "cells"_a, "ids"_array, "offsets"_array, "vocabulary"_a, "grow"_a,
+           "n_threads"_a, "(indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or None, A)");
 }
 
 }  // namespace crfkit

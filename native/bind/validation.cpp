@@ -6,14 +6,10 @@ namespace crfkit {
 
 namespace {
 
-void require(bool condition, const char* what) {
-  if (!condition) throw nb::value_error(what);
-}
-
 void make_sets(ValidationSets* self, LinearObjective& objective, Array<const int64_t> first,
                Array<const int64_t> last, Array<const int32_t> sets, int n_sets, double margin) {
   const size_t n = first.shape(0);
-  require(last.shape(0) == n && sets.shape(0) == n, "first, last and sets must be one a span");
+  require(last.shape(0) == n && sets.shape(0) == n, "first, last and sets must be one per span");
   require(margin >= 0, "margin must not be negative");
   const std::vector<int64_t>& offsets = objective.offsets();
   for (size_t i = 0; i < n; ++i) {
@@ -32,7 +28,7 @@ void make_sets(ValidationSets* self, LinearObjective& objective, Array<const int
 }
 
 void check(const ValidationSets& self, size_t coefficients, size_t parameters) {
-  require(coefficients == static_cast<size_t>(self.n_sets()), "there must be one number a set");
+  require(coefficients == static_cast<size_t>(self.n_sets()), "there must be one number per set");
   require(parameters == static_cast<size_t>(self.n_parameters()), "there must be n_parameters entries");
 }
 
@@ -40,8 +36,8 @@ void check(const ValidationSets& self, size_t coefficients, size_t parameters) {
 
 void bind_validation(nb::module_& m) {
   nb::class_<ValidationSets>(m, "ValidationSets")
-      .def("__init__", &make_sets, nb::keep_alive<1, 2>(), nb::arg("objective"), nb::arg("first").noconvert(),
-           nb::arg("last").noconvert(), nb::arg("sets").noconvert(), nb::arg("n_sets"), nb::arg("margin"))
+      .def("__init__", &make_sets, nb::keep_alive<1, 2>(), "objective"_a, "first"_array, "last"_array,
+           "sets"_array, "n_sets"_a, "margin"_a)
       .def(
           "decode",
           [](ValidationSets& self, Array<const double> theta, Array<double> h) {
@@ -49,14 +45,14 @@ void bind_validation(nb::module_& m) {
             nb::gil_scoped_release release;
             self.decode(theta.data(), h.data());
           },
-          nb::arg("theta").noconvert(), nb::arg("h").noconvert())
+          "theta"_array, "h"_array)
       .def(
           "best",
           [](const ValidationSets& self, Array<int32_t> out) {
-            require(out.shape(0) == self.best().size(), "out must be one a position of the spans");
+            require(out.shape(0) == self.best().size(), "out must be one per position of the spans");
             std::copy(self.best().begin(), self.best().end(), out.data());
           },
-          nb::arg("out").noconvert())
+          "out"_array)
       .def(
           "envelope",
           [](ValidationSets& self, Array<const double> coefficients, Array<double> gradient) {
@@ -64,7 +60,7 @@ void bind_validation(nb::module_& m) {
             nb::gil_scoped_release release;
             self.envelope(coefficients.data(), gradient.data());
           },
-          nb::arg("coefficients").noconvert(), nb::arg("gradient").noconvert())
+          "coefficients"_array, "gradient"_array)
       .def(
           "flip",
           [](ValidationSets& self, Array<const double> coefficients, double c, Array<double> gradient) {
@@ -73,7 +69,7 @@ void bind_validation(nb::module_& m) {
             nb::gil_scoped_release release;
             self.flip(coefficients.data(), c, gradient.data());
           },
-          nb::arg("coefficients").noconvert(), nb::arg("c"), nb::arg("gradient").noconvert())
+          "coefficients"_array, "c"_a, "gradient"_array)
       .def(
           "smooth",
           [](ValidationSets& self, Array<const double> theta, double temperature,
@@ -84,8 +80,7 @@ void bind_validation(nb::module_& m) {
             nb::gil_scoped_release release;
             self.smooth(theta.data(), temperature, coefficients.data(), h.data(), gradient.data());
           },
-          nb::arg("theta").noconvert(), nb::arg("temperature"), nb::arg("coefficients").noconvert(),
-          nb::arg("h").noconvert(), nb::arg("gradient").noconvert());
+          "theta"_array, "temperature"_a, "coefficients"_array, "h"_array, "gradient"_array);
 }
 
 }  // namespace crfkit

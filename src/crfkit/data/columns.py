@@ -70,8 +70,10 @@ class Columns(Sequence[list[Row]]):
         return cls.from_native(_native.columns_from_rows(sentences), source)
 
     @classmethod
-    def from_native(cls, arrays: _native.ColumnArrays, source: str) -> Columns:
-        """Columns of the arrays that the native readers give."""
+    def from_native(
+        cls, arrays: tuple[_native.Vocabulary, IdArray, IntArray, IntArray], source: str
+    ) -> Columns:
+        """Columns of what the native readers give: cells, ids [ΣT, K], offsets [N+1] and lines [ΣT]."""
         cells, ids, offsets, lines = arrays
         return cls(Vocabulary.from_native(cells), ids, offsets, lines, source)
 

@@ -10,6 +10,7 @@ empty string and NUL characters included, but for lone surrogates, which have no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import IdArray
 from crfkit.exceptions import ModelFileError
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class Vocabulary:
@@ -109,8 +112,8 @@ class Vocabulary:
 
 
 def _array(
-    arrays: Mapping[str, npt.NDArray[np.generic]], name: str, dtype: type[np.generic]
-) -> npt.NDArray[np.generic]:
+    arrays: Mapping[str, npt.NDArray[np.generic]], name: str, dtype: type[_Scalar]
+) -> npt.NDArray[_Scalar]:
     if name not in arrays:
         raise ModelFileError(f"the vocabulary lacks its array {name!r}; it has {sorted(arrays)}")
     array = arrays[name]
@@ -118,4 +121,4 @@ def _array(
         raise ModelFileError(
             f"the vocabulary's array {name!r} must be 1-D {np.dtype(dtype)}, got {array.ndim}-D {array.dtype}"
         )
-    return np.require(array, requirements=["C", "A"])
+    return np.require(array, dtype, ["C", "A"])

@@ -229,7 +229,7 @@ def _prefix(line: Line) -> str:
     return first if isinstance(first, str) else ""
 
 
-def _native_piece(piece: str | Macro) -> bytes | _native.TemplateMacro:
+def _native_piece(piece: str | Macro) -> bytes | tuple[bytes, int, int, int, bool, bytes]:
     if isinstance(piece, str):
         return piece.encode()
     return (

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, ending, note, warn
-from crfkit.cli.outputs import check_writable
 from crfkit.cli.rule_options import add_training, check_template, check_training, training_miner, use_in_words
 from crfkit.cli.train_data import Data, check_alike, read_data
 from crfkit.cli.validation_options import (
@@ -24,6 +23,7 @@ from crfkit.cli.validation_options import (
     penalty,
 )
 from crfkit.exceptions import InputError
+from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.features.template import Template

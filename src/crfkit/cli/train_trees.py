@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.column_roles import Roles, label_place, place_of
-from crfkit.cli.data_file import DataFile
+from crfkit.cli.data_file import open_data, say
 from crfkit.cli.messages import UsageError, note
-from crfkit.cli.outputs import check_writable
 from crfkit.cli.train_data import Data, check_alike
 from crfkit.exceptions import InputError
+from crfkit.io.formats import names_of
+from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.models.trees.tree_crf import TreeCRF
@@ -171,18 +172,18 @@ def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
     """The tables of all files together."""
     parts: list[Data] = []
     for path in paths:
-        with DataFile(path, arguments.format, arguments, "columns") as file:
-            if not file.is_table:
+        with open_data(path, arguments, tables=True) as file:
+            if not file.format.is_table:
                 raise InputError(
-                    f"{file.name}: {file.format} data has sparse attributes, and trees take columns "
-                    "(--format columns or csv)"
+                    f"{file.name}: {file.format.name} data has sparse attributes, and trees take columns "
+                    f"(--format {names_of(tables=True)})"
                 )
             columns = file.table()
             if columns.n_positions == 0:
                 raise InputError(f"{file.name}: there is nothing in it")
             label = label_place(columns, arguments.label_column)
             if not arguments.quiet:
-                file.say(f", {columns.n_columns} a row, labels in column {label}")
+                say(file, f", {columns.n_columns} a row, labels in column {label}")
         record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
         if hasattr(columns, "names"):
             record["names"] = list(columns.names)
@@ -195,9 +196,7 @@ def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
 
     rows = Columns.from_rows([sentence for part in parts for sentence in part.x])
     if isinstance(parts[0].x, NamedColumns):
-        rows = NamedColumns(
-            rows.cells, rows.ids, rows.offsets, rows.lines, rows.source, names=parts[0].x.names
-        )
+        rows = NamedColumns.of(rows, parts[0].x.names)
     return Data(rows, [labels for part in parts for labels in part.y], None, parts[0].record)
 
 

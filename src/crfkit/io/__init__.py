@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from crfkit._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from crfkit.io.columns import read_columns, stream_columns
+    from crfkit.io.columns import read_columns, stream_columns, write_columns
     from crfkit.io.crfsuite_data import read_crfsuite, stream_crfsuite, write_crfsuite
-    from crfkit.io.csv_data import read_csv, stream_csv
+    from crfkit.io.csv_data import read_csv, stream_csv, write_csv
+    from crfkit.io.formats import FORMATS
     from crfkit.io.mallet_data import read_mallet, stream_mallet, write_mallet
     from crfkit.io.model_file import read_model, write_model
     from crfkit.io.opening import open_input, open_output
 
 __all__ = [
+    "FORMATS",
     "open_input",
     "open_output",
     "read_columns",
@@ -26,7 +28,9 @@ __all__ = [
     "stream_crfsuite",
     "stream_csv",
     "stream_mallet",
+    "write_columns",
     "write_crfsuite",
+    "write_csv",
     "write_mallet",
     "write_model",
 ]
@@ -34,6 +38,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "FORMATS": "crfkit.io.formats",
         "open_input": "crfkit.io.opening",
         "open_output": "crfkit.io.opening",
         "read_columns": "crfkit.io.columns",
@@ -45,7 +50,9 @@ __getattr__, __dir__ = lazy_names(
         "stream_crfsuite": "crfkit.io.crfsuite_data",
         "stream_csv": "crfkit.io.csv_data",
         "stream_mallet": "crfkit.io.mallet_data",
+        "write_columns": "crfkit.io.columns",
         "write_crfsuite": "crfkit.io.crfsuite_data",
+        "write_csv": "crfkit.io.csv_data",
         "write_mallet": "crfkit.io.mallet_data",
         "write_model": "crfkit.io.model_file",
     },

@@ -37,16 +37,9 @@ def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
 
 def load_model(path: str, jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
     """The model at ``path`` ("-": standard input) and its header; of models of other tools it is empty."""
-    source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
-    from crfkit.io.model_formats import OWN, model_format
-
-    if model_format(source) != OWN:
-        from crfkit.models.foreign import load_any
-
-        return load_any(source, n_jobs=jobs)
     from crfkit.models.loading import load_tagger
 
-    return load_tagger(source, jobs)
+    return load_tagger(sys.stdin.buffer.read() if path == "-" else path, jobs)
 
 
 def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.cli.data_file import open_data, say
 from crfkit.cli.messages import UsageError, note, warn
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from crfkit.selection.base import BaseSelector
 
 _LONG = 500  # positions: hardly ever one sequence in a table of several
+
+
+class Job(NamedTuple):
+    """What there is to train."""
+
+    estimator: Any
+    data: Data
+    dev: Data | None
+    fit: Callable[..., Any]  # of x, y, weights, and x and y of the held-out data
+    hint: str = ""  # what can be done with {} after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -76,13 +86,9 @@ def check_alike(first: Data, other: Data, path: str) -> None:
         )
 
 
-def _read_table(
-    file: DataFile,
-    arguments: argparse.Namespace,
-    template: Template | None,
-    estimator: CRF | BaseSelector | AssociationMiner,
-) -> tuple[Data, Template | None]:
-    from crfkit.cli.column_roles import Roles, label_place
+def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, int, dict[str, Any]]:
+    """The rows of a file, the place of the labels, and what the model should remember of them."""
+    from crfkit.cli.column_roles import label_place
 
     columns = file.table()
     if columns.n_positions == 0:
@@ -90,13 +96,6 @@ def _read_table(
     label = label_place(columns, arguments.label_column)
     if not arguments.quiet:
         say(file, f", {columns.n_columns} a row, labels in column {label}")
-    if template is None:
-        if hasattr(estimator, "tagger_"):
-            raise InputError(
-                f"{file.name}: the model to go on from has no template, so it takes ready-made attributes "
-                f"(--format {names_of(tables=False)}), not columns"
-            )
-        template = _made_template(columns.n_columns - 1, arguments)
     record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
     if hasattr(columns, "names"):
         record["names"] = list(columns.names)
@@ -105,6 +104,25 @@ def _read_table(
                 f"{file.name}: all {columns.n_positions:,} rows are one sequence; --sequence-column NAME "
                 "says which column tells sequences apart, or put an empty line between them"
             )
+    return columns, label, record
+
+
+def _read_table(
+    file: DataFile,
+    arguments: argparse.Namespace,
+    template: Template | None,
+    estimator: CRF | BaseSelector | AssociationMiner,
+) -> tuple[Data, Template | None]:
+    from crfkit.cli.column_roles import Roles
+
+    columns, label, record = read_table(file, arguments)
+    if template is None:
+        if hasattr(estimator, "tagger_"):
+            raise InputError(
+                f"{file.name}: the model to go on from has no template, so it takes ready-made attributes "
+                f"(--format {names_of(tables=False)}), not columns"
+            )
+        template = _made_template(columns.n_columns - 1, arguments)
     seen = Roles(label).for_template(columns)
     return Data(seen, columns.column(label), None, record, (seen,)), template
 

@@ -22,6 +22,7 @@ class Kind:
     """A kind of model: its names and its classes."""
 
     name: str  # on the command line
+    words: str  # what it is, for help texts
     in_files: str  # as "model" in the header of a model file
     folder: str  # of this room
     estimator_at: str  # module and class there
@@ -48,16 +49,39 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("linear", "linear-chain CRF", "linear", "crf.CRF", "tagger.LinearTagger"),
+        Kind(
+            "linear",
+            "weights on attributes and transitions",
+            "linear-chain CRF",
+            "linear",
+            "crf.CRF",
+            "tagger.LinearTagger",
+        ),
         Kind(
             "constrained",
+            "linear, under constraints that validation parts of the data be labelled without mistakes",
             "linear-chain CRF",
             "linear",
             "constrained_crf.ConstrainedCRF",
             "tagger.LinearTagger",
         ),
-        Kind("kernel", "kernel CRF", "kernels", "kernel_crf.KernelCRF", "tagger.KernelTagger", False),
-        Kind("trees", "tree CRF", "trees", "tree_crf.TreeCRF", "tagger.TreeTagger"),
+        Kind(
+            "kernel",
+            "similarities to selected positions",
+            "kernel CRF",
+            "kernels",
+            "kernel_crf.KernelCRF",
+            "tagger.KernelTagger",
+            trained_by_command=False,
+        ),
+        Kind(
+            "trees",
+            "boosted trees over a window of the columns",
+            "tree CRF",
+            "trees",
+            "tree_crf.TreeCRF",
+            "tagger.TreeTagger",
+        ),
     )
 }
 

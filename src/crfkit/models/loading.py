@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from crfkit.exceptions import ModelFileError
-from crfkit.io.model_file import read_model
+from crfkit.io.model_arrays import open_model
 from crfkit.io.model_formats import OWN, model_format
 from crfkit.models.kinds import KINDS, kind_in
 from crfkit.models.tagger import Tagger
@@ -20,12 +19,9 @@ def load_tagger(
         from crfkit.models.foreign import load_any
 
         return load_any(source, n_jobs=n_jobs)
-    header, arrays = read_model(source)
-    name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
+    header, arrays = open_model(source)
     kind = kind_in(header)
     if kind is None:
         known = dict.fromkeys(kind.in_files for kind in KINDS.values())
-        raise ModelFileError(
-            f"cannot read the model {name}: expected a {' or a '.join(known)}, got {header.get('model')!r}"
-        )
-    return kind.tagger.from_parts(header, arrays, name, n_jobs), header
+        raise arrays.wrong(f"expected a {' or a '.join(known)}, got {header.get('model')!r}")
+    return kind.tagger.of_file(header, arrays, n_jobs), header

@@ -397,7 +397,7 @@ def test_a_table_that_is_one_sequence_is_mentioned(run, tmp_path):
 
 
 def test_constrained(run, data, tmp_path):
-    ran = run("train", data, "-m", tmp_path / "m", "--constrained", "--tau", 0.5, "--validation", 2)
+    ran = run("train", data, "-m", tmp_path / "m", "--kind", "constrained", "--tau", 0.5, "--validation", 2)
     assert ran.code == 0
     assert re.search(r"constraints +2 hold \(largest .*, tau 0.5\) after \d+ outer step", ran.err)
     crf = ConstrainedCRF.load(tmp_path / "m")

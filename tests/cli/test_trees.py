@@ -1,4 +1,4 @@
-"""``crfkit train --model trees``, and what ``tag`` and ``inspect`` do with the model."""
+"""``crfkit train --kind trees``, and what ``tag`` and ``inspect`` do with the model."""
 
 import json
 import random
@@ -33,7 +33,7 @@ OPTIONS = ("--sequence-column", "id", "-j", "1")
 def model(table, run_once):
     path = table.parent / "model.crfkit"
     ran = run_once(
-        "train", table, "-m", path, "--model", "trees", "--label-column", "label", *OPTIONS,
+        "train", table, "-m", path, "--kind", "trees", "--label-column", "label", *OPTIONS,
         "--max-iterations", "40", "--window", "1",
     )  # fmt: skip
     assert ran.code == 0, ran.err
@@ -109,27 +109,33 @@ def test_inspect(model, run):
 def test_factored_with_dev_and_folds(table, run, tmp_path):
     common = ["--label-column", "label", *OPTIONS, "--max-iterations", "10", "--window", "1"]
     ran = run(
-        "train", table, "--model", "trees", "-m", tmp_path / "m", "--potentials", "factored", "--dev", table,
+        "train", table, "--kind", "trees", "-m", tmp_path / "m", "--potentials", "factored", "--dev", table,
         "--patience", "3", "--decode", "viterbi", *common,
     )  # fmt: skip
     assert ran.code == 0, ran.err
     assert "dev accuracy" in ran.err
     assert "from \\ to" in run("inspect", tmp_path / "m", "--transitions").out
-    ran = run("train", table, table, "--model", "trees", "-m", tmp_path / "m", "--folds", "2", *common)
+    ran = run("train", table, table, "--kind", "trees", "-m", tmp_path / "m", "--folds", "2", *common)
     assert ran.code == 0, ran.err
     assert "folds" in ran.err
+
+
+def test_the_old_way_to_say_the_kind(table, run):
+    ran = run("train", table, "--model", "trees", "-m", "x", "--c1", "1")
+    assert "warning: --model trees: write --kind trees" in ran.err
+    assert "--c1 goes with linear models, not with --kind trees" in ran.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--model", "trees"], "-m/--model FILE is missing"),
-        (["-m", "x", "--model", "trees", "--c1", "1"], "--c1 goes with linear models"),
-        (["-m", "x", "--model", "trees", "--continue", "y"], "--continue goes with linear models"),
-        (["-m", "x", "--model", "trees", "--constrained"], "--constrained goes with linear models"),
-        (["-m", "x", "--model", "trees", "--tau", "2"], "--tau goes with --constrained"),
-        (["-m", "x", "--model", "trees", "--rule-support", "3"], "--rule-support goes with --associations"),
-        (["-m", "x", "--window", "3"], "--window goes with --model trees"),
+        (["--kind", "trees"], "-m/--model FILE is missing"),
+        (["-m", "x", "--kind", "trees", "--c1", "1"], "--c1 goes with linear models"),
+        (["-m", "x", "--kind", "trees", "--continue", "y"], "--continue goes with linear models"),
+        (["-m", "x", "--kind", "trees", "--constrained"], "--constrained goes with linear models"),
+        (["-m", "x", "--kind", "trees", "--tau", "2"], "--tau goes with --constrained"),
+        (["-m", "x", "--kind", "trees", "--rule-support", "3"], "--rule-support goes with --associations"),
+        (["-m", "x", "--window", "3"], "--window goes with --kind trees"),
     ],
 )
 def test_wrong_usage(arguments, words, table, run):
@@ -139,7 +145,7 @@ def test_wrong_usage(arguments, words, table, run):
 
 
 def test_columns_by_name_and_by_place(table, run, tmp_path):
-    common = ["--model", "trees", "--label-column", "label", *OPTIONS, "--max-iterations", "4"]
+    common = ["--kind", "trees", "--label-column", "label", *OPTIONS, "--max-iterations", "4"]
     ran = run("train", table, "-m", tmp_path / "m", *common, "--categorical", "x", "--by", "letter")
     assert ran.code == 0, ran.err
     found = json.loads(run("inspect", tmp_path / "m", "--json").out)
@@ -168,7 +174,7 @@ def test_columns_are_called_as_in_the_header(model, table, run, tmp_path):
     assert loaded.feature_names_ == ["letter[0]", "x[0]", "previous label"]
     assert any("x[0] > " in str(path) for path in loaded.conjunctions())
     ran = run(
-        "train", table, table, "--model", "trees", "-m", tmp_path / "m", "--label-column", "label", *OPTIONS,
+        "train", table, table, "--kind", "trees", "-m", tmp_path / "m", "--label-column", "label", *OPTIONS,
         "--max-iterations", "2", "--window", "1",
     )  # fmt: skip
     assert ran.code == 0, ran.err
@@ -178,7 +184,7 @@ def test_columns_are_called_as_in_the_header(model, table, run, tmp_path):
 
 def test_attributes_are_refused(run, tmp_path, model):
     (tmp_path / "data.crfsuite").write_text("A\tx=1\nB\tx=2\n\n", encoding="utf-8")
-    ran = run("train", tmp_path / "data.crfsuite", "-m", tmp_path / "m", "--model", "trees")
+    ran = run("train", tmp_path / "data.crfsuite", "-m", tmp_path / "m", "--kind", "trees")
     assert ran.code == 1
     assert "trees take columns" in ran.err
     ran = run("tag", model, tmp_path / "data.crfsuite")

@@ -9,7 +9,8 @@ import pytest
 from crfkit import CRF
 from crfkit.data.columns import Columns
 from crfkit.exceptions import InputError, ModelFileError
-from crfkit.models.foreign import FORMATS, export_crfsuite, import_model, model_format
+from crfkit.io.model_formats import MODEL_FORMATS, model_format
+from crfkit.models.foreign import export_crfsuite, import_model
 from crfkit.models.linear.tagger import LinearTagger
 
 WAPITI = b"""#mdl#2#3
@@ -124,7 +125,7 @@ class TestImport:
         with pytest.raises(ModelFileError, match=r"crfkit.*CRFsuite.*Wapiti.*CRF\+\+"):
             import_model(content)
 
-    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize("format", MODEL_FORMATS)
     def test_a_wrong_format(self, format):
         content = CRFPP if format != "crf++" else WAPITI
         with pytest.raises(ModelFileError, match="cannot read the model"):

@@ -6,8 +6,10 @@ import argparse
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.cli.outputs import check_writable
 from crfkit.exceptions import InputError
+from crfkit.io.formats import FORMATS
+from crfkit.io.model_formats import OWN, WRITABLE, model_format
+from crfkit.io.opening import check_writable
 
 USAGE = "IN OUT [--to FORMAT] [options]"
 
@@ -28,8 +30,6 @@ models: crfkit and CRFsuite in both directions; from Wapiti and CRF++.
 data: columns and csv into each other and, by a template, into crfsuite and
 mallet; crfsuite and mallet into each other."""
 
-MODEL_FORMATS = ("crfkit", "crfsuite")  # that can be written
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``convert``."""
@@ -39,14 +39,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     formats.add_argument(
         "--from",
         dest="format",
-        choices=("auto", *options.DATA_FORMATS),
+        choices=("auto", *FORMATS),
         default="auto",
         help="of data; models are told by their content",
     )
     formats.add_argument(
         "--to",
-        choices=(*options.DATA_FORMATS, "crfkit"),
-        help="crfkit and crfsuite are formats of models, too (default: by the name of OUT)",
+        choices=(*FORMATS, *(format for format in WRITABLE if format not in FORMATS)),
+        help=f"{' and '.join(WRITABLE)} are formats of models, too (default: by the name of OUT)",
     )
     options.add_table_options(formats)
     options.add_template(formats, "makes attributes of columns")
@@ -71,12 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.repair is not None and arguments.labels is None:
         raise UsageError("--repair goes with --labels")
     check_writable(arguments.output)
-    from crfkit.models.foreign import model_format
-
     found = None if arguments.input == "-" or arguments.format != "auto" else model_format(arguments.input)
     if found is not None:
         _convert_model(arguments, found)
-    elif arguments.to == "crfkit":
+    elif arguments.to == OWN:
         raise InputError(
             f"{arguments.input}: it is no model that crfkit knows; 'crfkit train' makes models of data"
         )
@@ -95,11 +93,13 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
         if getattr(arguments, name) is not None:
             option = "--" + name.replace("_", "-")
             raise UsageError(f"{arguments.input} is a model ({found}): {option} goes with data")
-    target = arguments.to or ("crfsuite" if arguments.output.endswith(".crfsuite") else "crfkit")
-    if target not in MODEL_FORMATS:
+    target = arguments.to or next(
+        (format for format in WRITABLE if arguments.output.endswith(f".{format}")), OWN
+    )
+    if target not in WRITABLE:
         raise UsageError(
             f"{arguments.input} is a model ({found}), and models can be written as "
-            f"{' and '.join(MODEL_FORMATS)}, not as {target}"
+            f"{' and '.join(WRITABLE)}, not as {target}"
         )
     if arguments.output == "-":
         raise UsageError("a model goes into a file, not to standard output")
@@ -107,10 +107,10 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
     if arguments.template is not None:
         from crfkit.features.template import Template
 
-        if tagger.template is not None or target != "crfkit":
+        if tagger.template is not None or target != OWN:
             raise UsageError("--template goes with data, and with models that have none and become crfkit's")
         tagger.encoder = tagger.encoder.with_template(Template.read(arguments.template))
-    if target == "crfkit":
+    if target == OWN:
         own = ("model", "classes", "template")  # the tagger writes these itself
         tagger.save(arguments.output, {name: value for name, value in header.items() if name not in own})
     else:

@@ -193,14 +193,12 @@ def _or(column: int | None, default: int) -> int:
 
 
 def _read(path: str, tabs: bool) -> Columns:
-    from crfkit.cli.data_file import DataFile
+    from crfkit.io.data_file import DataFile
+    from crfkit.io.formats import USUAL_TABLE
 
-    options = argparse.Namespace(separator="\t" if tabs else None, sequence_column=None)
-    with DataFile(path, "columns" if tabs else "auto", options) as file:
-        if b",predicted" in file.head().split(b"\n", 1)[0]:  # as tag writes csv
-            file.format = "csv"
-        elif not file.is_table:  # labels alone may look like anything
-            file.format = "columns"
+    with DataFile(path, USUAL_TABLE.name if tabs else "auto", separator="\t" if tabs else None) as file:
+        if not file.format.is_table:  # labels alone may look like anything
+            file.format = USUAL_TABLE
         columns = file.table()
     if columns.n_positions == 0:
         raise InputError(f"{columns.source}: there is nothing in it to score")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.cli.outputs import check_writable, open_result
+from crfkit.io.opening import check_writable, open_output
 
 if TYPE_CHECKING:
     from crfkit.apps.genes.gff import Annotation
@@ -159,7 +159,7 @@ def _predict(arguments: argparse.Namespace) -> None:
             note(
                 f"{name}: {len(sequence):,} bases, {len(found):,} genes, {time.perf_counter() - began:.1f} s"
             )
-    with open_result(arguments.output) as file:
+    with open_output(arguments.output) as file:
         write_gff3(file, genes, lengths=lengths)
 
 

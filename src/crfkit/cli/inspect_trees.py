@@ -3,52 +3,59 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.loading import data_record
-from crfkit.cli.messages import UsageError
-from crfkit.cli.tables import matrix, screen_width, shorten
+from crfkit.cli.tables import fact_lines, file_size, score_matrix, screen_width, shorten
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from crfkit.models.trees.tagger import Conjunction, TreeTagger
 
+OPTIONS = ()
 _IMPORTANT = 12  # features that the overview shows
 _CONJUNCTIONS = 8  # and conjunctions
 
 
-def run(arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any]) -> int:
-    """Print what was asked for."""
-    for option in ("attribute", "rules", "template"):
-        if getattr(arguments, option):
-            raise UsageError(f"--{option} goes with linear models, and {arguments.model} has trees")
-    labels = [str(label) for label in tagger.classes]
-    if arguments.label is not None and arguments.label not in labels:
-        raise InputError(f"the model has no label {arguments.label!r}; it has {', '.join(labels)}")
-    wanted = None if arguments.label is None else tagger.classes[labels.index(arguments.label)]
-    if arguments.dump:
-        for found in tagger.conjunctions(sys.maxsize, wanted):
-            print(" & ".join(found.conditions), found.label, repr(found.value), sep="\t")
-        return 0
-    top = arguments.top
-    shows_top = top is not None or arguments.label is not None
-    overview = not shows_top and not arguments.transitions
-    conjunctions = tagger.conjunctions(top or (_CONJUNCTIONS if overview else 10), wanted)
-    if arguments.json:
-        _print_json(arguments, tagger, header, conjunctions)
-        return 0
-    sections = []
+def dump(
+    arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Every path of the trees: conditions, label, value."""
+    for found in tagger.conjunctions(sys.maxsize, _wanted(arguments, tagger)):
+        yield " & ".join(found.conditions), found.label, repr(found.value)
+
+
+def sections(arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any]) -> list[list[str]]:
+    """What was asked for, for reading."""
+    overview, shows_top = _overview(arguments), _shows_top(arguments)
+    shown = []
     if overview:
-        sections += [_summary_lines(arguments.model, tagger, header), _importance_lines(tagger)]
+        shown += [_summary_lines(arguments.model, tagger, header), _importance_lines(tagger)]
     if overview or shows_top:
-        sections.append(_conjunction_lines(conjunctions))
+        shown.append(_conjunction_lines(_conjunctions(arguments, tagger)))
     if arguments.transitions:
-        sections.append(_transition_lines(tagger, labels))
-    print("\n\n".join("\n".join(lines) for lines in sections if lines))
-    return 0
+        shown.append(_transition_lines(tagger))
+    return shown
+
+
+def _shows_top(arguments: argparse.Namespace) -> bool:
+    return arguments.top is not None or arguments.label is not None
+
+
+def _overview(arguments: argparse.Namespace) -> bool:
+    return not _shows_top(arguments) and not arguments.transitions
+
+
+def _wanted(arguments: argparse.Namespace, tagger: TreeTagger) -> Any:
+    """The label that is asked for; None: all."""
+    return next((label for label in tagger.classes if str(label) == arguments.label), None)
+
+
+def _conjunctions(arguments: argparse.Namespace, tagger: TreeTagger) -> list[Conjunction]:
+    n = arguments.top or (_CONJUNCTIONS if _overview(arguments) else 10)
+    return tagger.conjunctions(n, _wanted(arguments, tagger))
 
 
 def _facts(tagger: TreeTagger, header: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +75,6 @@ def _facts(tagger: TreeTagger, header: dict[str, Any]) -> dict[str, Any]:
 
 def _summary_lines(path: str, tagger: TreeTagger, header: dict[str, Any]) -> list[str]:
     facts = _facts(tagger, header)
-    size = "" if path == "-" else f", {os.path.getsize(path) / 1e6:,.1f} MB"
     before, after = facts["window"]
     kinds = sum(c.is_category for c in tagger.schema.columns)
     rows = [
@@ -79,8 +85,8 @@ def _summary_lines(path: str, tagger: TreeTagger, header: dict[str, Any]) -> lis
         ("trees", f"{facts['trees']:,}", ""),
         ("leaves", f"{facts['leaves']:,}", ""),
     ]
-    lines = [f"{path}: tree CRF of order {facts['order']}, {facts['potentials']} potentials{size}"]
-    lines += [f"  {name:15}{number:>11}  {words}".rstrip() for name, number, words in rows]
+    lines = [f"{path}: tree CRF of order {facts['order']}, {facts['potentials']} potentials{file_size(path)}"]
+    lines += fact_lines(rows)
     history = header.get("history")
     if isinstance(history, list) and history and isinstance(history[-1].get("seconds"), float):
         lines.append(f"  {'training':15}{len(history):>11,}  rounds, {history[-1]['seconds']:.1f} s")
@@ -111,25 +117,20 @@ def _conjunction_lines(found: list[Conjunction]) -> list[str]:
     return lines
 
 
-def _transition_lines(tagger: TreeTagger, labels: list[str]) -> list[str]:
+def _transition_lines(tagger: TreeTagger) -> list[str]:
     tables = tagger.potential.tables
     if tables is None:
         raise InputError(
             "the trees of a joint model ask for the label before themselves: there is no table of transitions"
         )
-    cells = [[f"{score:.2f}" for score in row] for row in tables.edge.tolist()]
-    return list(matrix("from \\ to", labels, labels, cells))
+    return score_matrix(tagger.classes, tables.edge)
 
 
-def _print_json(
-    arguments: argparse.Namespace,
-    tagger: TreeTagger,
-    header: dict[str, Any],
-    conjunctions: list[Conjunction],
-) -> None:
+def to_json(arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any]) -> dict[str, Any]:
+    """The same with all digits."""
     shares = tagger.potential.forest.importances().tolist()
     tables = tagger.potential.tables
-    result: dict[str, Any] = {
+    return {
         "model": arguments.model,
         "kind": header["model"],
         **_facts(tagger, header),
@@ -146,9 +147,7 @@ def _print_json(
                 "rows": one.count,
                 "trees": one.n_trees,
             }
-            for one in conjunctions
+            for one in _conjunctions(arguments, tagger)
         ],
         "transitions": None if tables is None else tables.edge.tolist(),
     }
-    json.dump(result, sys.stdout, ensure_ascii=False, indent=2)
-    print()

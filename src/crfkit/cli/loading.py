@@ -12,15 +12,6 @@ if TYPE_CHECKING:
     from crfkit.models.tagger import Tagger
 
 
-def kind_of_model(head: bytes) -> str | None:
-    """The kind of model that a file with these first bytes is, if they are not those of a text."""
-    if b"\0" not in head and not head.startswith((b"\x89CRFKIT", b"#mdl#")):
-        return None
-    from crfkit.models.foreign import model_format
-
-    return model_format(head)
-
-
 def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
     """What a model remembers of the table it was trained on, if it was one.
 
@@ -46,14 +37,9 @@ def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
 
 def load_model(path: str, jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
     """The model at ``path`` ("-": standard input) and its header; of models of other tools it is empty."""
-    source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
-    from crfkit.models.foreign import load_any, model_format
-
-    if model_format(source) != "crfkit":
-        return load_any(source, n_jobs=jobs)
     from crfkit.models.loading import load_tagger
 
-    return load_tagger(source, jobs)
+    return load_tagger(sys.stdin.buffer.read() if path == "-" else path, jobs)
 
 
 def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:

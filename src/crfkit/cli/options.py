@@ -6,9 +6,7 @@ import argparse
 from typing import TypeAlias
 
 from crfkit.cli.tables import terminal_columns
-
-DATA_FORMATS = ("columns", "crfsuite", "mallet", "csv")
-
+from crfkit.io.formats import FORMATS
 
 Group: TypeAlias = "argparse._ActionsContainer"  # a parser, or a group of its options
 
@@ -47,10 +45,10 @@ def add_format(group: Group) -> None:
     """``--format`` and how its columns are told apart."""
     group.add_argument(
         "--format",
-        choices=("auto", *DATA_FORMATS),
+        choices=("auto", *FORMATS),
         default="auto",
-        help="columns: one token a line, as CoNLL, CRF++ and Wapiti have it; crfsuite and mallet: "
-        "ready-made attributes; csv: a table with a header. auto goes by name and content",
+        help="; ".join(f"{format.name}: {format.words}" for format in FORMATS.values())
+        + ". auto goes by name and content",
     )
     add_table_options(group)
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from crfkit.exceptions import CRFKitError, InputError, ModelFileError
 from crfkit.features.template import Template
-from crfkit.io.model_file import MAGIC, read_model
+from crfkit.io.model_file import read_model
+from crfkit.io.model_formats import MAGIC
 from crfkit.mining.item_names import ItemNames
 from crfkit.mining.rules import RULES_KIND, Rules
 

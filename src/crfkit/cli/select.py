@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note
-from crfkit.cli.outputs import check_writable
 from crfkit.cli.train_data import Data, check_alike, read_data
 from crfkit.exceptions import InputError
+from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.selection.base import BaseSelector, FittedSelection

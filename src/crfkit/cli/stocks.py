@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.cli.outputs import check_writable
+from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,10 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from crfkit.io.text_width import pad, shorten, width_of
 
-__all__ = ["matrix", "pad", "screen_width", "shorten", "terminal_columns", "width_of"]
+__all__ = [
+    "fact_lines",
+    "file_size",
+    "matrix",
+    "pad",
+    "score_matrix",
+    "screen_width",
+    "shorten",
+    "terminal_columns",
+    "width_of",
+]
 
 
 def terminal_columns() -> int:
@@ -45,6 +56,24 @@ def matrix(
         yield pad(corner, first) + "".join(gap + pad(columns[j], widths[j], right=True) for j in block)
         for name, row in zip(rows, cells, strict=True):
             yield pad(name, first) + "".join(gap + pad(row[j], widths[j], right=True) for j in block)
+
+
+def score_matrix(labels: Sequence[Any], scores: Any) -> list[str]:
+    """Lines of a table of scores [L, L] from label to label."""
+    names = [str(label) for label in labels]
+    return list(
+        matrix("from \\ to", names, names, [[f"{score:.2f}" for score in row] for row in scores.tolist()])
+    )
+
+
+def fact_lines(facts: Iterable[tuple[str, str, str]]) -> list[str]:
+    """A line for each fact: its name, a number, and what the number is about."""
+    return [f"  {name:15}{number:>11}  {words}".rstrip() for name, number, words in facts]
+
+
+def file_size(path: str) -> str:
+    """The size of a model file, to be said after something else; nothing of standard input."""
+    return "" if path == "-" else f", {os.path.getsize(path) / 1e6:,.1f} MB"
 
 
 def _blocks(widths: Sequence[int], first: int) -> Iterable[range]:

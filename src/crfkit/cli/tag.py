@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.constraint_options import add_constraints, constraints_of
-from crfkit.cli.data_file import DataFile
+from crfkit.cli.data_file import open_data, say
 from crfkit.cli.loading import data_record, load_model
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.cli.outputs import open_result
 from crfkit.exceptions import InputError, NoPathError
+from crfkit.io.formats import USUAL_TABLE, names_of
+from crfkit.io.opening import check_writable, open_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crfkit.cli.decoding import Batch
+    from crfkit.io.data_file import DataFile
     from crfkit.models.linear.tagger import LinearTagger
     from crfkit.models.tagger import Tagger
 
@@ -122,14 +124,15 @@ def run(arguments: argparse.Namespace) -> int:
     tally = _Tally(labels) if arguments.eval else None
     if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
         note("reading from the terminal: an empty line ends a sequence, Ctrl-D the input")
-    likely = "columns" if tagger.n_columns is not None else None
+    check_writable(arguments.output)
     with (
-        DataFile(arguments.input, arguments.format, arguments, likely) as data,
-        open_result(arguments.output) as file,
+        open_data(arguments.input, arguments, tables=tagger.n_columns is not None) as data,
+        open_output(arguments.output) as file,
     ):
-        if data.format == "csv" and (arguments.nbest or arguments.score or arguments.why):
+        if data.format.has_header and (arguments.nbest or arguments.score or arguments.why):
             raise UsageError(
-                "--nbest, --score and --why write what csv has no place for: convert it to columns"
+                f"--nbest, --score and --why write what {data.format.name} has no place for: convert it to "
+                f"{USUAL_TABLE.name}"
             )
         writer = Writer(file, labels, arguments)
         prompt = arguments.flush or data.waits
@@ -233,12 +236,12 @@ def _batches(
 
     positions = min(_POSITIONS, max(1, _SCORES // tagger.scores_per_position))
     roles = None
-    if data.is_table:
+    if data.format.is_table:
         needed = tagger.n_columns
         if needed is None:
             raise InputError(
-                f"{data.name}: the model has no template to make attributes of {data.format}: give one with "
-                "--template, or data with ready-made attributes (--format crfsuite or mallet)"
+                f"{data.name}: the model has no template to make attributes of {data.format.name}: give one "
+                f"with --template, or data with ready-made attributes (--format {names_of(tables=False)})"
             )
         for table in data.tables(positions, prompt):
             if table.n_positions == 0:
@@ -246,21 +249,21 @@ def _batches(
             if roles is None:
                 roles = tagging_roles(table, needed, record, arguments.label_column, arguments.known_column)
                 if not arguments.quiet:
-                    data.say(f", {table.n_columns} a row, {_labels_in_words(roles.label)}")
+                    say(data, f", {table.n_columns} a row, {_labels_in_words(roles.label)}")
             gold = None if roles.label is None else table.codes(roles.label)
             yield Batch(roles.for_template(table), table.offsets, gold, table, roles, table.source)
         return
     if arguments.known_column is not None:
-        raise UsageError("--known-column goes with columns and csv")
+        raise UsageError(f"--known-column goes with {names_of(tables=True, last='and')}")
     from crfkit.models.linear.tagger import LinearTagger
 
     if not isinstance(tagger, LinearTagger):
         raise InputError(
-            f"{data.name}: {data.format} data has sparse attributes, and the model takes columns "
-            "(--format columns or csv)"
+            f"{data.name}: {data.format.name} data has sparse attributes, and the model takes columns "
+            f"(--format {names_of(tables=True)})"
         )
     labelled = arguments.label_column != "none"
-    for piece in data.item_pieces(
+    for piece in data.example_pieces(
         tagger.vocabulary, grow=False, labelled=labelled, positions=positions, prompt=prompt
     ):
         if roles is None:
@@ -268,7 +271,7 @@ def _batches(
 
             roles = Roles(0 if (piece.ids >= 0).any() else None)
             if not arguments.quiet:
-                data.say("" if roles.label is not None else ", without labels")
+                say(data, "" if roles.label is not None else ", without labels")
         gold = None if roles.label is None else (piece.names, piece.ids)
         x = Encoded(piece.sequences, tagger.vocabulary)
         yield Batch(x, piece.sequences.offsets, gold, None, None, data.name)

@@ -16,7 +16,6 @@ probability`` before each of its labellings, the best having rank 0: both as CRF
 from __future__ import annotations
 
 import argparse
-import io
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -27,6 +26,7 @@ from crfkit.arrays import IntArray
 from crfkit.cli.decoding import Batch, Decoded
 from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
+from crfkit.io.csv_data import CsvRows
 
 if TYPE_CHECKING:
     from crfkit.models.linear.explanation import Decision
@@ -45,7 +45,7 @@ class Writer:
         # One format for the probabilities of a position; % in a label must stay itself.
         escaped = [label.replace("%", "%%") for label in labels]
         self._all = self._separator.join(f"{label}:%.6f" for label in escaped)
-        self._begun = False
+        self._csv = CsvRows(file)
 
     def write(self, batch: Batch, decoded: Decoded) -> None:
         """One labelling of each sequence."""
@@ -98,8 +98,6 @@ class Writer:
         self._put(text)
 
     def _write_csv(self, table: Columns, columns: list[list[list[str]]], decoded: Decoded) -> None:
-        import csv
-
         extra: list[str] = []
         if decoded.marginals is not None and self._marginals == "all":
             extra = [f"probability of {label}" for label in self._labels]
@@ -109,18 +107,14 @@ class Writer:
             texts = [[p] for found in self._probabilities(table.offsets, decoded)[0] for p in found]
         else:
             texts = [[] for _ in decoded.labels]
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        if not self._begun:
-            writer.writerow([*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra])
+        self._csv.write_header(
+            [*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra]
+        )
         bounds = table.offsets.tolist()
         for i, sentence in enumerate(zip(*columns, strict=True)):
-            if i or self._begun:
-                text.write("\n")
             rows = zip(zip(*sentence, strict=True), texts[bounds[i] : bounds[i + 1]], strict=True)
-            writer.writerows((*row, *more) for row, more in rows)
-        self._begun = True
-        self._file.write(text.getvalue().encode())
+            self._csv.write_sequence((*row, *more) for row, more in rows)
+        self._csv.flush()
 
     def flush(self) -> None:
         """What is written can be read at the other end."""

@@ -1,33 +1,26 @@
-"""``crfkit train``: learn a model from labelled data."""
+"""``crfkit train``: learn a model from labelled data.
+
+Options and steps that all kinds of model share. The module ``train_<folder>`` of a kind (see
+``crfkit.models.kinds``) has ``add_options(parser)``, ``prepare(arguments)`` and ``report(estimator)``, says
+what its options go with (``GOES_WITH``), and how they are checked (``CHECKS``).
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from crfkit.cli import options
-from crfkit.cli.messages import UsageError, ending, note, warn
-from crfkit.cli.outputs import check_writable
-from crfkit.cli.rule_options import add_training, check_template, check_training, training_miner, use_in_words
-from crfkit.cli.train_data import Data, check_alike, read_data
-from crfkit.cli.validation_options import (
-    add_validation,
-    check_validation,
-    constraints_in_words,
-    estimator,
-    penalty,
-)
-from crfkit.exceptions import InputError
-
-if TYPE_CHECKING:
-    from crfkit.features.template import Template
-    from crfkit.models.linear.crf import CRF
+from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.train_data import Data
+from crfkit.io.opening import check_writable
+from crfkit.models.kinds import KINDS
 
 USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE] [options]"
 
@@ -43,39 +36,26 @@ examples:
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
   crfkit train new.txt -m better.crfkit --continue chunks.crfkit
   crfkit train train.txt -m chunks.crfkit --associations features
-  crfkit train train.txt -m chunks.crfkit --constrained --c2 largest
-  crfkit train table.csv -m trees.crfkit --model trees --window 7"""
+  crfkit train train.txt -m chunks.crfkit --kind constrained --c2 largest
+  crfkit train table.csv -m trees.crfkit --kind trees --window 7"""
 
-# Kinds of models that are not linear: modules with add_options(group), refuse(arguments) and run(arguments).
-TRAINERS = {"trees": "crfkit.cli.train_trees"}
+_KINDS = {kind.name: kind.folder for kind in KINDS.values() if kind.trained_by_command}
 
-_MANY_LABELS = 500  # more than that are hardly ever meant
+
+def _trainers() -> dict[str, ModuleType]:
+    return {folder: import_module(f"crfkit.cli.train_{folder}") for folder in dict.fromkeys(_KINDS.values())}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``train``; the choices and defaults are the estimator's own."""
-    from crfkit.models.training import ALGORITHMS
-
+    """Add the options of ``train``; the choices and defaults are the estimators' own."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="labelled data; - is standard input")
     needed = parser.add_argument_group("the model")
+    needed.add_argument("-m", "--model", action=_FileOrKind, metavar="FILE", help="where the model goes")
     needed.add_argument(
-        "-m",
-        "--model",
-        action=_FileOrKind,
-        metavar="FILE",
-        help="where the model goes; '--model trees' instead says of what kind it is: potentials that are "
-        "boosted trees (default: linear)",
-    )
-    parser.set_defaults(kind="linear")
-    options.add_template(needed, "without one, columns get a window of two rows on either side")
-    needed.add_argument(
-        "--continue",
-        dest="continued",
-        metavar="MODEL",
-        help="go on from this model with new data, and change what the data asks for",
-    )
-    needed.add_argument(
-        "--start", metavar="MODEL", help="begin with the weights of this model, but learn from DATA alone"
+        "--kind",
+        choices=tuple(_KINDS),
+        default="linear",
+        help="; ".join(f"{name}: {KINDS[name].words}" for name in _KINDS),
     )
     given = parser.add_argument_group("the data")
     options.add_format(given)
@@ -83,63 +63,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     given.add_argument("--dev", metavar="FILE", help="held-out data; training keeps what is best on it")
     learning = parser.add_argument_group("learning")
     learning.add_argument(
-        "--c1", type=float, default=0.0, metavar="X", help="L1 penalty; makes models sparse"
-    )
-    learning.add_argument(
-        "--c2",
-        type=penalty,
-        metavar="X",
-        help="L2 penalty (default: 1; with --constrained 0, or 'largest': what the constraints allow)",
-    )
-    learning.add_argument(
         "--order", type=int, choices=(1, 2), help="labels that a label depends on (default: 1)"
-    )
-    learning.add_argument(
-        "--algorithm",
-        choices=tuple(ALGORITHMS),
-        default="auto",
-        help="lbfgs (with --c1: OWL-QN), sgd (stochastic), or what is fastest",
     )
     learning.add_argument(
         "--max-iterations", type=options.whole(1), metavar="N", help="(default: as the algorithm needs)"
     )
     learning.add_argument(
-        "--tol",
-        type=float,
-        default=1e-5,
-        metavar="X",
-        help="stop when the objective changes by less, relatively",
-    )
-    learning.add_argument(
         "--patience", type=options.whole(1), default=10, metavar="N", help="iterations without gain on --dev"
     )
-    learning.add_argument("--class-weight", choices=("balanced",), help="rare labels count more")
     learning.add_argument("--seed", type=options.whole(0), metavar="N", help="of the stochastic steps")
     options.add_jobs(learning)
-    features = parser.add_argument_group("features")
-    features.add_argument(
-        "--features", metavar="FILE", help="exactly those of this selection, which 'crfkit select' wrote"
-    )
-    features.add_argument(
-        "--min-freq", type=float, default=0, metavar="N", help="leave out what is seen less often"
-    )
-    features.add_argument(
-        "--all-possible-states", action="store_true", help="also attributes and labels never seen together"
-    )
-    features.add_argument(
-        "--all-possible-transitions", action="store_true", help="also labels never seen in a row"
-    )
-    add_validation(parser.add_argument_group("validation constraints"))
-    add_training(parser.add_argument_group("association rules ('crfkit mine' lists them)"))
-    for kind, module in TRAINERS.items():
-        import_module(module).add_options(parser.add_argument_group(f"--model {kind}"))
+    own = {}
+    for folder, trainer in _trainers().items():
+        shared = {action.dest for action in parser._actions}
+        trainer.add_options(parser)
+        own[folder] = [action for action in parser._actions if action.dest not in shared]
+    parser.set_defaults(own_options=own)
     talk = parser.add_argument_group("messages").add_mutually_exclusive_group()
     options.add_quiet(talk)
     talk.add_argument("-v", "--verbose", action="store_true", help="a line for each iteration")
 
 
 class _FileOrKind(argparse.Action):
-    """``--model`` names the file, or one of the kinds there are; ``-m`` always the file."""
+    """``--model`` names the file. It used to say the kind as well, which it still may; ``-m`` never did."""
 
     def __call__(
         self,
@@ -148,7 +94,8 @@ class _FileOrKind(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        if option_string != "-m" and values in ("linear", *TRAINERS):
+        if option_string != "-m" and values in _KINDS:
+            warn(f"--model {values}: write --kind {values}; --model is for the file")
             namespace.kind = values
         else:
             namespace.model = values
@@ -157,110 +104,50 @@ class _FileOrKind(argparse.Action):
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, report."""
     _check(arguments)
-    if arguments.kind != "linear":
-        done: int = import_module(TRAINERS[arguments.kind]).run(arguments)
-        return done
-    for module in TRAINERS.values():
-        import_module(module).refuse(arguments)
+    trainers = _trainers()
+    for trainer in trainers.values():
+        for check in trainer.CHECKS:
+            check(arguments)
+    folder = _KINDS[arguments.kind]
+    for other, actions in arguments.own_options.items():
+        for action in actions:
+            if other != folder and getattr(arguments, action.dest) != action.default:
+                option, goes_with = action.option_strings[-1], trainers[other].GOES_WITH
+                raise UsageError(f"{option} goes with {goes_with}, not with --kind {arguments.kind}")
     check_writable(arguments.model)
-    crf, template = _estimator(arguments)
-    miner, rule_file = training_miner(arguments, sys.stderr.isatty() and not arguments.quiet)
     began = time.perf_counter()
-    if not arguments.quiet and arguments.template is not None and template is not None:
-        note(f"{arguments.template}: {template.dialect} template")
-        if not template.transitions and not template.edge_attributes:
-            note(f"{arguments.template} has no line B: a label does not depend on the label before it")
-    data, template = read_data(arguments.data, arguments, template, crf)
-    check_template(rule_file, template, arguments.rules)
-    crf.set_params(template=template, associations=miner)
-    dev = None
-    if arguments.dev is not None:
-        dev, _ = read_data([arguments.dev], arguments, template, crf)
-        check_alike(data, dev, arguments.dev)
-    n_labels = len({label for labels in data.y for label in labels})
-    if n_labels > _MANY_LABELS:
-        warn(
-            f"{n_labels:,} different labels: time and memory grow with their square; if the labels are in "
-            "another column, say so with --label-column"
-        )
+    job = trainers[folder].prepare(arguments)
     read = time.perf_counter()
-    interrupted = fit_until_stopped(crf.fit if arguments.continued is None else crf.partial_fit, data, dev)
+    interrupted = _fit_until_stopped(job.fit, job.data, job.dev)
     trained = time.perf_counter()
-    if miner is not None and not len(crf.rules_):
-        _without_rules(data, arguments)
+    path = f"{arguments.model}.unfinished" if interrupted else arguments.model
+    job.estimator.save(path, record={} if job.data.record is None else {"data": job.data.record})
     if interrupted:
-        keep_unfinished(crf, data, arguments, " (--start {} goes on from there)")
-    save(crf, data, arguments.model)
-    saved = time.perf_counter()
+        raise KeyboardInterrupt(
+            f"stopped after {job.estimator.n_iter_} iterations; what was learnt until then is in {path}"
+            f"{job.hint.format(path)}, {arguments.model} is as it was"
+        )
     if not arguments.quiet:
-        _report(crf, data, arguments.model, (read - began, trained - read, saved - trained))
+        seconds = (read - began, trained - read, time.perf_counter() - trained)
+        _report(job.estimator, trainers[folder].report(job.estimator), job.data, path, seconds)
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.model is None:
         raise UsageError("-m/--model FILE is missing: where the model goes")
-    if arguments.continued is not None and arguments.start is not None:
-        raise UsageError("--continue and --start exclude each other")
-    check_training(arguments)
-    check_validation(arguments)
-    inputs = [*arguments.data, arguments.dev, arguments.template, arguments.continued, arguments.start]
-    inputs += [arguments.features, arguments.rules]
-    if inputs.count("-") > 1:
+    files = [*arguments.data, arguments.dev, arguments.template, arguments.features, arguments.rules]
+    if [*files, arguments.continued, arguments.start].count("-") > 1:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
         raise UsageError("the model goes into a file; -m - is not possible")
-    for path in (*arguments.data, arguments.dev, arguments.template, arguments.features, arguments.rules):
-        both_there = path and os.path.exists(path) and os.path.exists(arguments.model)
-        if both_there and os.path.samefile(path, arguments.model):
-            raise UsageError(f"-m {arguments.model} would overwrite what is read from {path}")
+    if os.path.exists(arguments.model):
+        for path in files:
+            if path and os.path.exists(path) and os.path.samefile(path, arguments.model):
+                raise UsageError(f"-m {arguments.model} would overwrite what is read from {path}")
 
 
-def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
-    """The estimator with its parameters, the model it goes on from inside it; and the template, if known."""
-    talkative = sys.stderr.isatty() and not arguments.quiet
-    settings = {
-        "c1": arguments.c1,
-        "order": arguments.order or 1,
-        "algorithm": arguments.algorithm,
-        "max_iterations": arguments.max_iterations,
-        "tol": arguments.tol,
-        "min_freq": arguments.min_freq,
-        "all_possible_states": arguments.all_possible_states,
-        "all_possible_transitions": arguments.all_possible_transitions,
-        "class_weight": arguments.class_weight,
-        "patience": arguments.patience,
-        "n_jobs": arguments.jobs,
-        "random_state": arguments.seed,
-        "verbose": 2 if arguments.verbose else talkative,
-        "warm_start": arguments.start is not None,
-    }
-    crf = estimator(arguments, settings)
-    if arguments.features is not None:
-        from crfkit.selection.selected import Selection
-
-        crf.set_params(features=Selection.load(arguments.features))
-    template = None
-    if arguments.template is not None:
-        from crfkit.features.template import Template
-
-        template = Template.read(arguments.template)
-    earlier = arguments.continued or arguments.start
-    if earlier is not None:
-        from crfkit.cli.loading import load_linear
-
-        crf.tagger_, header = load_linear(earlier, arguments.jobs)
-        crf.set_params(edge_attributes=(header.get("params") or {}).get("edge_attributes"))
-        if arguments.order is None:
-            crf.set_params(order=crf.tagger_.index.order)
-        if template is None:
-            template = crf.tagger_.template
-        elif template != crf.tagger_.template:
-            raise InputError(f"{arguments.template} is not the template of {earlier}: leave out --template")
-    return crf, template
-
-
-def fit_until_stopped(fit: Callable[..., Any], data: Data, dev: Data | None) -> bool:
+def _fit_until_stopped(fit: Callable[..., Any], data: Data, dev: Data | None) -> bool:
     """Train; whether the user stopped it. (The optimisers take Ctrl-C as a wish to end early.)"""
     pressed = []
 
@@ -280,56 +167,16 @@ def fit_until_stopped(fit: Callable[..., Any], data: Data, dev: Data | None) -> 
     return bool(pressed)
 
 
-def save(crf: Any, data: Data, path: str) -> None:
-    """Write the model with what it should remember of its data."""
-    crf.save(path, record={} if data.record is None else {"data": data.record})
-
-
-def _without_rules(data: Data, arguments: argparse.Namespace) -> None:
-    """None was found, or none is left because the user wants few features."""
-    if arguments.c1 > 0 or arguments.min_freq > 1:
-        warn("no rule has a weight: --c1 and --min-freq leave out what is rare, and rules are")
-        return
-    raise InputError(
-        f"no rules in {data.n_tokens:,} tokens, so there is no model with rules: lower --rule-support or "
-        "--rule-confidence, or leave out --associations"
-    )
-
-
-def keep_unfinished(crf: Any, data: Data, arguments: argparse.Namespace, hint: str) -> None:
-    """What was learnt until Ctrl-C goes beside the model, and the command ends as interrupted."""
-    beside = f"{arguments.model}.unfinished"
-    save(crf, data, beside)
-    raise KeyboardInterrupt(
-        f"stopped after {crf.n_iter_} iterations; what was learnt until then is in {beside}"
-        f"{hint.format(beside)}, {arguments.model} is as it was"
-    )
-
-
-def _report(crf: CRF, data: Data, path: str, seconds: tuple[float, float, float]) -> None:
-    index = crf.tagger_.index
-    how = ending(crf.history_, crf.converged_)
-    size = os.path.getsize(path) / 1e6
-    lines = [
-        ("data", f"{len(data.y):,} sequences, {data.n_tokens:,} tokens"),
-        (
-            "model",
-            f"{len(crf.classes_):,} labels, {index.n_attributes:,} attributes, {index.n_features:,} features",
-        ),
-        ("objective", f"{crf.objective_:,.4f} after {crf.n_iter_:,} iterations ({how})"),
-        ("seconds", "reading {:.2f}, training {:.2f}, saving {:.2f}".format(*seconds)),
-        ("written", f"{path}, {size:,.1f} MB"),
-    ]
-    constraints = constraints_in_words(crf)
-    if constraints is not None:
-        lines.insert(3, ("constraints", constraints))
-    associations = crf.tagger_.associations
-    if associations is not None:
-        n, given = len(associations.rules), getattr(crf.associations, "rules", None)
-        some = f" of {len(given):,}" if given is not None and len(given) > n else ""
-        lines.insert(2, ("rules", f"{n:,}{some} as {use_in_words(associations.use)}"))
+def _report(
+    crf: Any, facts: list[tuple[str, str]], data: Data, path: str, seconds: tuple[float, float, float]
+) -> None:
+    lines = [("data", f"{len(data.y):,} sequences, {data.n_tokens:,} tokens"), *facts]
     if crf.history_ and "dev_accuracy" in crf.history_[-1]:
         best = max(record["dev_accuracy"] for record in crf.history_)
-        lines.insert(-2, ("dev accuracy", f"{100 * best:.2f} %"))
+        lines.append(("dev accuracy", f"{100 * best:.2f} %"))
+    lines += [
+        ("seconds", "reading {:.2f}, training {:.2f}, saving {:.2f}".format(*seconds)),
+        ("written", f"{path}, {os.path.getsize(path) / 1e6:,.1f} MB"),
+    ]
     for name, words in lines:
         note(f"{name:13}{words}")

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crfkit.cli.data_file import DataFile
+from crfkit.cli.data_file import open_data, say
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.exceptions import InputError
+from crfkit.io.formats import USUAL_TABLE, names_of
 
 if TYPE_CHECKING:
     from crfkit.data.columns import Columns
     from crfkit.features.template import Template
+    from crfkit.io.data_file import DataFile
     from crfkit.mining.miner import AssociationMiner
     from crfkit.models.linear.crf import CRF
     from crfkit.selection.base import BaseSelector
 
 _LONG = 500  # positions: hardly ever one sequence in a table of several
+
+
+class Job(NamedTuple):
+    """What there is to train."""
+
+    estimator: Any
+    data: Data
+    dev: Data | None
+    fit: Callable[..., Any]  # of x, y, weights, and x and y of the held-out data
+    hint: str = ""  # what can be done with {} after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -46,8 +58,8 @@ def read_data(
     """The data of all files together, and the template, which is made here where columns have none."""
     parts: list[Data] = []
     for path in paths:
-        with DataFile(path, arguments.format, arguments, "columns" if template is not None else None) as file:
-            if file.is_table:
+        with open_data(path, arguments, tables=template is not None) as file:
+            if file.format.is_table:
                 part, template = _read_table(file, arguments, template, estimator)
             else:
                 part = _read_items(file, arguments, template)
@@ -74,27 +86,16 @@ def check_alike(first: Data, other: Data, path: str) -> None:
         )
 
 
-def _read_table(
-    file: DataFile,
-    arguments: argparse.Namespace,
-    template: Template | None,
-    estimator: CRF | BaseSelector | AssociationMiner,
-) -> tuple[Data, Template | None]:
-    from crfkit.cli.column_roles import Roles, label_place
+def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, int, dict[str, Any]]:
+    """The rows of a file, the place of the labels, and what the model should remember of them."""
+    from crfkit.cli.column_roles import label_place
 
     columns = file.table()
     if columns.n_positions == 0:
         raise InputError(f"{file.name}: there is nothing in it")
     label = label_place(columns, arguments.label_column)
     if not arguments.quiet:
-        file.say(f", {columns.n_columns} a row, labels in column {label}")
-    if template is None:
-        if hasattr(estimator, "tagger_"):
-            raise InputError(
-                f"{file.name}: the model to go on from has no template, so it takes ready-made attributes "
-                "(--format crfsuite or mallet), not columns"
-            )
-        template = _made_template(columns.n_columns - 1, arguments)
+        say(file, f", {columns.n_columns} a row, labels in column {label}")
     record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
     if hasattr(columns, "names"):
         record["names"] = list(columns.names)
@@ -103,6 +104,25 @@ def _read_table(
                 f"{file.name}: all {columns.n_positions:,} rows are one sequence; --sequence-column NAME "
                 "says which column tells sequences apart, or put an empty line between them"
             )
+    return columns, label, record
+
+
+def _read_table(
+    file: DataFile,
+    arguments: argparse.Namespace,
+    template: Template | None,
+    estimator: CRF | BaseSelector | AssociationMiner,
+) -> tuple[Data, Template | None]:
+    from crfkit.cli.column_roles import Roles
+
+    columns, label, record = read_table(file, arguments)
+    if template is None:
+        if hasattr(estimator, "tagger_"):
+            raise InputError(
+                f"{file.name}: the model to go on from has no template, so it takes ready-made attributes "
+                f"(--format {names_of(tables=False)}), not columns"
+            )
+        template = _made_template(columns.n_columns - 1, arguments)
     seen = Roles(label).for_template(columns)
     return Data(seen, columns.column(label), None, record, (seen,)), template
 
@@ -125,15 +145,15 @@ def _read_items(file: DataFile, arguments: argparse.Namespace, template: Templat
 
     if template is not None:
         raise InputError(
-            f"{file.name}: {file.format} data has its attributes already, and takes no template; "
-            "if these are columns, say so with --format columns"
+            f"{file.name}: {file.format.name} data has its attributes already, and takes no template; "
+            f"if these are columns, say so with --format {USUAL_TABLE.name}"
         )
     if arguments.label_column is not None:
-        raise UsageError("--label-column goes with columns and csv")
+        raise UsageError(f"--label-column goes with {names_of(tables=True, last='and')}")
     vocabulary = Vocabulary()
-    examples = file.items(vocabulary, grow=True)
+    examples = file.examples(vocabulary, grow=True)
     if not arguments.quiet:
-        file.say("")
+        say(file, "")
     return Data(Encoded(examples.sequences, vocabulary), examples.labels, examples.weights, None)
 
 

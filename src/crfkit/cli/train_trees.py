@@ -1,27 +1,30 @@
-"""``crfkit train --model trees``: a TreeCRF from column files, whose cells it takes as they are."""
+"""``crfkit train --kind trees``: a TreeCRF from column files, whose cells it takes as they are."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crfkit.cli import options
-from crfkit.cli.column_roles import Roles, label_place, place_of
-from crfkit.cli.data_file import DataFile
-from crfkit.cli.messages import UsageError, note
-from crfkit.cli.outputs import check_writable
-from crfkit.cli.train_data import Data, check_alike
+from crfkit.cli.column_roles import Roles, place_of
+from crfkit.cli.data_file import open_data
+from crfkit.cli.messages import UsageError
+from crfkit.cli.train_data import Data, Job, check_alike, read_table
 from crfkit.exceptions import InputError
+from crfkit.io.formats import names_of
 
 if TYPE_CHECKING:
     from crfkit.models.trees.tree_crf import TreeCRF
 
 
-def add_options(group: Any) -> None:
+GOES_WITH = "--kind trees"
+CHECKS = ()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that trees have."""
+    group = parser.add_argument_group("--kind trees")
     group.add_argument(
         "--window", type=options.whole(1), metavar="N", help="positions that trees see, an odd number (3)"
     )
@@ -59,72 +62,18 @@ def add_options(group: Any) -> None:
         help="what 'crfkit tag' will do: the best label of each token (marginal, the default), or the best "
         "sequence",
     )
-    # What a linear model is trained with unless told otherwise: anything else was given for one.
-    group.set_defaults(linear_defaults={name: group.get_default(name) for name in _LINEAR_OPTIONS})
 
 
-_TREE_OPTIONS = (
-    "window",
-    "leaves",
-    "learning_rate",
-    "min_samples_leaf",
-    "potentials",
-    "categorical",
-    "by",
-    "folds",
-    "decode",
-)
-_LINEAR_OPTIONS = (
-    "template",
-    "continued",
-    "start",
-    "c1",
-    "c2",
-    "algorithm",
-    "tol",
-    "class_weight",
-    "features",
-    "min_freq",
-    "all_possible_states",
-    "all_possible_transitions",
-    "constrained",
-    "associations",
-)
-
-
-def refuse(arguments: argparse.Namespace) -> None:
-    """Raise where options of trees are given for a linear model."""
-    for name in _TREE_OPTIONS:
-        if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')} goes with --model trees")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Read, train, save, report."""
-    for name, default in arguments.linear_defaults.items():
-        if getattr(arguments, name) != default:
-            shown = "continue" if name == "continued" else name.replace("_", "-")
-            raise UsageError(f"--{shown} goes with linear models, not with --model trees")
-    check_writable(arguments.model)
+def prepare(arguments: argparse.Namespace) -> Job:
+    """Read the data, and make the estimator."""
     crf = _estimator(arguments)
-    began = time.perf_counter()
     data = _read(arguments.data, arguments)
     dev = None
     if arguments.dev is not None:
         dev = _read([arguments.dev], arguments)
         check_alike(data, dev, arguments.dev)
     _set_columns(crf, data, arguments)
-    read = time.perf_counter()
-    from crfkit.cli.train import fit_until_stopped, keep_unfinished, save
-
-    interrupted = fit_until_stopped(crf.fit, data, dev)
-    trained = time.perf_counter()
-    if interrupted:
-        keep_unfinished(crf, data, arguments, "")
-    save(crf, data, arguments.model)
-    if not arguments.quiet:
-        _report(crf, data, arguments.model, (read - began, trained - read, time.perf_counter() - trained))
-    return 0
+    return Job(crf, data, dev, crf.fit)
 
 
 def _estimator(arguments: argparse.Namespace) -> TreeCRF:
@@ -171,21 +120,13 @@ def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
     """The tables of all files together."""
     parts: list[Data] = []
     for path in paths:
-        with DataFile(path, arguments.format, arguments, "columns") as file:
-            if not file.is_table:
+        with open_data(path, arguments, tables=True) as file:
+            if not file.format.is_table:
                 raise InputError(
-                    f"{file.name}: {file.format} data has sparse attributes, and trees take columns "
-                    "(--format columns or csv)"
+                    f"{file.name}: {file.format.name} data has sparse attributes, and trees take columns "
+                    f"(--format {names_of(tables=True)})"
                 )
-            columns = file.table()
-            if columns.n_positions == 0:
-                raise InputError(f"{file.name}: there is nothing in it")
-            label = label_place(columns, arguments.label_column)
-            if not arguments.quiet:
-                file.say(f", {columns.n_columns} a row, labels in column {label}")
-        record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
-        if hasattr(columns, "names"):
-            record["names"] = list(columns.names)
+            columns, label, record = read_table(file, arguments)
         parts.append(Data(Roles(label).for_template(columns), columns.column(label), None, record))
         check_alike(parts[0], parts[-1], path)
     if len(parts) == 1:
@@ -195,29 +136,18 @@ def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
 
     rows = Columns.from_rows([sentence for part in parts for sentence in part.x])
     if isinstance(parts[0].x, NamedColumns):
-        rows = NamedColumns(
-            rows.cells, rows.ids, rows.offsets, rows.lines, rows.source, names=parts[0].x.names
-        )
+        rows = NamedColumns.of(rows, parts[0].x.names)
     return Data(rows, [labels for part in parts for labels in part.y], None, parts[0].record)
 
 
-def _report(crf: TreeCRF, data: Data, path: str, seconds: tuple[float, float, float]) -> None:
+def report(crf: TreeCRF) -> list[tuple[str, str]]:
+    """What became of the model: names, and words."""
     forest = crf.tagger_.potential.forest
-    lines = [
-        ("data", f"{len(data.y):,} sequences, {data.n_tokens:,} tokens"),
-        (
-            "model",
-            f"{len(crf.classes_):,} labels, {crf.n_iter_:,} rounds, {forest.n_trees:,} trees, "
-            f"{len(forest.leaf):,} leaves",
-        ),
-        ("objective", f"{crf.objective_:,.4f}"),
-        ("seconds", "reading {:.2f}, training {:.2f}, saving {:.2f}".format(*seconds)),
-        ("written", f"{path}, {os.path.getsize(path) / 1e6:,.1f} MB"),
-    ]
+    size = (
+        f"{len(crf.classes_):,} labels, {crf.n_iter_:,} rounds, {forest.n_trees:,} trees, "
+        f"{len(forest.leaf):,} leaves"
+    )
+    lines = [("model", size), ("objective", f"{crf.objective_:,.4f}")]
     if crf.cv_accuracy_:
-        lines.insert(3, ("folds", f"accuracy {100 * max(crf.cv_accuracy_):.2f} % with so many rounds"))
-    if crf.history_ and "dev_accuracy" in crf.history_[-1]:
-        best = max(record["dev_accuracy"] for record in crf.history_)
-        lines.insert(3, ("dev accuracy", f"{100 * best:.2f} %"))
-    for name, words in lines:
-        note(f"{name:13}{words}")
+        lines.append(("folds", f"accuracy {100 * max(crf.cv_accuracy_):.2f} % with so many rounds"))
+    return lines

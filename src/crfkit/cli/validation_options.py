@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError
 from crfkit.cli.options import Group
+from crfkit.models.kinds import KINDS
 
 if TYPE_CHECKING:
     from crfkit.models.linear.crf import CRF
@@ -35,7 +36,7 @@ def add_validation(group: Group) -> None:
     group.add_argument(
         "--constrained",
         action="store_true",
-        help="decode validation parts of the data (nearly) without mistakes, as constraints on training",
+        help="the same as --kind constrained: decode validation parts of the data (nearly) without mistakes",
     )
     group.add_argument(
         "--tau",
@@ -79,17 +80,11 @@ def check_validation(arguments: argparse.Namespace) -> None:
 
 
 def estimator(arguments: argparse.Namespace, settings: dict[str, Any]) -> CRF:
-    """A CRF with these settings, or one under constraints."""
-    if arguments.c2 is not None:
-        settings = {**settings, "c2": arguments.c2}
-    if arguments.constrained:
-        from crfkit.models.linear.constrained_crf import ConstrainedCRF
-
-        own = {name: getattr(arguments, name) for name in _SETTINGS}
-        return ConstrainedCRF(**settings, **{name: value for name, value in own.items() if value is not None})
-    from crfkit.models.linear.crf import CRF
-
-    return CRF(**settings)
+    """The estimator of the kind that is asked for, with these settings."""
+    own = {name: getattr(arguments, name) for name in ("c2", *_SETTINGS)}
+    crf: Any = KINDS[arguments.kind].estimator
+    made: CRF = crf(**settings, **{name: value for name, value in own.items() if value is not None})
+    return made
 
 
 def constraints_in_words(crf: CRF) -> str | None:

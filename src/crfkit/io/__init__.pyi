@@ -1,10 +1,13 @@
 from crfkit.io.columns import read_columns as read_columns
 from crfkit.io.columns import stream_columns as stream_columns
+from crfkit.io.columns import write_columns as write_columns
 from crfkit.io.crfsuite_data import read_crfsuite as read_crfsuite
 from crfkit.io.crfsuite_data import stream_crfsuite as stream_crfsuite
 from crfkit.io.crfsuite_data import write_crfsuite as write_crfsuite
 from crfkit.io.csv_data import read_csv as read_csv
 from crfkit.io.csv_data import stream_csv as stream_csv
+from crfkit.io.csv_data import write_csv as write_csv
+from crfkit.io.formats import FORMATS as FORMATS
 from crfkit.io.mallet_data import read_mallet as read_mallet
 from crfkit.io.mallet_data import stream_mallet as stream_mallet
 from crfkit.io.mallet_data import write_mallet as write_mallet

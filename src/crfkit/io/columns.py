@@ -14,12 +14,17 @@ They are parsed natively, in pieces, so that a stream takes memory for what is u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+import numpy as np
 
 from crfkit import _native
 from crfkit.data.columns import Columns
-from crfkit.exceptions import InputError
-from crfkit.io.opening import Source, open_input, source_name
+from crfkit.exceptions import InputError, InputWarning
+from crfkit.io.opening import Source, open_input, open_output, source_name
 
 _PIECE = 1 << 18  # bytes read at a time
 _SMALLEST_PIECE = 1 << 12
@@ -71,6 +76,43 @@ def _stream(parser: _native.ColumnParser, source: Source, positions: int, prompt
     parser.finish()
     if parser.ready:
         yield Columns.from_native(parser.take(), name)
+
+
+def write_columns(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[Columns]) -> None:
+    """Write tables, one after the other, as one column file with tabs between the cells.
+
+    A cell with a tab or a line break raises ``InputError``. Cells that are empty or hold blanks are written,
+    with a warning: such a file is to be read with ``separator="tab"``.
+    """
+    blanks = False
+    with open_output(path) as file:
+        for table in tables:
+            blanks |= _check_cells(table)
+            text: list[str] = []
+            for sentence in table:
+                text += map("\t".join, sentence)
+                text.append("")
+            file.write(("\n".join(text) + "\n").encode())
+    if blanks:
+        warnings.warn(
+            f"{source_name(path)}: some cells are empty or hold blanks; read it with --separator tab",
+            InputWarning,
+            stacklevel=2,
+        )
+
+
+def _check_cells(table: Columns) -> bool:
+    """Whether single tabs must part the columns; raise where not even these can."""
+    cells = table.cells.strings()
+    broken = next((k for k, cell in enumerate(cells) if "\t" in cell or "\n" in cell or "\r" in cell), None)
+    if broken is not None:
+        at = np.flatnonzero((table.ids == broken).any(axis=1))
+        if len(at):
+            raise InputError(
+                f"{table.source}:{table.lines[at[0]]}: the cell {cells[broken]!r} has a tab or a line break, "
+                "which columns cannot hold"
+            )
+    return any(not cell or " " in cell for cell in cells)
 
 
 def _parser(source: Source, separator: str | None) -> _native.ColumnParser:

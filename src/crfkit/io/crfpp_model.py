@@ -38,9 +38,14 @@ from crfkit.io.foreign_model import (
 )
 from crfkit.io.model_file import Source
 
-TEXT_MAGIC = b"version: "
+_TEXT_MAGIC = b"version: "
 _VERSIONS = range(100, 200)  # what CRF++ itself accepts
 _BINARY = struct.Struct("<IidIIII")  # version, type, cost factor, weights, columns, dictionary, labels
+
+
+def is_crfpp_model(start: bytes) -> bool:
+    """Whether a file with these first bytes is a model of CRF++, text or binary."""
+    return start.startswith(_TEXT_MAGIC) or _is_binary(start)
 
 
 def read_crfpp_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
@@ -50,12 +55,11 @@ def read_crfpp_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel
     """
     data, name = read_source(source, encoding)
     with naming(name):
-        is_text = data[: len(TEXT_MAGIC)].tobytes() == TEXT_MAGIC
+        is_text = data[: len(_TEXT_MAGIC)].tobytes() == _TEXT_MAGIC
         return _model(_parse_text(data) if is_text else _parse_binary(data), encoding, len(data))
 
 
-def is_crfpp_binary(start: bytes) -> bool:
-    """Whether the first bytes of a file are those of a binary model."""
+def _is_binary(start: bytes) -> bool:
     if len(start) < _BINARY.size:
         return False
     version, kind, cost_factor, *_ = _BINARY.unpack_from(start)
@@ -130,7 +134,7 @@ def _number(header: dict[bytes, bytes], key: str) -> int:
 
 
 def _parse_binary(data: ByteArray) -> _Parts:
-    if not is_crfpp_binary(data[: _BINARY.size].tobytes()):
+    if not _is_binary(data[: _BINARY.size].tobytes()):
         raise Damage("it is not a CRF++ model, or cut off")
     _, _, _, n_weights, _, dictionary, labels_size = _BINARY.unpack_from(data.data)
     template_at = _BINARY.size + labels_size + 4

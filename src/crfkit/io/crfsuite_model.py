@@ -48,6 +48,11 @@ _DICTIONARY = 24 + 8 * 256  # bytes of one without strings
 _PER_STRING = 29  # bytes beside the string: record header, NUL, two hash slots, link
 
 
+def is_crfsuite_model(start: bytes) -> bool:
+    """Whether a file with these first bytes is a model of CRFsuite."""
+    return start.startswith(MAGIC)
+
+
 def read_crfsuite_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
     """The model in a ``.crfsuite`` file, with labels and attributes in the file's order.
 
@@ -120,10 +125,6 @@ def write_crfsuite_model(path: str | os.PathLike[str] | IO[bytes], model: Foreig
     that the format cannot hold.
     """
     chunks = _serialise(model)  # what can be wrong is found before the file is touched
-    if not isinstance(path, (str, os.PathLike)):
-        for chunk in chunks:
-            path.write(chunk)
-        return
     with open_output(path) as file:
         for chunk in chunks:
             file.write(chunk)

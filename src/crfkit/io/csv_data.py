@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import IO
@@ -15,7 +17,7 @@ import numpy.typing as npt
 from crfkit.data.columns import Columns
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
-from crfkit.io.opening import Source, open_input, source_name
+from crfkit.io.opening import Source, open_input, open_output, source_name
 
 _DELIMITERS = ",;\t"
 _SNIFFED = 20  # records that tell the delimiter
@@ -39,14 +41,15 @@ class NamedColumns(Columns):
     def select(self, places: Sequence[int]) -> NamedColumns:
         """The columns at these places, in this order, with their names."""
         names = tuple(self.names[self._column_index(k)] for k in places)
-        return self._named(super().select(places), names)
+        return self.of(super().select(places), names)
 
     def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> NamedColumns:
         """The given sequences, in the given order; a sequence may come more than once."""
-        return self._named(super().subset(sequence_ids), self.names)
+        return self.of(super().subset(sequence_ids), self.names)
 
     @staticmethod
-    def _named(columns: Columns, names: tuple[str, ...]) -> NamedColumns:
+    def of(columns: Columns, names: tuple[str, ...]) -> NamedColumns:
+        """The same columns with names."""
         return NamedColumns(
             columns.cells, columns.ids, columns.offsets, columns.lines, columns.source, names=names
         )
@@ -79,11 +82,55 @@ def stream_csv(
     delimiter: str | None = None,
     header: bool = True,
     positions: int = _POSITIONS,
+    prompt: bool = False,
 ) -> Iterator[NamedColumns]:
-    """The same, in pieces of whole sequences with about so many rows, in bounded memory."""
+    """The same, in pieces of whole sequences with about so many rows, in bounded memory.
+
+    ``prompt=True`` gives sentences as soon as they are complete, however few.
+    """
     if positions < 1:
         raise InputError(f"positions must be at least 1, got {positions}")
-    return _Reader(source, sequence_column, delimiter, header).pieces(positions)
+    return _Reader(source, sequence_column, delimiter, header).pieces(1 if prompt else positions)
+
+
+def write_csv(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[NamedColumns]) -> None:
+    """Write tables, one after the other, as one CSV file with an empty line between sequences."""
+    with open_output(path) as file:
+        rows = CsvRows(file)
+        for table in tables:
+            rows.write_header(table.names)
+            for sentence in table:
+                rows.write_sequence(sentence)
+            rows.flush()
+
+
+class CsvRows:
+    """Writes a header and then the rows of sequences, with an empty line between these."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._text = io.StringIO(newline="")
+        self._rows = csv.writer(self._text, lineterminator="\n")
+        self._headed = self._begun = False
+
+    def write_header(self, names: Iterable[str]) -> None:
+        """Write the names of the columns, unless they have been written."""
+        if not self._headed:
+            self._rows.writerow(names)
+            self._headed = True
+
+    def write_sequence(self, rows: Iterable[Iterable[str]]) -> None:
+        """Write the rows of one sequence."""
+        if self._begun:
+            self._text.write("\n")
+        self._rows.writerows(rows)
+        self._begun = True
+
+    def flush(self) -> None:
+        """Hand on what was written so far."""
+        self._file.write(self._text.getvalue().encode())
+        self._text.seek(0)
+        self._text.truncate()
 
 
 class _Reader:

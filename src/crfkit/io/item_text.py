@@ -118,9 +118,6 @@ def write_items(
 ) -> None:
     """X in any shape ``write_crfsuite`` describes, to an item file."""
     pieces = _examples(X, y, weights, vocabulary)
-    if not isinstance(path, (str, os.PathLike)):
-        _write(format, path, pieces)
-        return
     with open_output(path) as file:
         _write(format, file, pieces)
 

@@ -6,7 +6,6 @@ file raises ``ModelFileError`` with the path and the reason, before anything is 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import mmap as mmap_module
@@ -14,16 +13,16 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from crfkit.exceptions import ModelFileError
+from crfkit.io.model_formats import MAGIC
+from crfkit.io.opening import open_output
 
 VERSION = 1
-MAGIC = b"\x89CRFKIT\n"  # not ASCII, and its newline does not survive a text-mode transfer
 ALIGNMENT = 64
 MAX_HEADER = 64 << 20  # bytes of JSON
 
@@ -54,28 +53,9 @@ def write_model(
     link stays one. Into a (buffered, binary) file object the bytes are written from its current position on.
     """
     chunks = _serialise(header, arrays)
-    if not isinstance(path, (str, os.PathLike)):
+    with open_output(path, lasting=True) as file:
         for chunk in chunks:
-            path.write(chunk)
-        return
-    target = Path(os.path.realpath(path))
-    temporary = target.parent / f".crfkit-{os.urandom(8).hex()}.tmp"
-    try:
-        # 0o666 is cut by the umask, as for any file a user creates.
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
-        )
-        with open(descriptor, "wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    _sync_directory(target.parent)
+            file.write(chunk)
 
 
 def read_model(source: Source, *, mmap: bool = True, verify: bool = True) -> tuple[dict[str, Any], Arrays]:
@@ -163,16 +143,6 @@ def _dump(header: Mapping[str, Any], table: list[dict[str, Any]]) -> bytes:
         return json.dumps({"header": header, "arrays": table}, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(f"the header must hold JSON values only: {error}") from error
-
-
-def _sync_directory(directory: Path) -> None:
-    """Makes the new name last through a power cut, where the system lets one open a directory."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _open(path: str, mmap: bool) -> memoryview:

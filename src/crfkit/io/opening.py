@@ -141,17 +141,22 @@ class _Unzipped(_Raw):
 
 
 @contextlib.contextmanager
-def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def open_output(path: str | os.PathLike[str] | IO[bytes], *, lasting: bool = False) -> Iterator[IO[bytes]]:
     """A binary file to write: all of it arrives at the path, or after an error the old file stays.
 
     It is written to a temporary file in the same directory, which takes the path's place at the end; a
-    symbolic link stays one. ``-`` is standard output; it, devices and pipes are written directly. A path that
-    ends in ``.gz`` is compressed.
+    symbolic link stays one. ``-`` is standard output; it, devices, pipes and file objects are written
+    directly. A path that ends in ``.gz`` is compressed. With ``lasting`` it is not, and the new file is on
+    the disk before the old one gives way, so that a power cut leaves one of them.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        yield path
+        return
     if path == "-":
         sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        out = sys.stdout.buffer
+        yield cast("IO[bytes]", _Whole(out)) if isinstance(out, io.RawIOBase) else out
+        out.flush()
         return
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -163,14 +168,64 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         # 0o666 is cut by the umask, as for any file a user creates.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         with open(os.open(temporary, flags, 0o666), "wb") as file:
-            if target.name.endswith(".gz"):
+            if target.name.endswith(".gz") and not lasting:
                 # No name and time inside: the same content gives the same bytes.
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                     yield cast("IO[bytes]", packed)
             else:
                 yield file
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
         raise
+    if lasting:
+        _sync_directory(target.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Makes the new name last through a power cut, where the system lets one open a directory."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class _Whole:
+    """A raw stream, which standard output is with ``python -u``, that writes all it is given.
+
+    By itself it may write a part, say so by a number, and leave it to the caller to write the rest.
+    """
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def write(self, data: bytes) -> int:
+        """Write everything."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._raw.write(rest) or 0 :]
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+
+def check_writable(path: str) -> None:
+    """Raise where a file cannot be written: before the work, not after it."""
+    if path == "-":
+        return
+    directory = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise InputError(f"{path}: it is a directory; name a file for the result")
+    if not os.path.isdir(directory):
+        raise InputError(f"{path}: there is no directory {directory}")
+    if os.path.isfile(path) or not os.path.exists(path):  # a device or a pipe takes what it is given
+        for place in (directory, path):
+            if os.path.exists(place) and not os.access(place, os.W_OK):
+                raise InputError(f"{path}: {place} cannot be written to")

@@ -45,6 +45,11 @@ _MEMM = 1
 _BIGGEST_LINE = 64  # bytes of a line that is not a netstring
 
 
+def is_wapiti_model(start: bytes) -> bool:
+    """Whether a file with these first bytes is a model of Wapiti."""
+    return start.startswith(MAGIC)
+
+
 def read_wapiti_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
     """The model in a file that ``wapiti train`` wrote, with its template.
 

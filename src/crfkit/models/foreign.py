@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,32 +10,14 @@ import numpy as np
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex
 from crfkit.features.template import Template
-from crfkit.io.model_file import MAGIC as OWN_MAGIC
 from crfkit.io.model_file import Source
+from crfkit.io.model_formats import MODEL_FORMATS, OWN, START, model_format, read_foreign
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
 
 if TYPE_CHECKING:
     from crfkit.io.foreign_model import ForeignModel
-
-FORMATS = ("crfkit", "crfsuite", "wapiti", "crf++")
-_START = 64  # bytes that tell the format
-
-
-def _reader(format: str) -> Callable[..., ForeignModel]:
-    """Fetched when needed: those who tag with crfkit's own models do not wait for the others."""
-    if format == "crfsuite":
-        from crfkit.io.crfsuite_model import read_crfsuite_model
-
-        return read_crfsuite_model
-    if format == "wapiti":
-        from crfkit.io.wapiti_model import read_wapiti_model
-
-        return read_wapiti_model
-    from crfkit.io.crfpp_model import read_crfpp_model
-
-    return read_crfpp_model
 
 
 def import_model(
@@ -62,13 +43,15 @@ def load_any(
     source: Source, format: str | None = None, *, encoding: str = "utf-8", n_jobs: int | None = None
 ) -> tuple[LinearTagger, dict[str, Any]]:
     """As ``import_model``, and the header of crfkit's own file, which holds the record of its training."""
-    if format is not None and format not in FORMATS:
-        raise InputError(f"format must be one of {', '.join(map(repr, FORMATS))} or None, got {format!r}")
+    if format is not None and format not in MODEL_FORMATS:
+        raise InputError(
+            f"format must be one of {', '.join(map(repr, MODEL_FORMATS))} or None, got {format!r}"
+        )
     if not isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)):
-        start = source.read(_START)
+        start = source.read(START)
         if not isinstance(start, (bytes, bytearray)):
             raise ModelFileError("the file object must be opened in binary mode ('rb')")
-        if format in (None, "crfkit") and model_format(start) == "crfkit":
+        if format in (None, OWN) and model_format(start) == OWN:
             # Its own size is in it: what follows in the stream is left there.
             return LinearTagger.load(cast("IO[bytes]", _Resumed(bytes(start), source)), n_jobs)
         source = bytes(start) + source.read()
@@ -78,28 +61,9 @@ def load_any(
             f"cannot read the model {_name(source)}: it is empty, or damaged at its beginning, or no model "
             "of crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
         )
-    if found == "crfkit":
+    if found == OWN:
         return LinearTagger.load(source, n_jobs)
-    return _tagger(_reader(found)(source, encoding=encoding), _name(source), n_jobs), {}
-
-
-def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> str | None:
-    """Which of ``FORMATS`` a file is in, by its first bytes; None if in none of them."""
-    if isinstance(source, (str, os.PathLike)):
-        with open(source, "rb") as file:
-            start = file.read(_START)
-    else:
-        start = bytes(source[:_START])
-    if start.startswith(OWN_MAGIC):
-        return "crfkit"
-    from crfkit.io import crfpp_model, crfsuite_model, wapiti_model
-
-    if start.startswith(crfsuite_model.MAGIC):
-        return "crfsuite"
-    if start.startswith(wapiti_model.MAGIC):
-        return "wapiti"
-    is_crfpp = start.startswith(crfpp_model.TEXT_MAGIC) or crfpp_model.is_crfpp_binary(start)
-    return "crf++" if is_crfpp else None
+    return _tagger(read_foreign(source, found, encoding), _name(source), n_jobs), {}
 
 
 def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[bytes]) -> None:

@@ -1,35 +1,27 @@
-"""Fitted models of any kind out of crfkit's own file: its header says which kind it is.
-
-A new kind of model is one line in ``TAGGERS``; its class has ``from_parts(header, arrays, name, n_jobs)``.
-"""
+"""Fitted models of any kind out of a model file, crfkit's own or another tool's."""
 
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from typing import Any
 
-from crfkit.exceptions import ModelFileError
-from crfkit.io.model_file import Source, read_model
+from crfkit.io.model_arrays import open_model
+from crfkit.io.model_formats import OWN, model_format
+from crfkit.models.kinds import KINDS, kind_in
 from crfkit.models.tagger import Tagger
 
-# What stands as "model" in the header, and where its class is, fetched when it is needed.
-TAGGERS = {
-    "linear-chain CRF": ("crfkit.models.linear.tagger", "LinearTagger"),
-    "kernel CRF": ("crfkit.models.kernels.tagger", "KernelTagger"),
-    "tree CRF": ("crfkit.models.trees.tagger", "TreeTagger"),
-}
 
+def load_tagger(
+    source: str | os.PathLike[str] | bytes, n_jobs: int | None = None
+) -> tuple[Tagger, dict[str, Any]]:
+    """The tagger in a model file, mapped into memory, and the file's header, {} of another tool's model."""
+    if model_format(source) != OWN:
+        from crfkit.models.foreign import load_any
 
-def load_tagger(source: Source, n_jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
-    """The tagger in a model file of crfkit, mapped into memory, and the file's header."""
-    header, arrays = read_model(source)
-    name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
-    kind = header.get("model")
-    if not isinstance(kind, str) or kind not in TAGGERS:
-        raise ModelFileError(
-            f"cannot read the model {name}: expected a {' or a '.join(TAGGERS)}, got {kind!r}"
-        )
-    module, class_name = TAGGERS[kind]
-    tagger: Tagger = getattr(import_module(module), class_name).from_parts(header, arrays, name, n_jobs)
-    return tagger, header
+        return load_any(source, n_jobs=n_jobs)
+    header, arrays = open_model(source)
+    kind = kind_in(header)
+    if kind is None:
+        known = dict.fromkeys(kind.in_files for kind in KINDS.values())
+        raise arrays.wrong(f"expected a {' or a '.join(known)}, got {header.get('model')!r}")
+    return kind.tagger.of_file(header, arrays, n_jobs), header

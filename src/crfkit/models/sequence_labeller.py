@@ -1,13 +1,14 @@
-"""What the estimators have in common: asking a fitted tagger, in scikit-learn's conventions.
+"""What the estimators have in common: asking a fitted tagger, and files, in scikit-learn's conventions.
 
 A subclass fits, and leaves a :class:`crfkit.models.tagger.Tagger` as ``tagger_``.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from itertools import compress
-from typing import Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +20,25 @@ from crfkit.data.labels import label_lists
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
+from crfkit.io.model_file import Source
 from crfkit.models.tagger import Tagger
+from crfkit.models.training_record import TrainingRecord
 
 Fitted = TypeVar("Fitted", bound=Tagger)
+_Self = TypeVar("_Self", bound="SequenceLabeller[Any]")
 
 
 class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     """Labels sequences with what ``fit`` has left as ``tagger_``."""
 
+    _tagger: type[Fitted]
     n_jobs: int | None
     tagger_: Fitted
+    classes_: list[Any]
+    objective_: float
+    converged_: bool
+    history_: list[dict[str, Any]]
+    n_iter_: int
 
     def _fitted(self) -> Fitted:
         check_is_fitted(self, "tagger_")
@@ -106,6 +116,55 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         if not positions.any():
             raise InputError("no tokens to score: all sequences with a weight are empty")
         return float(scores @ positions / positions.sum())
+
+    # ---- files
+
+    def save(
+        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the fitted model to a file (see docs/model-file.md), atomically.
+
+        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
+        """
+        self._fitted().save(path, {**(record or {}), **self._training_record()})
+
+    @classmethod
+    def load(cls: type[_Self], source: Source, *, n_jobs: int | None = None) -> _Self:
+        """The model in a file, in bytes, or in a binary file object; mapped into memory from a path.
+
+        Parameters that a file cannot hold, such as functions and the miner of association rules, are the
+        defaults. ``CRF`` loads models of CRFsuite, Wapiti and CRF++ as well; how they were trained is not
+        known: the parameters are the defaults, ``objective_`` is NaN and ``history_`` empty.
+        """
+        tagger, header = cls._read(source, n_jobs)
+        model = cls(**{**cls._parameters_of(tagger, header), "n_jobs": n_jobs})
+        model.tagger_, model.classes_ = tagger, tagger.classes
+        model._restore(header)
+        return model
+
+    # What kinds of model do in their own way:
+
+    @classmethod
+    def _read(cls, source: Source, n_jobs: int | None) -> tuple[Fitted, dict[str, Any]]:
+        """The tagger in a file, and the file's header."""
+        return cls._tagger.load(source, n_jobs)
+
+    def _training_record(self) -> dict[str, Any]:
+        """What the file's header should keep of training: JSON values."""
+        record = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
+        return record.to_header()
+
+    @classmethod
+    def _parameters_of(cls, tagger: Fitted, header: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that the model in a file was trained with, as far as they are known."""
+        params = TrainingRecord.from_header(header).params
+        return {name: value for name, value in params.items() if name in cls._get_param_names()}
+
+    def _restore(self, header: Mapping[str, Any]) -> None:
+        """Take back from a file's header what ``_training_record`` has put there."""
+        record = TrainingRecord.from_header(header)
+        self.objective_, self.converged_, self.history_ = record.objective, record.converged, record.history
+        self.n_iter_ = len(record.history)
 
 
 def _with_one_label(y: Any, found: list[list[Any]]) -> tuple[list[Any], list[list[Any]]]:

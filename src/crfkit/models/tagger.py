@@ -10,14 +10,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import decode_labels, encode_labels, label_lists
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import InputError
 from crfkit.inference import (
     Constraints,
     Lattice,
@@ -30,7 +29,8 @@ from crfkit.inference import (
     permitted_labels,
     viterbi,
 )
-from crfkit.io.model_file import Source, read_model
+from crfkit.io.model_arrays import ModelArrays, open_model
+from crfkit.io.model_file import Arrays, Source, write_model
 
 _Self = TypeVar("_Self", bound="Tagger")
 Piece = tuple[Lattice, IdArray | None]  # scores; labels that are certain [ΣT], -1: none
@@ -52,27 +52,54 @@ class Tagger(ABC):
     training does: None where a label is free, a set where it is one of several.
     """
 
+    in_files: ClassVar[str]  # what model files call it
+
     def __init__(self, classes: list[Any], n_jobs: int | None = None) -> None:
         self.classes = classes  # [L]
         self.n_jobs = n_jobs
 
+    def save(self, path: str | os.PathLike[str] | IO[bytes], header: Mapping[str, Any]) -> None:
+        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
+        own, arrays = self.to_parts()
+        write_model(path, {"model": self.in_files, "classes": self.classes, **own, **header}, arrays)
+
     @classmethod
     def load(cls: type[_Self], source: Source, n_jobs: int | None = None) -> tuple[_Self, dict[str, Any]]:
         """The tagger in a model file, mapped into memory, and the file's header."""
-        header, arrays = read_model(source)
-        name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
-        return cls.from_parts(header, arrays, name, n_jobs), header
+        header, arrays = open_model(source)
+        return cls.of_file(header, arrays, n_jobs), header
+
+    @classmethod
+    def of_file(
+        cls: type[_Self], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
+    ) -> _Self:
+        """The tagger in what a model file holds; its kind and its labels are checked here."""
+        if header.get("model") != cls.in_files:
+            raise arrays.wrong(f"expected a {cls.in_files}, got {header.get('model')!r}")
+        classes = header.get("classes")
+        if (
+            not isinstance(classes, list)
+            or not classes
+            or not all(isinstance(label, (str, int)) for label in classes)
+            or len(set(classes)) < len(classes)
+        ):
+            raise arrays.wrong("its labels are malformed")
+        return cls.from_parts(classes, header, arrays, n_jobs)
+
+    @abstractmethod
+    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
+        """What a model file holds beside kind and labels: JSON values for its header, and arrays."""
 
     @classmethod
     @abstractmethod
     def from_parts(
         cls: type[_Self],
-        header: dict[str, Any],
-        arrays: dict[str, npt.NDArray[Any]],
-        name: str,
+        classes: list[Any],
+        header: Mapping[str, Any],
+        arrays: ModelArrays,
         n_jobs: int | None = None,
     ) -> _Self:
-        """The tagger in what a model file holds."""
+        """The tagger with these labels in what ``to_parts`` gave."""
 
     decode = "viterbi"  # how ``predict`` decodes; or "marginal"
     boundary_gain = 0.0  # what a boundary is worth to the second
@@ -193,18 +220,3 @@ class Tagger(ABC):
         if constraints is not None:
             lattice = constrain(lattice, constraints)
         return lattice if forced is None else force_where_possible(lattice, forced, n_jobs=self.n_jobs)
-
-
-def checked_classes(header: Mapping[str, Any], kind: str, name: str) -> list[Any]:
-    """The labels in the header of a model file, which must be of this kind."""
-    if header.get("model") != kind:
-        raise ModelFileError(f"cannot read the model {name}: expected a {kind}, got {header.get('model')!r}")
-    classes = header.get("classes")
-    if (
-        not isinstance(classes, list)
-        or not classes
-        or not all(isinstance(label, (str, int)) for label in classes)
-        or len(set(classes)) < len(classes)
-    ):
-        raise ModelFileError(f"cannot read the model {name}: its labels are malformed")
-    return classes

@@ -38,19 +38,6 @@ class TrainingRecord:
             "history": self.history,
         }
 
-    def params_for(self, rules: Mapping[str, Rule], header: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters for a class with these rules: what training has ``chosen`` where one is not for it.
-
-        A model trained with c2="largest" loads as one that knows numbers alone with the c2 that was found.
-        """
-        chosen = header.get("chosen", {})
-        if not isinstance(chosen, dict):
-            raise ModelFileError("cannot read the model: its training record is malformed")
-        return {
-            name: chosen[name] if name in chosen and name in rules and not rules[name][1](value) else value
-            for name, value in self.params.items()
-        }
-
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> TrainingRecord:
         """The record in a model file's header; the defaults where it has none."""
@@ -74,6 +61,23 @@ class TrainingRecord:
         return cls(
             params, float("nan") if objective is None else objective, bool(header.get("converged")), history
         )
+
+
+def chosen_instead(
+    params: Mapping[str, Any], header: Mapping[str, Any], rules: Mapping[str, Rule]
+) -> dict[str, Any]:
+    """What training has ``chosen`` for the parameters that are not for a class with these rules.
+
+    A model trained with c2="largest" loads as one that knows numbers alone with the c2 that was found.
+    """
+    chosen = header.get("chosen", {})
+    if not isinstance(chosen, dict):
+        raise ModelFileError("cannot read the model: its training record is malformed")
+    return {
+        name: value
+        for name, value in chosen.items()
+        if name in params and name in rules and not rules[name][1](params[name])
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ Whoever grew the trees is not needed to use them. ``native/trees/forest.h`` walk
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.tables import Table
-from crfkit.exceptions import ModelFileError
+from crfkit.io.model_arrays import ModelArrays
 from crfkit.threads import thread_count
 
 # Flags of inner nodes. A missing number goes left or right, a missing category right; the third flag says
@@ -199,45 +199,24 @@ class Forest:
         return {f"trees.{name}": getattr(self, name) for name in names}
 
     @classmethod
-    def from_arrays(
-        cls,
-        arrays: Mapping[str, npt.NDArray[Any]],
-        name: str,
-        *,
-        n_features: int,
-        n_labels: int,
-        context: bool,
-    ) -> Forest:
+    def from_arrays(cls, arrays: ModelArrays, *, n_features: int, n_labels: int, context: bool) -> Forest:
         """The forest in a model file; the core checks that all parts fit together."""
-        found: dict[str, Any] = {}
-        for key, dtype in _DTYPES.items():
-            array = arrays.get(f"trees.{key}")
-            if array is None or array.dtype != dtype or array.ndim != 1:
-                got = "none" if array is None else f"{array.ndim}-D {array.dtype}"
-                raise ModelFileError(
-                    f"cannot read the model {name}: expected an array 'trees.{key}' of {np.dtype(dtype)}, "
-                    f"got {got}"
-                )
-            # A threshold may be infinite: numbers to the left, missing ones to the right.
-            unsound = np.isnan(array).any() if key == "threshold" else not np.isfinite(array).all()
-            if array.dtype.kind == "f" and unsound:
-                raise ModelFileError(
-                    f"cannot read the model {name}: 'trees.{key}' holds numbers that are not finite"
-                )
-            found[key] = array
+        # A threshold may be infinite: numbers to the left, missing ones to the right.
+        found: dict[str, Any] = {
+            key: arrays.take(f"trees.{key}", dtype, (None,), infinite=key == "threshold")
+            for key, dtype in _DTYPES.items()
+        }
         forest = cls(**found, n_features=n_features, n_labels=n_labels, context=context)
         one = np.zeros(1, np.int64)
         if len(forest.gain) != len(forest.feature) or len(forest.leaf_count) != len(forest.leaf):
-            raise ModelFileError(f"cannot read the model {name}: its trees do not fit together")
+            raise arrays.wrong("its trees do not fit together")
         columns = n_features - int(context)
         nothing = Table(np.empty((0, columns)), np.full(columns, np.nan), one)
         edge = np.empty((0, n_labels, n_labels)) if context else None
         try:
             forest.add_scores(nothing, (0, 0), np.empty((0, n_labels)), edge, n_jobs=1)
         except ValueError as error:
-            raise ModelFileError(
-                f"cannot read the model {name}: its trees do not fit together: {error}"
-            ) from error
+            raise arrays.wrong(f"its trees do not fit together: {error}") from error
         return forest
 
 

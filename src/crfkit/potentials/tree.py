@@ -11,7 +11,7 @@ labels (in order 2: of three labels in a row, too).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 from crfkit.arrays import FloatArray
 from crfkit.data.tables import Table
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import InputError
 from crfkit.inference import Lattice
+from crfkit.io.model_arrays import ModelArrays
 from crfkit.potentials.forest import Forest
 
 _MOST_PAIR_SCORES = 1 << 28  # in one batch: 2 GiB
@@ -62,24 +63,18 @@ class TransitionTables:
         return {f"transitions.{name}": table for name, table in tables.items()}
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, npt.NDArray[Any]], n_labels: int, name: str
-    ) -> TransitionTables | None:
+    def from_arrays(cls, arrays: ModelArrays, n_labels: int) -> TransitionTables | None:
         """The tables in a model file; None where it has none."""
         if "transitions.edge" not in arrays:
             return None
-        found = []
-        for key, rank in (("start", 1), ("end", 1), ("edge", 2), ("edge2", 3)):
-            table = arrays.get(f"transitions.{key}")
-            if table is None and key == "edge2":
-                continue
-            shape = (n_labels,) * rank
-            if table is None or table.dtype != np.float64 or table.shape != shape or np.isnan(table).any():
-                raise ModelFileError(
-                    f"cannot read the model {name}: expected an array 'transitions.{key}' of float64 {shape}"
-                )
-            found.append(table)
-        return cls(*found)
+        ranks = {"start": 1, "end": 1, "edge": 2, "edge2": 3}
+        return cls(
+            *(
+                arrays.take(f"transitions.{key}", np.float64, (n_labels,) * rank, infinite=True)
+                for key, rank in ranks.items()
+                if key != "edge2" or "transitions.edge2" in arrays
+            )
+        )
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from crfkit.data.tables import Table
 from crfkit.exceptions import ModelFileError
+from crfkit.io.model_arrays import ModelArrays
 from crfkit.models.trees.grower import GrowthSettings, Rows, TreeGrower, lightgbm, read_trees
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.tree import TransitionTables, TreePotential
@@ -149,7 +150,7 @@ def test_hostile_arrays(name, change, message):
     arrays = forest.to_arrays()
     arrays[f"trees.{name}"] = change(arrays[f"trees.{name}"])
     with pytest.raises(ModelFileError, match=message):
-        Forest.from_arrays(arrays, "m", n_features=10, n_labels=2, context=True)
+        Forest.from_arrays(ModelArrays(arrays, "m"), n_features=10, n_labels=2, context=True)
 
 
 def test_lightgbm_is_not_there(monkeypatch):

@@ -5,9 +5,10 @@ Lafferty, Zhu and Liu, "Kernel conditional random fields: representation and cli
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,6 @@ from crfkit.data.training_data import sequence_weights
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.inference import marginals
 from crfkit.inference.expected_gain import decoded
-from crfkit.io.model_file import Source
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.graph_map import GraphMap
 from crfkit.kernels.mercer import Kernel
@@ -124,6 +124,7 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
     True
     """
 
+    _tagger = KernelTagger
     _rules: ClassVar[dict[str, rule.Rule]] = {
         **RULES,
         "cliques": rule.one_of("vertex", "vertex+edge"),
@@ -293,13 +294,15 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
 
     # ---- files
 
-    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+    def save(
+        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
+    ) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically.
 
         Kernels that are functions cannot be written: pickle the estimator instead. Kernels of which no clique
         was chosen are not written either: ``kernel`` has the others alone once the model is loaded.
         """
-        tagger = self._fitted()
+        self._fitted()
         if self.graph is not None and callable(self.graph.transform):
             warnings.warn(
                 "the graph's transform is a function, which a model file cannot hold: the loaded model "
@@ -308,6 +311,9 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
                 InputWarning,
                 stacklevel=2,
             )
+        super().save(path, record=record)
+
+    def _training_record(self) -> dict[str, Any]:
         params = {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self.get_params(deep=False).items()
@@ -320,7 +326,7 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
                 for name, value in self.graph.get_params().items()
                 if isinstance(value, (bool, int, float, str))
             }
-        header = {
+        return {
             "params": params,
             "graph": graph,
             "risk": float(self.risk_),
@@ -329,38 +335,38 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
             "path": [{**r, "cliques": [list(c) for c in r["cliques"]]} for r in self.path_],
             "cliques": [clique.to_json() for clique in self.cliques_],
         }
-        tagger.save(path, header)
 
     @classmethod
-    def load(cls, source: Source, *, n_jobs: int | None = None) -> KernelCRF:
-        """The model in a file, in bytes, or in a binary file object."""
-        tagger, header = KernelTagger.load(source, n_jobs=n_jobs)
-        try:
+    def _parameters_of(cls, tagger: KernelTagger, header: Mapping[str, Any]) -> dict[str, Any]:
+        with _checked_record():
             params = {k: v for k, v in header["params"].items() if k in cls._get_param_names()}
             graph = None if header["graph"] is None else GraphKernel(**header["graph"])
-            cliques = [Clique.from_json(record) for record in header["cliques"]]
-            path = [
-                {**record, "cliques": [_pick_of(pick) for pick in record["cliques"]]}
-                for record in header["path"]
-            ]
-            risk = float(header["risk"])
-            stopped = str(header["stopped_because"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelFileError(
-                f"cannot read the model: its training record is malformed: {error}"
-            ) from error
         kernels = [term.kernel for term in tagger.potential.terms if not isinstance(term.kernel, GraphMap)]
         names = ["precomputed" if kernel.name == "precomputed" else kernel for kernel in kernels]
         kernel: Any = None if not names else names[0] if len(names) == 1 else names
-        model = cls(**{**params, "kernel": kernel, "graph": graph, "n_jobs": n_jobs})
-        model.tagger_ = tagger
-        model.classes_ = tagger.classes
-        model.cliques_, model.path_, model.risk_ = cliques, path, risk
-        model.dual_ = model.dual_edge_ = None
-        model.transduction_ = model.transduction_marginals_ = None
-        model.converged_ = bool(header.get("converged"))
-        model.stopped_because_ = stopped
-        return model
+        return {**params, "kernel": kernel, "graph": graph}
+
+    def _restore(self, header: Mapping[str, Any]) -> None:
+        with _checked_record():
+            self.cliques_ = [Clique.from_json(record) for record in header["cliques"]]
+            self.path_ = [
+                {**record, "cliques": [_pick_of(pick) for pick in record["cliques"]]}
+                for record in header["path"]
+            ]
+            self.risk_ = float(header["risk"])
+            self.stopped_because_ = str(header["stopped_because"])
+        self.dual_ = self.dual_edge_ = None
+        self.transduction_ = self.transduction_marginals_ = None
+        self.converged_ = bool(header.get("converged"))
+
+
+@contextlib.contextmanager
+def _checked_record() -> Iterator[None]:
+    """Whatever is wrong with what a file says of training is a ``ModelFileError``."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"cannot read the model: its training record is malformed: {error}") from error
 
 
 def _lengths_of(y: Any) -> list[int] | None:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from typing import IO, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from crfkit.arrays import FloatArray
 from crfkit.data.labels import decode_labels
 from crfkit.data.positions import Positions, Rows, read_objects, read_positions
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.inference.expected_gain import decoded
-from crfkit.io.model_file import write_model
+from crfkit.io.model_arrays import ModelArrays
+from crfkit.io.model_file import Arrays
 from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
-from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
+from crfkit.models.kinds import KINDS
+from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.kernel import KernelPotential, KernelTerm
 
-KIND = "kernel CRF"
 _PIECE = 1 << 22  # kernel values and scores computed at once
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 class KernelTagger(Tagger):
     """Tags with coefficients on selected cliques. ``predict`` decodes as ``decode`` says."""
+
+    in_files = KINDS["kernel"].in_files
 
     def __init__(
         self,
@@ -90,8 +88,8 @@ class KernelTagger(Tagger):
 
     # ---- files
 
-    def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
-        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
+    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
+        """What a model file holds beside kind and labels."""
         arrays: Arrays = {"transitions": self.potential.transitions, "bias": self.potential.bias}
         specifications = []
         for i, term in enumerate(self.potential.terms):
@@ -102,22 +100,20 @@ class KernelTagger(Tagger):
             if term.edge is not None:
                 arrays[f"{i}.edge"] = term.edge
         own = {
-            "model": KIND,
-            "classes": self.classes,
             "kernels": specifications,
             "width": self.width,
             "decode": self.decode,
             "boundary_gain": float(self.boundary_gain),
         }
-        write_model(path, {**own, **header}, arrays)
+        return own, arrays
 
     @classmethod
     def from_parts(
-        cls, header: dict[str, Any], arrays: Arrays, name: str, n_jobs: int | None = None
+        cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> KernelTagger:
-        """The tagger in what ``read_model`` gave."""
-        classes, kernels = checked_classes(header, KIND, name), header.get("kernels")
-        width, decode, gain = header.get("width"), header.get("decode"), header.get("boundary_gain")
+        """The tagger in what a model file holds."""
+        kernels, width = header.get("kernels"), header.get("width")
+        decode, gain = header.get("decode"), header.get("boundary_gain")
         if (
             not isinstance(kernels, list)
             or not (width is None or (type(width) is int and width >= 0))
@@ -125,17 +121,17 @@ class KernelTagger(Tagger):
             or not isinstance(gain, float)
             or not 0 <= gain < np.inf
         ):
-            raise ModelFileError(f"cannot read the model {name}: its header is malformed")
-        L = len(classes)
-        take = _Taker(arrays, name)
+            raise arrays.wrong("its header is malformed")
+        take, L = arrays.take, len(classes)
         terms = []
         for i, specification in enumerate(kernels):
-            kernel = _load_kernel(specification, f"{i}.kernel", take)
-            support, m = _load_support(kernel, f"{i}.support", width, take)
-            vertex = take.numbers(f"{i}.vertex", (m, L)) if f"{i}.vertex" in arrays else None
-            edge = take.numbers(f"{i}.edge", (m, L, L)) if f"{i}.edge" in arrays else None
+            kernel = _load_kernel(specification, f"{i}.kernel", arrays)
+            support, m = _load_support(kernel, f"{i}.support", width, arrays)
+            vertex = take(f"{i}.vertex", np.float64, (m, L)) if f"{i}.vertex" in arrays else None
+            edge = take(f"{i}.edge", np.float64, (m, L, L)) if f"{i}.edge" in arrays else None
             terms.append(KernelTerm(kernel, support, vertex, edge))
-        potential = KernelPotential(L, terms, take.numbers("transitions", (L, L)), take.numbers("bias", (L,)))
+        transitions, bias = take("transitions", np.float64, (L, L)), take("bias", np.float64, (L,))
+        potential = KernelPotential(L, terms, transitions, bias)
         return cls(classes, potential, width, decode=decode, boundary_gain=gain, n_jobs=n_jobs)
 
 
@@ -188,54 +184,30 @@ def _store_rows(rows: Rows, key: str, arrays: Arrays) -> None:
         arrays[key] = np.ascontiguousarray(rows)
 
 
-class _Taker:
-    """Takes arrays of the expected type and shape out of a model file."""
+def _load_rows(key: str, arrays: ModelArrays) -> Rows:
+    """Dense or sparse."""
+    if key in arrays:
+        return arrays.take(key, np.float64, (None, None))
+    from scipy.sparse import csr_matrix
 
-    def __init__(self, arrays: Arrays, name: str) -> None:
-        self.arrays, self.name = arrays, name
-
-    def wrong(self, what: str) -> ModelFileError:
-        return ModelFileError(f"cannot read the model {self.name}: {what}")
-
-    def any(self, key: str, kind: type[np.generic], ndim: int) -> npt.NDArray[Any]:
-        array = self.arrays.get(key)
-        if array is None or array.dtype != kind or array.ndim != ndim:
-            found = "none" if array is None else f"{array.ndim}-D {array.dtype}"
-            raise self.wrong(f"expected an array {key!r}, {ndim}-D of {np.dtype(kind)}, got {found}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise self.wrong(f"{key!r} holds numbers that are not finite")
-        return array
-
-    def numbers(self, key: str, shape: tuple[int, ...]) -> FloatArray:
-        array = self.any(key, np.float64, len(shape))
-        if array.shape != shape:
-            raise self.wrong(f"expected an array {key!r} of shape {shape}, got {array.shape}")
-        return array
-
-    def rows(self, key: str) -> Rows:
-        """Dense or sparse."""
-        if key in self.arrays:
-            return self.any(key, np.float64, 2)
-        from scipy.sparse import csr_matrix
-
-        shape = self.any(f"{key}.shape", np.int64, 1).tolist()
-        pointers, columns = self.any(f"{key}.indptr", np.int64, 1), self.any(f"{key}.indices", np.int64, 1)
-        data = self.any(f"{key}.data", np.float64, 1)
-        sound = (
-            len(shape) == 2
-            and min(shape) >= 0
-            and len(pointers) == shape[0] + 1
-            and pointers[0] == 0
-            and pointers[-1] == len(columns) == len(data)
-            and bool((np.diff(pointers) >= 0).all())
-            and (len(columns) == 0 or (columns.min() >= 0 and columns.max() < shape[1]))
-        )
-        if not sound:
-            raise self.wrong(f"the sparse matrix {key!r} does not fit together")
-        return csr_matrix((data, columns, pointers), shape=tuple(shape))
+    shape = arrays.take(f"{key}.shape", np.int64, (2,)).tolist()
+    pointers = arrays.take(f"{key}.indptr", np.int64, (None,))
+    columns = arrays.take(f"{key}.indices", np.int64, (None,))
+    data = arrays.take(f"{key}.data", np.float64, (None,))
+    sound = (
+        min(shape) >= 0
+        and len(pointers) == shape[0] + 1
+        and pointers[0] == 0
+        and pointers[-1] == len(columns) == len(data)
+        and bool((np.diff(pointers) >= 0).all())
+        and (len(columns) == 0 or (columns.min() >= 0 and columns.max() < shape[1]))
+    )
+    if not sound:
+        raise arrays.wrong(f"the sparse matrix {key!r} does not fit together")
+    return csr_matrix((data, columns, pointers), shape=tuple(shape))
 
 
-def _load_kernel(specification: Any, key: str, take: _Taker) -> MercerKernel:
+def _load_kernel(specification: Any, key: str, arrays: ModelArrays) -> MercerKernel:
     kind = specification.get("kind") if isinstance(specification, dict) else None
     if kind == "precomputed":
         return Precomputed()
@@ -246,31 +218,31 @@ def _load_kernel(specification: Any, key: str, take: _Taker) -> MercerKernel:
         if function in NAMES and all(isinstance(value, float) for value in numbers):
             return Kernel(function, gamma, degree, coef0)
     if kind == "graph":
-        rows = take.rows(f"{key}.rows")
+        rows = _load_rows(f"{key}.rows", arrays)
         n = rows.shape[0]
-        values = take.any(f"{key}.eigenvalues", np.float64, 1)
+        values = arrays.take(f"{key}.eigenvalues", np.float64, (None,))
         m = len(values)
         spectrum = Spectrum(
             values,
-            take.numbers(f"{key}.eigenvectors", (n, m)),
-            take.numbers(f"{key}.degrees", (n,)),
-            take.numbers(f"{key}.multipliers", (m,)),
+            arrays.take(f"{key}.eigenvectors", np.float64, (n, m)),
+            arrays.take(f"{key}.degrees", np.float64, (n,)),
+            arrays.take(f"{key}.multipliers", np.float64, (m,)),
         )
         k, normalized, metric = (specification.get(x) for x in ("n_neighbors", "normalized", "metric"))
         if type(k) is int and k > 0 and isinstance(normalized, bool) and isinstance(metric, str):
             return GraphMap(spectrum, rows, np.arange(n, dtype=np.int64), k, normalized, metric)
-    raise take.wrong(f"its kernel is malformed: {specification!r:.80}")
+    raise arrays.wrong(f"its kernel is malformed: {specification!r:.80}")
 
 
-def _load_support(kernel: MercerKernel, key: str, width: int | None, take: _Taker) -> tuple[Any, int]:
+def _load_support(kernel: MercerKernel, key: str, width: int | None, arrays: ModelArrays) -> tuple[Any, int]:
     """What the kernel is computed with, and how many positions that is."""
     if isinstance(kernel, Precomputed):
-        places = take.any(key, np.int64, 1)
+        places = arrays.take(key, np.int64, (None,))
         if len(places) and not (places.min() >= 0 and places.max() < (width or 0)):
-            raise take.wrong(f"{key!r} names positions that are not there")
+            raise arrays.wrong(f"{key!r} names positions that are not there")
         return places, len(places)
-    rows = take.rows(key)
+    rows = _load_rows(key, arrays)
     expected = len(kernel.spectrum.eigenvalues) if isinstance(kernel, GraphMap) else width
     if rows.shape[1] != expected:
-        raise take.wrong(f"expected {expected} columns in {key!r}, got {rows.shape[1]}")
+        raise arrays.wrong(f"expected {expected} columns in {key!r}, got {rows.shape[1]}")
     return rows, int(rows.shape[0])

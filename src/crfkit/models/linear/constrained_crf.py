@@ -418,9 +418,10 @@ class ConstrainedCRF(CRF):
             figure.savefig(path, dpi=120)
         return figure
 
-    def _own_record(self) -> dict[str, Any]:
+    def _training_record(self) -> dict[str, Any]:
         chosen = {"chosen": {"c2": self.c2_}} if self.c2 == "largest" else {}
         return {
+            **super()._training_record(),
             **chosen,
             "validation_constraints": {
                 "violations": self.violations_.tolist(),
@@ -431,8 +432,9 @@ class ConstrainedCRF(CRF):
             },
         }
 
-    def _restore(self, record: Mapping[str, Any]) -> None:
-        own = record.get("validation_constraints")
+    def _restore(self, header: Mapping[str, Any]) -> None:
+        super()._restore(header)
+        own = header.get("validation_constraints")
         if not isinstance(own, dict):  # trained without constraints
             own = {}
         self.violations_ = np.array(own.get("violations", []), np.float64)

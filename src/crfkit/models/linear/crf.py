@@ -29,7 +29,7 @@ from crfkit.models.linear.steps import IndexSettings, TrainingProblem, dev_step,
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training import ALGORITHMS, Outcome, train
-from crfkit.models.training_record import TrainingRecord
+from crfkit.models.training_record import chosen_instead
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
@@ -121,6 +121,7 @@ class CRF(SequenceLabeller[LinearTagger]):
     [['DET', 'NOUN']]
     """
 
+    _tagger = LinearTagger
     _rules: ClassVar[dict[str, rule.Rule]] = {
         "c1": rule.number(0),
         "c2": rule.number(0),
@@ -374,24 +375,6 @@ class CRF(SequenceLabeller[LinearTagger]):
 
     # ---- files
 
-    def save(
-        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
-    ) -> None:
-        """Write the fitted model to a file (see docs/model-file.md), atomically.
-
-        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
-        """
-        tagger = self._fitted()
-        own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
-        tagger.save(path, {**(record or {}), **own.to_header(), **self._own_record()})
-
-    def _own_record(self) -> dict[str, Any]:
-        """What a subclass keeps in the file's header of its own: JSON values."""
-        return {}
-
-    def _restore(self, record: Mapping[str, Any]) -> None:
-        """Take back from a file's header what ``_own_record`` has put there."""
-
     def save_crfsuite(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the fitted model as a ``.crfsuite`` file, for CRFsuite and python-crfsuite.
 
@@ -401,26 +384,14 @@ class CRF(SequenceLabeller[LinearTagger]):
         export_crfsuite(self._fitted(), path)
 
     @classmethod
-    def load(cls, source: Source, *, n_jobs: int | None = None) -> CRF:
-        """The model in a file, in bytes, or in a binary file object; crfkit's are memory-mapped from a path.
+    def _read(cls, source: Source, n_jobs: int | None) -> tuple[LinearTagger, dict[str, Any]]:
+        return load_any(source, n_jobs=n_jobs)
 
-        The rules of a model with associations are there, the miner is not: to train anew with rules, give
-        ``associations=`` again. Models of CRFsuite, Wapiti and CRF++ load as well. How they were trained is
-        not known: the parameters are the defaults, ``objective_`` is NaN and ``history_`` empty.
-        """
-        tagger, header = load_any(source, n_jobs=n_jobs)
-        record = TrainingRecord.from_header(header)
-        params = record.params_for(cls._rules, header)
-        known = {name: value for name, value in params.items() if name in cls._get_param_names()}
-        if known.get("features") is not None:  # the model's own are those that were selected
+    @classmethod
+    def _parameters_of(cls, tagger: LinearTagger, header: Mapping[str, Any]) -> dict[str, Any]:
+        params = super()._parameters_of(tagger, header)
+        params |= chosen_instead(params, header, cls._rules)
+        if params.get("features") is not None:  # the model's own are those that were selected
             own = Selection.of_index(tagger.index, tagger.vocabulary, tagger.classes)
-            known["features"] = Selection(own, tagger.conjunctions.atoms)
-        crf = cls(**{**known, "n_jobs": n_jobs, "template": tagger.template})
-        crf.tagger_ = tagger
-        crf.classes_ = tagger.classes
-        crf.objective_ = record.objective
-        crf.history_ = record.history
-        crf.n_iter_ = len(record.history)
-        crf.converged_ = record.converged
-        crf._restore(header)
-        return crf
+            params["features"] = Selection(own, tagger.conjunctions.atoms)
+        return {**params, "template": tagger.template}

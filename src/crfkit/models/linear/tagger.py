@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from crfkit.arrays import BoolArray, FloatArray, IdArray
+from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
 from crfkit.data.sequences import Encoded
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import InputError
 from crfkit.features.conjunctions import Conjunctions
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
-from crfkit.io.model_file import write_model
+from crfkit.io.model_arrays import ModelArrays
+from crfkit.io.model_file import Arrays
+from crfkit.models.kinds import KINDS
 from crfkit.models.linear.input_encoder import InputEncoder
-from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
+from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 if TYPE_CHECKING:
     from crfkit.mining.associations import Associations
 
-_KIND = "linear-chain CRF"
 _PIECE = 1 << 20  # scores computed at once: they stay in the cache until they are read
 
 
 class LinearTagger(Tagger):
     """Tags with weights on attributes and transitions."""
+
+    in_files = KINDS["linear"].in_files
 
     def __init__(
         self,
@@ -180,11 +181,11 @@ class LinearTagger(Tagger):
         fewer = replace(weights, state=weights.state[kept], pair=weights.pair[kept_pairs])
         return LinearTagger(self.classes, encoder, index, fewer, self.n_jobs)
 
-    def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
-        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
-        arrays: dict[str, npt.NDArray[Any]] = {
-            f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()
-        }
+    # ---- files
+
+    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
+        """What a model file holds beside kind and labels."""
+        arrays: Arrays = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
         arrays |= {
             "state.indptr": self.index.state_indptr,
             "state.labels": self.index.state_labels,
@@ -200,7 +201,7 @@ class LinearTagger(Tagger):
                 "pair.ids": self.index.pair_ids,
                 "pair.weights": self.weights.pair,
             }
-        own: dict[str, Any] = {"model": _KIND, "classes": self.classes}
+        own: dict[str, Any] = {}
         if self.template is not None:
             own["template"] = {"dialect": self.template.dialect, "text": self.template.text}
         if self.associations is not None:
@@ -208,111 +209,73 @@ class LinearTagger(Tagger):
             arrays |= self.associations.to_arrays()
         if self.conjunctions.atoms:
             own["conjunctions"] = [[name, list(atoms)] for name, atoms in self.conjunctions.atoms.items()]
-        write_model(path, {**own, **header}, arrays)
+        return own, arrays
 
     @classmethod
     def from_parts(
-        cls,
-        header: dict[str, Any],
-        arrays: dict[str, npt.NDArray[Any]],
-        name: str,
-        n_jobs: int | None = None,
+        cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> LinearTagger:
         """The tagger in what a model file holds."""
-        classes = checked_classes(header, _KIND, name)
-        take = _Taker(arrays, name)
-        L = len(classes)
-        second = "edge2.weights" in arrays
-        prefix = "vocabulary."
-        vocabulary = Vocabulary.from_arrays(
-            {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
-        )
-        n_features = arrays["state.labels"].size if "state.labels" in arrays else 0
-        n_pairs = arrays["pair.ids"].size if "pair.ids" in arrays else 0
-        paired = "pair.weights" in arrays
-        index = FeatureIndex(
-            L,
-            take("state.indptr", np.int64, (len(vocabulary) + 1,)),
-            take("state.labels", np.int32, (n_features,)),
-            take("edge.mask", np.bool_, (L, L)),
-            take("edge2.mask", np.bool_, (L, L, L)) if second else None,
-            *(
-                [
-                    take("pair.indptr", np.int64, (len(vocabulary) + 1,)),
-                    take("pair.ids", np.int32, (n_pairs,)),
-                ]
-                if paired
-                else []
-            ),
-        )
+        take, L = arrays.take, len(classes)
+        second, paired = "edge2.weights" in arrays, "pair.weights" in arrays
+        state_labels = take("state.labels", np.int32, (None,))
+        pair_ids = take("pair.ids", np.int32, (None,)) if paired else np.zeros(0, np.int32)
         weights = LinearWeights(
             take("edge.weights", np.float64, (L, L)),
             take("edge2.weights", np.float64, (L, L, L)) if second else None,
-            take("pair.weights", np.float64, (n_pairs,)) if paired else np.zeros(0),
-            take("state.weights", np.float64, (n_features,)),
+            take("pair.weights", np.float64, (len(pair_ids),)) if paired else np.zeros(0),
+            take("state.weights", np.float64, (len(state_labels),)),
         )
-        _check_rows(index.state_indptr, index.state_labels, L, name)
-        _check_rows(index.pair_indptr, index.pair_ids, L**2, name)
-        template = _template_of(header.get("template"), name)
-        conjunctions = _conjunctions_of(header.get("conjunctions"), name)
+        edges = take("edge.mask", np.bool_, (L, L))
+        edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
+        vocabulary = Vocabulary.from_arrays(arrays.under("vocabulary."))
+        rows = (len(vocabulary) + 1,)
+        indptr = take("state.indptr", np.int64, rows)
+        pair_indptr = take("pair.indptr", np.int64, rows) if paired else np.zeros(rows, np.int64)
+        _check_rows(indptr, state_labels, L, arrays)
+        _check_rows(pair_indptr, pair_ids, L**2, arrays)
+        index = FeatureIndex(L, indptr, state_labels, edges, edges2, pair_indptr, pair_ids)
+        template = _template_of(header.get("template"), arrays)
+        conjunctions = Conjunctions(vocabulary, _conjunctions_of(header.get("conjunctions"), arrays))
         associations = None
         if "associations" in header:
             from crfkit.mining.associations import Associations
 
-            associations = Associations.from_arrays(header["associations"], arrays, vocabulary, classes)
-        encoder = InputEncoder(vocabulary, template, Conjunctions(vocabulary, conjunctions), associations)
+            associations = Associations.from_arrays(
+                header["associations"], arrays.arrays, vocabulary, classes
+            )
+        encoder = InputEncoder(vocabulary, template, conjunctions, associations)
         return cls(classes, encoder, index, weights, n_jobs)
 
 
-class _Taker:
-    """Takes arrays of the expected type and shape out of a model file."""
-
-    def __init__(self, arrays: dict[str, npt.NDArray[Any]], name: str) -> None:
-        self._arrays, self._name = arrays, name
-
-    def __call__(self, key: str, dtype: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        array = self._arrays.get(key)
-        if array is None or array.dtype != dtype or array.shape != shape:
-            found = "none" if array is None else f"{array.dtype} {array.shape}"
-            raise ModelFileError(
-                f"cannot read the model {self._name}: expected an array {key!r} of {np.dtype(dtype)} "
-                f"{shape}, got {found}"
-            )
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ModelFileError(
-                f"cannot read the model {self._name}: {key!r} holds numbers that are not finite"
-            )
-        return array
-
-
-def _check_rows(ends: npt.NDArray[Any], ids: npt.NDArray[Any], width: int, name: str) -> None:
+def _check_rows(ends: IntArray, ids: IdArray, width: int, arrays: ModelArrays) -> None:
     sound = ends[0] == 0 and ends[-1] == len(ids) and bool((ends[1:] >= ends[:-1]).all())
     if not sound or (len(ids) and not (ids.min() >= 0 and ids.max() < width)):
-        raise ModelFileError(f"cannot read the model {name}: its feature index does not fit together")
+        raise arrays.wrong("its feature index does not fit together")
 
 
-def _template_of(record: Any, name: str) -> Template | None:
+def _template_of(record: Any, arrays: ModelArrays) -> Template | None:
     if record is None:
         return None
     if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in ("dialect", "text")):
-        raise ModelFileError(f"cannot read the model {name}: its template is malformed")
+        raise arrays.wrong("its template is malformed")
     try:
-        return Template.parse(record["text"], record["dialect"], source=f"the template in {name}")
+        return Template.parse(record["text"], record["dialect"], source=f"the template in {arrays.name}")
     except InputError as error:
-        raise ModelFileError(f"cannot read the model {name}: {error}") from error
+        raise arrays.wrong(str(error)) from error
 
 
-def _conjunctions_of(record: Any, name: str) -> dict[str, list[str]]:
+def _conjunctions_of(record: Any, arrays: ModelArrays) -> dict[str, list[str]]:
     if record is None:
         return {}
     try:
         found = {made: list(atoms) for made, atoms in record}
     except (TypeError, ValueError) as error:
-        raise ModelFileError(f"cannot read the model {name}: its conjunctions are malformed") from error
+        raise arrays.wrong("its conjunctions are malformed") from error
     if not all(isinstance(made, str) and atoms for made, atoms in found.items()) or not all(
         isinstance(atom, str) for atoms in found.values() for atom in atoms
     ):
-        raise ModelFileError(f"cannot read the model {name}: its conjunctions are malformed")
+        raise arrays.wrong("its conjunctions are malformed")
     return found
 
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.data.tables import Table, TableSchema
-from crfkit.exceptions import ModelFileError
 from crfkit.inference import Constraints, Lattice
-from crfkit.io.model_file import write_model
-from crfkit.models.tagger import Piece, Scored, Tagger, checked_classes
+from crfkit.io.model_arrays import ModelArrays
+from crfkit.io.model_file import Arrays
+from crfkit.models.kinds import KINDS
+from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 from crfkit.potentials.tree import TransitionTables, TreePotential
 
-KIND = "tree CRF"
 _PIECE = 1 << 20  # scores computed at once
 Stage = tuple[int, TransitionTables | None]  # after a round: how many trees there are, and the tables
 
@@ -51,6 +49,8 @@ class Conjunction:
 
 class TreeTagger(Tagger):
     """Tags with boosted trees."""
+
+    in_files = KINDS["trees"].in_files
 
     def __init__(
         self,
@@ -216,11 +216,9 @@ class TreeTagger(Tagger):
 
     # ---- files
 
-    def save(self, path: str | os.PathLike[str] | IO[bytes], header: dict[str, Any]) -> None:
-        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
+    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
+        """What a model file holds beside kind and labels."""
         own = {
-            "model": KIND,
-            "classes": self.classes,
             "table": self.schema.to_header(),
             "window": list(self.potential.window),
             "decode": self.decode,
@@ -228,18 +226,13 @@ class TreeTagger(Tagger):
         arrays = self.potential.forest.to_arrays()
         if self.potential.tables is not None:
             arrays |= self.potential.tables.to_arrays()
-        write_model(path, {**own, **header}, arrays)
+        return own, arrays
 
     @classmethod
     def from_parts(
-        cls,
-        header: Mapping[str, Any],
-        arrays: Mapping[str, npt.NDArray[Any]],
-        name: str,
-        n_jobs: int | None = None,
+        cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> TreeTagger:
         """The tagger in what a model file holds."""
-        classes = checked_classes(header, KIND, name)
         window, decode = header.get("window"), header.get("decode")
         if (
             not isinstance(window, list)
@@ -247,12 +240,12 @@ class TreeTagger(Tagger):
             or not all(type(far) is int and 0 <= far < 1 << 20 for far in window)
             or decode not in ("marginal", "viterbi")
         ):
-            raise ModelFileError(f"cannot read the model {name}: its window or decoding is malformed")
-        schema = TableSchema.from_header(header.get("table"), name)
-        tables = TransitionTables.from_arrays(arrays, len(classes), name)
+            raise arrays.wrong("its window or decoding is malformed")
+        schema = TableSchema.from_header(header.get("table"), arrays.name)
+        tables = TransitionTables.from_arrays(arrays, len(classes))
         n_features = (sum(window) + 1) * len(schema.columns) + int(tables is None)
         forest = Forest.from_arrays(
-            arrays, name, n_features=n_features, n_labels=len(classes), context=tables is None
+            arrays, n_features=n_features, n_labels=len(classes), context=tables is None
         )
         potential = TreePotential(forest, (window[0], window[1]), tables)
         return cls(classes, schema, potential, decode, n_jobs)

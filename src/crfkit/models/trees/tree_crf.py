@@ -6,11 +6,10 @@ Dietterich, Ashenfelter and Bulatov, "Training conditional random fields via gra
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +21,7 @@ from crfkit.data.tables import Table, TableSchema
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.inference.expected_gain import decoded
-from crfkit.io.model_file import Source
 from crfkit.models.sequence_labeller import SequenceLabeller
-from crfkit.models.training_record import TrainingRecord
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
 from crfkit.models.trees.grower import GrowthSettings, check_lightgbm_parameters
 from crfkit.models.trees.tagger import Conjunction, Stage, TreeTagger
@@ -129,6 +126,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     [['DET', 'NOUN'], ['DET']]
     """
 
+    _tagger = TreeTagger
     _rules: ClassVar[dict[str, rule.Rule]] = {
         "window": (
             "an odd number of positions, or a pair (before, after)",
@@ -435,38 +433,21 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
 
     # ---- files
 
-    def save(
-        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
-    ) -> None:
-        """Write the fitted model to a file (see docs/model-file.md), atomically.
-
-        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
-        """
-        tagger = self._fitted()
-        own = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
-        tagger.save(path, {**(record or {}), **own.to_header(), "rounds": self.n_iter_})
+    def _training_record(self) -> dict[str, Any]:
+        return {**super()._training_record(), "rounds": self.n_iter_}
 
     @classmethod
-    def load(cls, source: Source, *, n_jobs: int | None = None) -> TreeCRF:
-        """The model in a file, in bytes, or in a binary file object; mapped into memory from a path.
-
-        Of the parameters ``categorical``, ``lightgbm_params`` and ``callbacks`` are not kept.
-        """
-        tagger, header = TreeTagger.load(source, n_jobs)
-        record = TrainingRecord.from_header(header)
-        known = {name: value for name, value in record.params.items() if name in cls._get_param_names()}
+    def _parameters_of(cls, tagger: TreeTagger, header: Mapping[str, Any]) -> dict[str, Any]:
         before, after = tagger.potential.window
         window = before + 1 + after if before == after else (before, after)
-        model = cls(**{**known, "n_jobs": n_jobs, "window": window, "decode": tagger.decode})
-        model.tagger_ = tagger
-        model.classes_ = tagger.classes
-        model.objective_ = record.objective
-        model.history_ = record.history
+        return {**super()._parameters_of(tagger, header), "window": window, "decode": tagger.decode}
+
+    def _restore(self, header: Mapping[str, Any]) -> None:
+        super()._restore(header)
         rounds = header.get("rounds")
-        model.n_iter_ = rounds if isinstance(rounds, int) else len(record.history)
-        model.converged_ = record.converged
-        model.cv_accuracy_ = []
-        return model
+        if isinstance(rounds, int):
+            self.n_iter_ = rounds
+        self.cv_accuracy_ = []
 
 
 def _window(value: Any) -> tuple[int, int] | None:

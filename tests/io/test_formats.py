@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crfkit.cli.formats import HEAD, format_by_content, format_by_name
+from crfkit.io.formats import HEAD, format_by_content, format_by_name
 
 COLUMNS = b"The DT B-NP\ndog NN I-NP\n\nruns VBZ B-VP\n"
 CRFSUITE = b"B-NP\tw=The\tp=DT\tBOS\nI-NP\tw=dog\tp=NN\n\nB-VP\tw=runs\tp=VBZ\tBOS\tEOS\n"
@@ -35,7 +35,7 @@ MALLET = b"w=The p=DT first B-NP\nw=dog p=NN I-NP\n\nCAPS w=runs B-VP\n"
     ],
 )
 def test_by_content(head, expected):
-    assert format_by_content(head) == expected
+    assert format_by_content(head).name == expected
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,5 @@ def test_by_content(head, expected):
     ],
 )
 def test_by_name(name, expected):
-    assert format_by_name(name) == expected
+    found = format_by_name(name)
+    assert (found and found.name) == expected

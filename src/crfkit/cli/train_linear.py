@@ -1,0 +1,193 @@
+"""``crfkit train`` for linear models: by a template or ready-made attributes, with or without constraints."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from crfkit.cli import options
+from crfkit.cli.messages import UsageError, ending, note, warn
+from crfkit.cli.rule_options import add_training, check_template, check_training, training_miner, use_in_words
+from crfkit.cli.train_data import Data, Job, check_alike, read_data
+from crfkit.cli.validation_options import (
+    add_validation,
+    check_validation,
+    constraints_in_words,
+    estimator,
+    penalty,
+)
+from crfkit.exceptions import InputError
+
+if TYPE_CHECKING:
+    from crfkit.features.template import Template
+    from crfkit.models.linear.crf import CRF
+
+GOES_WITH = "linear models"
+
+_MANY_LABELS = 500  # more than that are hardly ever meant
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that linear models have."""
+    from crfkit.models.training import ALGORITHMS
+
+    own = parser.add_argument_group("linear models")
+    options.add_template(own, "without one, columns get a window of two rows on either side")
+    own.add_argument(
+        "--continue",
+        dest="continued",
+        metavar="MODEL",
+        help="go on from this model with new data, and change what the data asks for",
+    )
+    own.add_argument(
+        "--start", metavar="MODEL", help="begin with the weights of this model, but learn from DATA alone"
+    )
+    own.add_argument("--c1", type=float, default=0.0, metavar="X", help="L1 penalty; makes models sparse")
+    own.add_argument(
+        "--c2",
+        type=penalty,
+        metavar="X",
+        help="L2 penalty (default: 1; with --kind constrained 0, or 'largest': what the constraints allow)",
+    )
+    own.add_argument(
+        "--algorithm",
+        choices=tuple(ALGORITHMS),
+        default="auto",
+        help="lbfgs (with --c1: OWL-QN), sgd (stochastic), or what is fastest",
+    )
+    own.add_argument(
+        "--tol",
+        type=float,
+        default=1e-5,
+        metavar="X",
+        help="stop when the objective changes by less, relatively",
+    )
+    own.add_argument("--class-weight", choices=("balanced",), help="rare labels count more")
+    features = parser.add_argument_group("features")
+    features.add_argument(
+        "--features", metavar="FILE", help="exactly those of this selection, which 'crfkit select' wrote"
+    )
+    features.add_argument(
+        "--min-freq", type=float, default=0, metavar="N", help="leave out what is seen less often"
+    )
+    features.add_argument(
+        "--all-possible-states", action="store_true", help="also attributes and labels never seen together"
+    )
+    features.add_argument(
+        "--all-possible-transitions", action="store_true", help="also labels never seen in a row"
+    )
+    add_validation(parser.add_argument_group("validation constraints"))
+    add_training(parser.add_argument_group("association rules ('crfkit mine' lists them)"))
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.kind == "constrained":  # --constrained is the same
+        arguments.constrained = True
+    elif arguments.constrained and arguments.kind == "linear":
+        arguments.kind = "constrained"
+    if arguments.continued is not None and arguments.start is not None:
+        raise UsageError("--continue and --start exclude each other")
+
+
+CHECKS = (_check, check_training, check_validation)
+
+
+def prepare(arguments: argparse.Namespace) -> Job:
+    """Read the data, and make the estimator."""
+    crf, template = _estimator(arguments)
+    miner, rule_file = training_miner(arguments, sys.stderr.isatty() and not arguments.quiet)
+    if not arguments.quiet and arguments.template is not None and template is not None:
+        note(f"{arguments.template}: {template.dialect} template")
+        if not template.transitions and not template.edge_attributes:
+            note(f"{arguments.template} has no line B: a label does not depend on the label before it")
+    data, template = read_data(arguments.data, arguments, template, crf)
+    check_template(rule_file, template, arguments.rules)
+    crf.set_params(template=template, associations=miner)
+    dev = None
+    if arguments.dev is not None:
+        dev, _ = read_data([arguments.dev], arguments, template, crf)
+        check_alike(data, dev, arguments.dev)
+    n_labels = len({label for labels in data.y for label in labels})
+    if n_labels > _MANY_LABELS:
+        warn(
+            f"{n_labels:,} different labels: time and memory grow with their square; if the labels are in "
+            "another column, say so with --label-column"
+        )
+
+    def fit(*given: Any) -> None:
+        (crf.fit if arguments.continued is None else crf.partial_fit)(*given)
+        if miner is not None and not len(crf.rules_):
+            _without_rules(data, arguments)
+
+    return Job(crf, data, dev, fit, " (--start {} goes on from there)")
+
+
+def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
+    """The estimator with its parameters, the model it goes on from inside it; and the template, if known."""
+    talkative = sys.stderr.isatty() and not arguments.quiet
+    settings = {
+        "c1": arguments.c1,
+        "order": arguments.order or 1,
+        "algorithm": arguments.algorithm,
+        "max_iterations": arguments.max_iterations,
+        "tol": arguments.tol,
+        "min_freq": arguments.min_freq,
+        "all_possible_states": arguments.all_possible_states,
+        "all_possible_transitions": arguments.all_possible_transitions,
+        "class_weight": arguments.class_weight,
+        "patience": arguments.patience,
+        "n_jobs": arguments.jobs,
+        "random_state": arguments.seed,
+        "verbose": 2 if arguments.verbose else talkative,
+        "warm_start": arguments.start is not None,
+    }
+    crf = estimator(arguments, settings)
+    if arguments.features is not None:
+        from crfkit.selection.selected import Selection
+
+        crf.set_params(features=Selection.load(arguments.features))
+    template = None
+    if arguments.template is not None:
+        from crfkit.features.template import Template
+
+        template = Template.read(arguments.template)
+    earlier = arguments.continued or arguments.start
+    if earlier is not None:
+        from crfkit.cli.loading import load_linear
+
+        crf.tagger_, header = load_linear(earlier, arguments.jobs)
+        crf.set_params(edge_attributes=(header.get("params") or {}).get("edge_attributes"))
+        if arguments.order is None:
+            crf.set_params(order=crf.tagger_.index.order)
+        if template is None:
+            template = crf.tagger_.template
+        elif template != crf.tagger_.template:
+            raise InputError(f"{arguments.template} is not the template of {earlier}: leave out --template")
+    return crf, template
+
+
+def _without_rules(data: Data, arguments: argparse.Namespace) -> None:
+    """None was found, or none is left because the user wants few features."""
+    if arguments.c1 > 0 or arguments.min_freq > 1:
+        warn("no rule has a weight: --c1 and --min-freq leave out what is rare, and rules are")
+        return
+    raise InputError(
+        f"no rules in {data.n_tokens:,} tokens, so there is no model with rules: lower --rule-support or "
+        "--rule-confidence, or leave out --associations"
+    )
+
+
+def report(crf: CRF) -> list[tuple[str, str]]:
+    """What became of the model: names, and words."""
+    index, associations = crf.tagger_.index, crf.tagger_.associations
+    size = f"{len(crf.classes_):,} labels, {index.n_attributes:,} attributes, {index.n_features:,} features"
+    lines = [("model", size)]
+    if associations is not None:
+        n, given = len(associations.rules), getattr(crf.associations, "rules", None)
+        some = f" of {len(given):,}" if given is not None and len(given) > n else ""
+        lines.append(("rules", f"{n:,}{some} as {use_in_words(associations.use)}"))
+    how = ending(crf.history_, crf.converged_)
+    lines.append(("objective", f"{crf.objective_:,.4f} after {crf.n_iter_:,} iterations ({how})"))
+    constraints = constraints_in_words(crf)
+    return lines if constraints is None else [*lines, ("constraints", constraints)]

@@ -1,0 +1,144 @@
+"""The data formats there are. A new one is a module of this room and an entry in ``FORMATS``.
+
+The module of a format ``x`` has ``read_x``, ``stream_x`` and ``write_x``. They give and take ``Columns``
+where rows have cells, and ``Examples`` over a vocabulary where they have ready-made attributes. It is
+imported when the format is used; importing this table is cheap, and help texts need its names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import PurePath
+from typing import Any
+
+HEAD = 1 << 16  # bytes that are looked at
+
+# An attribute: a name with a letter in it (12:30 is a time), = or :, and something after it.
+_NAMED = re.compile(rb"[^=:]*[A-Za-z_][^=:]*[=:].")
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the first bytes of a file look like."""
+
+    is_tagged_csv: bool  # whether it begins as 'crfkit tag' writes csv
+    tabs: bool  # whether most rows have some
+    is_table: bool  # whether most rows are equally long, and few cells are attributes such as w[0]=the
+
+    @classmethod
+    def of(cls, start: bytes) -> Head:
+        """What these bytes look like; of ``HEAD`` bytes or more, the last line is taken to be cut off."""
+        lines = start.split(b"\n")
+        tagged = b",predicted" in lines[0]
+        if len(start) >= HEAD:
+            lines.pop()
+        rows = [line for line in lines if line.strip()]
+        tabs = sum(b"\t" in row for row in rows) > len(rows) / 2
+        cells = [row.split(b"\t") if tabs else row.split() for row in rows]
+        named = [bool(_NAMED.match(cell)) for row in cells for cell in (row[1:] if tabs else row[:-1])]
+        _, most = Counter(map(len, cells)).most_common(1)[0] if rows else (0, 0)
+        return cls(tagged, tabs, sum(named) <= len(named) / 2 and most >= len(rows) / 2)
+
+
+@dataclass(frozen=True)
+class DataFormat:
+    """What is to be known of a data format before any file of it is read."""
+
+    name: str
+    words: str  # what it is, for help texts
+    module: str
+    endings: tuple[str, ...]  # of file names
+    is_told_by: Callable[[Head], bool]
+    is_table: bool  # whether rows have cells, which a template looks at; else they have attributes
+    has_header: bool = False  # a table that names its columns, one of which may tell sequences apart
+    # What readers of tables can be told, and how they call it.
+    options: Mapping[str, str] = field(default_factory=dict)
+    optional_labels: bool = False  # attributes: whether positions without a label can be told from others
+
+    @property
+    def read(self) -> Callable[..., Any]:
+        """The function that reads a whole file."""
+        return self._function("read")
+
+    @property
+    def stream(self) -> Callable[..., Any]:
+        """The function that reads a file in pieces."""
+        return self._function("stream")
+
+    @property
+    def write(self) -> Callable[..., Any]:
+        """The function that writes a file."""
+        return self._function("write")
+
+    def _function(self, verb: str) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(import_module(self.module), f"{verb}_{self.name}")
+        return function
+
+
+# In the order in which a file's content is compared with them.
+FORMATS = {
+    format.name: format
+    for format in (
+        # Most rows are equally long: a stray line should be named by the parser, not make it another format.
+        DataFormat(
+            "columns",
+            "one token per line, as CoNLL, CRF++ and Wapiti have it",
+            "crfkit.io.columns",
+            (".conll", ".bio", ".iob"),
+            lambda head: head.is_table and not head.is_tagged_csv,
+            is_table=True,
+            options={"separator": "separator"},
+        ),
+        DataFormat(
+            "csv",
+            "a table with a header",
+            "crfkit.io.csv_data",
+            (".csv",),
+            lambda head: head.is_tagged_csv,
+            is_table=True,
+            has_header=True,
+            options={"separator": "delimiter", "sequence_column": "sequence_column"},
+        ),
+        DataFormat(
+            "crfsuite",
+            "ready-made attributes between tabs, behind the label",
+            "crfkit.io.crfsuite_data",
+            (".crfsuite",),
+            lambda head: head.tabs,
+            is_table=False,
+            optional_labels=True,
+        ),
+        DataFormat(
+            "mallet",
+            "ready-made attributes between blanks, before the label",
+            "crfkit.io.mallet_data",
+            (".mallet",),
+            lambda head: True,
+            is_table=False,
+        ),
+    )
+}
+USUAL_TABLE = FORMATS["columns"]  # where rows have cells, and nothing says which format it is
+
+
+def format_by_name(path: str) -> DataFormat | None:
+    """The format that the file's ending stands for; None where it says nothing."""
+    name = PurePath(path)
+    if name.suffix.lower() in (".gz", ".gzip"):
+        name = name.with_suffix("")
+    return next((format for format in FORMATS.values() if name.suffix.lower() in format.endings), None)
+
+
+def format_by_content(start: bytes) -> DataFormat:
+    """The format that the first bytes of a file look like."""
+    head = Head.of(start)
+    return next(format for format in FORMATS.values() if format.is_told_by(head))
+
+
+def names_of(*, tables: bool, last: str = "or") -> str:
+    """The names of the formats with cells, or of those with attributes, in words."""
+    return f" {last} ".join(format.name for format in FORMATS.values() if format.is_table == tables)

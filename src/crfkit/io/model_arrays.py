@@ -1,0 +1,61 @@
+"""The arrays of a model file, taken out with the type and the shape that they should have."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.exceptions import ModelFileError
+from crfkit.io.model_file import Arrays, Source, read_model
+
+
+class ModelArrays:
+    """Arrays by name. A missing or unexpected one is a ``ModelFileError`` that names the model."""
+
+    def __init__(self, arrays: Arrays, name: str) -> None:
+        self.arrays = arrays
+        self.name = name  # of the model, in messages
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.arrays
+
+    def wrong(self, what: str) -> ModelFileError:
+        """An error that says what is wrong with the model."""
+        return ModelFileError(f"cannot read the model {self.name}: {what}")
+
+    def under(self, prefix: str) -> Arrays:
+        """The arrays whose names begin so, by the rest of their names."""
+        return {key[len(prefix) :]: array for key, array in self.arrays.items() if key.startswith(prefix)}
+
+    def take(
+        self, key: str, dtype: type[np.generic], shape: tuple[int | None, ...], *, infinite: bool = False
+    ) -> npt.NDArray[Any]:
+        """The array ``key``. Lengths that are None in ``shape`` may be any.
+
+        Numbers must be finite; with ``infinite`` they may be infinite, but not NaN.
+        """
+        array = self.arrays.get(key)
+        fits = array is not None and array.dtype == dtype and array.ndim == len(shape)
+        if (
+            array is None
+            or not fits
+            or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True))
+        ):
+            expected = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+            found = "none" if array is None else f"{array.dtype} {array.shape}"
+            raise self.wrong(f"expected an array {key!r} of {np.dtype(dtype)} {expected}, got {found}")
+        if array.dtype.kind == "f" and not (
+            not np.isnan(array).any() if infinite else np.isfinite(array).all()
+        ):
+            raise self.wrong(f"{key!r} holds numbers that are not finite")
+        return array
+
+
+def open_model(source: Source) -> tuple[dict[str, Any], ModelArrays]:
+    """The header and the arrays of a model file of crfkit, mapped into memory from a path."""
+    header, arrays = read_model(source)
+    name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
+    return header, ModelArrays(arrays, name)

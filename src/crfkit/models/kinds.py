@@ -1,0 +1,95 @@
+"""The kinds of model there are. A new one is a folder of this room and an entry in ``KINDS``.
+
+Classes are fetched when they are asked for, so that whoever tags with one kind does not wait for the others.
+The command line has, for each folder, a module ``cli/inspect_<folder>.py`` that shows its models and, if
+``crfkit train`` makes them, a module ``cli/train_<folder>.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crfkit.models.sequence_labeller import SequenceLabeller
+    from crfkit.models.tagger import Tagger
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model: its names and its classes."""
+
+    name: str  # on the command line
+    words: str  # what it is, for help texts
+    in_files: str  # as "model" in the header of a model file
+    folder: str  # of this room
+    estimator_at: str  # module and class there
+    tagger_at: str
+    trained_by_command: bool = True  # whether 'crfkit train' makes it
+
+    @property
+    def estimator(self) -> type[SequenceLabeller[Any]]:
+        """The class that fits."""
+        found: type[SequenceLabeller[Any]] = self._fetch(self.estimator_at)
+        return found
+
+    @property
+    def tagger(self) -> type[Tagger]:
+        """The class that tags, which model files are read with."""
+        found: type[Tagger] = self._fetch(self.tagger_at)
+        return found
+
+    def _fetch(self, at: str) -> Any:
+        module, name = at.split(".")
+        return getattr(import_module(f"crfkit.models.{self.folder}.{module}"), name)
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "linear",
+            "weights on attributes and transitions",
+            "linear-chain CRF",
+            "linear",
+            "crf.CRF",
+            "tagger.LinearTagger",
+        ),
+        Kind(
+            "constrained",
+            "linear, under constraints that validation parts of the data be labelled without mistakes",
+            "linear-chain CRF",
+            "linear",
+            "constrained_crf.ConstrainedCRF",
+            "tagger.LinearTagger",
+        ),
+        Kind(
+            "kernel",
+            "similarities to selected positions",
+            "kernel CRF",
+            "kernels",
+            "kernel_crf.KernelCRF",
+            "tagger.KernelTagger",
+            trained_by_command=False,
+        ),
+        Kind(
+            "trees",
+            "boosted trees over a window of the columns",
+            "tree CRF",
+            "trees",
+            "tree_crf.TreeCRF",
+            "tagger.TreeTagger",
+        ),
+    )
+}
+
+
+def kind_in(header: Mapping[str, Any]) -> Kind | None:
+    """The kind of model that a file with this header holds, the first of several; None: of no kind here.
+
+    Models of other tools have no header, and are linear.
+    """
+    name = header.get("model") if header else KINDS["linear"].in_files
+    return next((kind for kind in KINDS.values() if kind.in_files == name), None)

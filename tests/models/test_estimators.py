@@ -19,7 +19,6 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
-from crfkit import CRF
 from crfkit.exceptions import InputError, ModelFileError, NoPathError
 from crfkit.inference import Constraints
 from crfkit.models.loading import load_tagger

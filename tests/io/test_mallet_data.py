@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,17 +71,6 @@ def test_a_label_alone_and_no_labels():
     assert read("X\n") == [[("X", [])]]
     assert read("a b\nc\n", labels=False) == [[(None, ["a", "b"]), (None, ["c"])]]
     assert read("") == read("\n \n") == []
-
-
-def test_non_ascii(tmp_path):
-    path = tmp_path / "größe.mallet"
-    path.write_text("wört=Öl 語 Ä\n", encoding="utf-8")
-    vocabulary = Vocabulary()
-    assert plain(read_mallet(path, vocabulary, grow=True), vocabulary) == [[("Ä", ["wört=Öl", "語"])]]
-    path.write_bytes(b"a X\nb \xe4 X\n")
-    with pytest.raises(InputError, match=r"größe\.mallet:2: not UTF-8"):
-        read_mallet(path, vocabulary, grow=True)
-    assert len(vocabulary) == 2
 
 
 def test_unknown_features_are_dropped():
@@ -162,23 +150,3 @@ def test_weights_cannot_be_written():
     stream = stream_crfsuite(io.BytesIO(b"@weight:2\tA\ta\n"), vocabulary, grow=True)
     with pytest.raises(InputError, match="MALLET data has no weights"):
         written(stream, vocabulary=vocabulary)
-
-
-@given(
-    st.binary(max_size=200)
-    | st.lists(st.sampled_from([b"A", b" ", b"\t", b"\n", b":", b"\r", b"\xc3", b"\xa9", b"\0"])).map(
-        b"".join
-    ),
-    st.booleans(),
-)
-def test_any_bytes_give_sequences_or_an_input_error(data, labels):
-    vocabulary = Vocabulary()
-    try:
-        pieces = list(stream_mallet(io.BytesIO(data), vocabulary, grow=True, labels=labels, positions=2))
-    except InputError:
-        return
-    for piece in pieces:
-        assert (piece.sequences.lengths > 0).all()
-        assert piece.sequences.values is None
-        assert np.all(piece.ids < len(piece.names))
-        assert bool((piece.ids >= 0).all()) == labels

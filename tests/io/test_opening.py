@@ -9,21 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from trickle import Trickle
 
 from crfkit.exceptions import InputError
 from crfkit.io.opening import open_input, open_output, source_name
 
 CONTENT = "Zürich\n".encode() * 50_000
-
-
-class Slow(io.RawIOBase):
-    """Gives one byte at a time."""
-
-    def __init__(self, content):
-        self.rest = io.BytesIO(content)
-
-    def read(self, n=-1):
-        return self.rest.read(1)
 
 
 @pytest.fixture
@@ -45,12 +36,12 @@ def test_whatever_it_comes_from(tmp_path, stdin, pack):
         str(path),
         "-",
         io.BytesIO(packed),
-        Slow(pack(CONTENT[:100])),
+        Trickle(pack(CONTENT[:100])),
         path.open("rb", buffering=0),
     ):
         with open_input(source) as file:
             content = file.read()
-        assert content == CONTENT or (isinstance(source, Slow) and content == CONTENT[:100])
+        assert content == CONTENT or (isinstance(source, Trickle) and content == CONTENT[:100])
         if isinstance(source, io.IOBase):
             assert not source.closed
             source.close()
@@ -60,7 +51,7 @@ def test_whatever_it_comes_from(tmp_path, stdin, pack):
 @pytest.mark.parametrize("content", [b"", b"\x1f", b"\x1fx", b"x", b"\n"])
 def test_almost_gzip(tmp_path, content):
     (tmp_path / "f").write_bytes(content)
-    for source in (tmp_path / "f", io.BytesIO(content), Slow(content)):
+    for source in (tmp_path / "f", io.BytesIO(content), Trickle(content)):
         with open_input(source) as file:
             assert file.read() == content
 

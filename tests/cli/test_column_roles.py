@@ -1,7 +1,5 @@
 """Which columns are labels, and what is left for the template."""
 
-from __future__ import annotations
-
 import pytest
 
 from crfkit.cli.column_roles import Roles, column_place, label_place, tagging_roles

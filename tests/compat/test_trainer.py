@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pycrfsuite as original
 import pytest
+from crfsuite_training import fill
 
 import crfkit
 from crfkit.compat import pycrfsuite
@@ -29,8 +30,7 @@ def test_the_file_opens_in_the_original(diary, tmp_path):
 
 def test_sparse_models_hold_no_zeros(small, tmp_path):
     trainer = Trainer(params={"c1": 2.0, "c2": 0.0, "feature.possible_transitions": True}, verbose=False)
-    for xseq, yseq in zip(small[0], small[1], strict=True):
-        trainer.append(xseq, yseq)
+    fill(trainer, *small[:2])
     trainer.train(tmp_path / "model")
     theirs, ours = original.Tagger(), Tagger()
     theirs.open(str(tmp_path / "model"))
@@ -145,8 +145,7 @@ def test_negative_values_are_not_lost(tmp_path):
     features = []
     for module in (original, pycrfsuite):
         trainer = module.Trainer(params={"feature.minfreq": 1}, verbose=False)
-        for xseq, yseq in zip(X, y, strict=True):
-            trainer.append(xseq, yseq)
+        fill(trainer, X, y)
         trainer.train(str(tmp_path / "model"))
         with Tagger().open(tmp_path / "model") as tagger:
             features.append(set(tagger.info().state_features))
@@ -183,8 +182,7 @@ def test_threads_do_not_change_the_labels(small, tmp_path):
     for n_jobs in (1, 2):
         trainer = Trainer(verbose=False)
         trainer.n_jobs = n_jobs
-        for xseq, yseq in zip(small[0], small[1], strict=True):
-            trainer.append(xseq, yseq)
+        fill(trainer, *small[:2])
         trainer.train(tmp_path / "model")
         with Tagger().open(tmp_path / "model") as tagger:
             found.append([tagger.tag(xseq) for xseq in small[2]])
@@ -247,14 +245,12 @@ def test_values_too_large(tmp_path):
 @pytest.mark.parametrize("algorithm", ["ap", "pa", "arow"])
 def test_algorithms_that_crfkit_lacks_say_so(algorithm, small, tmp_path):
     trainer = Trainer(algorithm, verbose=False)
-    for xseq, yseq in zip(small[0], small[1], strict=True):
-        trainer.append(xseq, yseq)
+    fill(trainer, *small[:2])
     with pytest.warns(UserWarning, match="the penalised likelihood is trained") as caught:
         trainer.train(tmp_path / "model")
     assert caught[0].filename == __file__
     other = Trainer("lbfgs", {"max_iterations": 100}, verbose=False)
-    for xseq, yseq in zip(small[0], small[1], strict=True):
-        other.append(xseq, yseq)
+    fill(other, *small[:2])
     other.train(tmp_path / "other")
     assert (tmp_path / "model").read_bytes() == (tmp_path / "other").read_bytes()
 
@@ -267,8 +263,7 @@ def test_interruption_keeps_the_best_model(small, tmp_path):
                 raise KeyboardInterrupt
 
     trainer = Interrupted(verbose=False)
-    for xseq, yseq in zip(small[0], small[1], strict=True):
-        trainer.append(xseq, yseq)
+    fill(trainer, *small[:2])
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         trainer.train(tmp_path / "model")
     with Tagger().open(tmp_path / "model") as tagger:

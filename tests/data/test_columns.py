@@ -1,7 +1,5 @@
 """Columns: sentences of rows of cells, stored as ids."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Grammar, conversion, detection and repair against all segmentations of a few tokens, spelled out."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The casino's dice have the probabilities its docstring names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Templates as objects: dialects, what they say of label pairs, encoding, errors."""
 
-from __future__ import annotations
-
 import contextlib
 import pickle
 import threading

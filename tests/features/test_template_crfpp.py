@@ -1,7 +1,5 @@
 """CRF++'s template language."""
 
-from __future__ import annotations
-
 import pytest
 
 from crfkit.exceptions import InputError

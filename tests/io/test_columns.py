@@ -1,7 +1,5 @@
 """The reader of column files."""
 
-from __future__ import annotations
-
 import io
 import itertools
 

@@ -1,7 +1,5 @@
 """CRFsuite data files: the rules and traps of the format, and a slow reader to compare with."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

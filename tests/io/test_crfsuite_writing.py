@@ -1,7 +1,5 @@
 """Writing CRFsuite data: what is written is read back, and what cannot be written is said."""
 
-from __future__ import annotations
-
 import io
 import math
 import os

@@ -1,7 +1,5 @@
 """CSV files to columns."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """What the readers of data have in common: sources, encodings, pieces of any size, and bytes of any kind."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """What the readers of other tools' models have in common: sources, encodings, and damage."""
 
-from __future__ import annotations
-
 import io
 import random
 import struct

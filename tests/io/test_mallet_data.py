@@ -1,7 +1,5 @@
 """Data of MALLET's SimpleTagger."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Opening files for reading and writing."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -4,8 +4,6 @@ The texts below were printed by the script itself (Perl 5, version of 2004-01-26
 after each sequence.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Resampling: sums of counts against scoring anew, and statistics against what theory says of them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

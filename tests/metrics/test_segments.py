@@ -1,7 +1,5 @@
 """Segment scores: hand-counted cases, and the numbers that conlleval and seqeval print."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

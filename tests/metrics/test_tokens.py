@@ -1,7 +1,5 @@
 """Token and sequence metrics against scikit-learn on flattened labels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sklearn.metrics

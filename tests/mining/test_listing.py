@@ -1,7 +1,5 @@
 """Rules to be read: names of items, examples, the table in plain text, the page."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """The miner as a transformer, and rules at work in a model."""
 
-from __future__ import annotations
-
 import pickle
 import re
 

@@ -1,7 +1,5 @@
 """The table of rules: sorted, cut, saved, written out."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """What every estimator of the table does: scikit-learn's conventions, answers, files, progress, bad input."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

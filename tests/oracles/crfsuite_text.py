@@ -1,7 +1,5 @@
 """CRFsuite data by its rules, one character at a time: a slow reader, and texts to read."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -3,8 +3,6 @@
 A new estimator is one line in ``ESTIMATORS``. All of them learn from the same arrays.
 """
 
-from __future__ import annotations
-
 import io
 from functools import cache
 from typing import Any

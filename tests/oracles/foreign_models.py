@@ -1,13 +1,12 @@
 """Models of other tools: files that CRF++ 0.59 and Wapiti 1.5.0 have written, and what the tools answer."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pycrfsuite
+from crfsuite_training import fill
 
 from crfkit.data.columns import Columns
 
@@ -43,8 +42,5 @@ def crfsuite_data(n: int = 60, seed: int = 0, labels: tuple[str, ...] = LABELS) 
 
 def train_crfsuite(path: Path, X: Any, y: Any, algorithm: str = "lbfgs", **parameters: Any) -> Path:
     """A model of python-crfsuite."""
-    trainer = pycrfsuite.Trainer(algorithm, parameters, verbose=False)
-    for sequence, labels in zip(X, y, strict=True):
-        trainer.append(sequence, labels)
-    trainer.train(str(path))
+    fill(pycrfsuite.Trainer(algorithm, parameters, verbose=False), X, y).train(str(path))
     return path

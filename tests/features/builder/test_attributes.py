@@ -1,7 +1,5 @@
 """Attributes against a slow and simple oracle, and against templates."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers, bins and vectors."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Sentences of every shape give the same attributes; wrong ones give an error that names the place."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from types import SimpleNamespace
 

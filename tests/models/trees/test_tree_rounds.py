@@ -1,7 +1,5 @@
 """Rounds of a TreeCRF: which there are, which are kept, and what is said of them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

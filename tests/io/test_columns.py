@@ -6,6 +6,7 @@ import itertools
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from crfkit.exceptions import InputError
 from crfkit.io.columns import read_columns, stream_columns
@@ -82,10 +83,8 @@ def test_single_tabs():
     assert read("a\t\tb\n", separator="\t") == [[["a", "", "b"]]]
     assert read("a\tb\n\t\nc\td\n", separator="tab") == [[["a", "b"]], [["c", "d"]]]  # an empty row
     assert read("-DOCSTART-\tO\na\tb\r\n", separator="tab") == [[["a", "b"]]]
-    with pytest.raises(InputError, match="separator must be None"):
-        read("a", separator=",")
-    with pytest.raises(InputError, match="separator must be None"):
-        stream_columns(io.BytesIO(b"a"), separator=",")
+    refuses("separator must be None", read, "a", separator=",")
+    refuses("separator must be None", stream_columns, io.BytesIO(b"a"), separator=",")
 
 
 def test_byte_order_mark():
@@ -104,14 +103,11 @@ def test_docstart_ends_a_sentence():
 def test_errors_name_path_and_line(tmp_path):
     path = tmp_path / "f"
     path.write_text("a b\n\nc d\ne\n")
-    with pytest.raises(InputError, match=r"f:4: expected 2 columns as in line 1, got 1: 'e'"):
-        read_columns(path)
+    refuses(r"f:4: expected 2 columns as in line 1, got 1: 'e'", read_columns, path)
     path.write_bytes(b"-DOCSTART- x\na \xff\n")
-    with pytest.raises(InputError, match=r"f:2: not UTF-8 text; convert the file to UTF-8: '\ufffd'"):
-        read_columns(path)
+    refuses(r"f:2: not UTF-8 text; convert the file to UTF-8: '\ufffd'", read_columns, path)
     path.write_bytes("x y\n".encode("utf-16"))
-    with pytest.raises(InputError, match=r"f:1: a NUL byte.*UTF-16"):
-        read_columns(path)
+    refuses(r"f:1: a NUL byte.*UTF-16", read_columns, path)
 
 
 def test_long_lines_are_shortened_in_messages():
@@ -154,10 +150,8 @@ def test_any_bytes_cut_anywhere(content, at_tabs, cuts):
     if content.startswith(b"\x1f\x8b"):
         return
     if expected is None:
-        with pytest.raises(InputError, match=r"^<stream>:[0-9]+: "):
-            read(content, separator=separator)
-        with pytest.raises(InputError, match=r"^<stream>:[0-9]+: "):
-            list(stream_columns(stream, separator=separator, prompt=True))
+        refuses(r"^<stream>:[0-9]+: ", read, content, separator=separator)
+        refuses(r"^<stream>:[0-9]+: ", list, stream_columns(stream, separator=separator, prompt=True))
         return
     columns = read(content, separator=separator)
     assert columns == expected[0]
@@ -204,5 +198,4 @@ def test_a_sentence_longer_than_the_bound_stays_whole():
 def test_an_error_later_in_a_stream_comes_after_the_sentences_before_it():
     stream = stream_columns(InPieces([b"a b\n\n", b"c\n"]), prompt=True)
     assert next(stream) == [[["a", "b"]]]
-    with pytest.raises(InputError, match=":3: expected 2 columns as in line 1, got 1"):
-        next(stream)
+    refuses(":3: expected 2 columns as in line 1, got 1", next, stream)

@@ -14,6 +14,7 @@ import pytest
 from crfsuite_text import files, plain, read, slow_read, written
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from trickle import Trickle
 
 from crfkit.data import Vocabulary, encode
@@ -217,8 +218,7 @@ def test_errors_name_path_and_line(line, message, tmp_path):
     path = tmp_path / "train.txt"
     path.write_text(f"A\ta\n\nA\tnew\n{line}\nA\tb\n", encoding="utf-8")
     vocabulary = Vocabulary(["a"])
-    with pytest.raises(InputError, match=rf"train\.txt:4: .*{message}"):
-        read_crfsuite(path, vocabulary, grow=True)
+    refuses(rf"train\.txt:4: .*{message}", read_crfsuite, path, vocabulary, grow=True)
     assert vocabulary.strings() == ["a"]  # as it was
 
 
@@ -266,8 +266,7 @@ def test_errors_of_later_pieces_have_the_right_line():
     vocabulary = Vocabulary()
     stream = stream_crfsuite(Trickle(text.encode(), 17), vocabulary, grow=True, positions=3)
     assert sum(next(stream).sequences.n_sequences for _ in range(16)) == 48
-    with pytest.raises(InputError, match=r"<stream>:101: 'x:\?'"):
-        next(stream)
+    refuses(r"<stream>:101: 'x:\?'", next, stream)
     assert len(vocabulary) == 48  # the piece with the error is lost as a whole
 
 
@@ -301,8 +300,7 @@ def test_nobody_else_touches_the_vocabulary_while_it_is_filled():
 
 
 def test_labels_of_another_kind():
-    with pytest.raises(InputError, match="labels must be"):
-        read("", labels="no")
+    refuses("labels must be", read, "", labels="no")
 
 
 def test_a_very_long_line_and_many_labels():

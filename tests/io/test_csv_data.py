@@ -6,8 +6,8 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
-from crfkit.exceptions import InputError
 from crfkit.io.csv_data import read_csv, stream_csv
 
 ROWS = [[["EU", "NNP", "B-ORG"], ["rejects", "VBZ", "O"]], [["Peter", "NNP", "B-PER"]]]
@@ -44,8 +44,7 @@ def test_parts_keep_their_names():
     assert columns.select([2, 0]).names == ("label", "word")
     assert columns.select([2, 0]).column_number("word") == 1
     assert columns.subset([1]).names == columns[1:].names == columns.names
-    with pytest.raises(InputError, match="there is no column 3"):
-        columns.select([3])
+    refuses("there is no column 3", columns.select, [3])
 
 
 def test_source_and_line_numbers(tmp_path):
@@ -88,8 +87,7 @@ def test_the_delimiter():
     assert read("a|b\n1|2\n", delimiter="|") == [[["1", "2"]]]
     assert read("a,b\n1;2,3\n") == [[["1;2", "3"]]]
     assert read("word\na\nb\n\nc\n") == [[["a"], ["b"]], [["c"]]]  # one column
-    with pytest.raises(InputError, match="delimiter must be one character, got '::'"):
-        read("a", delimiter="::")
+    refuses("delimiter must be one character, got '::'", read, "a", delimiter="::")
 
 
 def test_files_without_rows():
@@ -128,13 +126,11 @@ def test_pieces():
 def test_errors_name_path_and_line(text, message, options, tmp_path):
     path = tmp_path / "f.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError, match=message):
-        read_csv(path, **options)
+    refuses(message, read_csv, path, **options)
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(InputError, match="there is no column 'x': the columns are word, pos, label"):
-        read(TEXT).column_number("x")
+    refuses("there is no column 'x': the columns are word, pos, label", read(TEXT).column_number, "x")
 
 
 CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0\r"), max_size=6)

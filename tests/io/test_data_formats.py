@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from trickle import Trickle
 
 from crfkit.data import Examples, Vocabulary
@@ -94,8 +95,7 @@ def test_pieces_add_up_to_the_whole(name):
         assert [sentence for piece in pieces for sentence in piece] == whole
         if name != "columns":  # not a whole sequence more than was asked for
             assert all(sum(map(len, piece[:-1])) < positions for piece in pieces)
-    with pytest.raises(InputError, match="positions must be at least 1, got 0"):
-        stream(name, b"", positions=0)
+    refuses("positions must be at least 1, got 0", stream, name, b"", positions=0)
 
 
 @pytest.mark.parametrize("name", PROMPT)
@@ -123,20 +123,16 @@ def test_what_is_not_utf8_names_path_and_line(name, bad, tmp_path):
     path, line = tmp_path / "größe", FORMATS[name][3].encode()
     for broken in (line.replace(b"b", bad), line.replace(b"b", bad)[:-1]):
         path.write_bytes(line + line.replace(b"b", "\u4e2d".encode()) + broken)
-        with pytest.raises(InputError, match=r"größe:3: not UTF-8 text.*convert the file to UTF-8"):
-            read(name, path)
+        refuses(r"größe:3: not UTF-8 text.*convert the file to UTF-8", read, name, path)
     path.write_bytes(line + line.replace(b"b", b"\0"))
-    with pytest.raises(InputError, match=r"größe:2: .*NUL"):
-        read(name, path)
+    refuses(r"größe:2: .*NUL", read, name, path)
 
 
 @every_format
 def test_what_cannot_be_read(name, tmp_path):
     (tmp_path / "cut").write_bytes(gzip.compress(FORMATS[name][2].encode() * 100)[:-9])
-    with pytest.raises(InputError, match="cut: damaged or cut-off gzip file"):
-        read(name, tmp_path / "cut")
-    with pytest.raises(InputError, match="binary mode"):
-        read(name, io.StringIO(FORMATS[name][2]))
+    refuses("cut: damaged or cut-off gzip file", read, name, tmp_path / "cut")
+    refuses("binary mode", read, name, io.StringIO(FORMATS[name][2]))
     with pytest.raises(FileNotFoundError):
         read(name, tmp_path / "missing")
 

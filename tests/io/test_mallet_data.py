@@ -5,9 +5,9 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from crfkit.data import Vocabulary
-from crfkit.exceptions import InputError
 from crfkit.io.crfsuite_data import stream_crfsuite
 from crfkit.io.mallet_data import read_mallet, stream_mallet, write_mallet
 
@@ -86,8 +86,7 @@ def test_pieces():
 
 
 def test_optional_labels_cannot_be_told():
-    with pytest.raises(InputError, match="labels must be one of True, False, got 'optional'"):
-        read("a b\n", labels="optional")
+    refuses("labels must be one of True, False, got 'optional'", read, "a b\n", labels="optional")
 
 
 WORDS = st.text(
@@ -138,13 +137,11 @@ def test_writing_without_labels_and_from_other_formats():
 )
 def test_what_cannot_be_written(X, y, message, tmp_path):
     path = tmp_path / "out"
-    with pytest.raises(InputError, match=message):
-        write_mallet(path, X, y)
+    refuses(message, write_mallet, path, X, y)
     assert not list(tmp_path.iterdir())
 
 
 def test_weights_cannot_be_written():
     vocabulary = Vocabulary()
     stream = stream_crfsuite(io.BytesIO(b"@weight:2\tA\ta\n"), vocabulary, grow=True)
-    with pytest.raises(InputError, match="MALLET data has no weights"):
-        written(stream, vocabulary=vocabulary)
+    refuses("MALLET data has no weights", written, stream, vocabulary=vocabulary)

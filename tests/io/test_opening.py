@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from refusals import refuses
 from trickle import Trickle
 
 from crfkit.exceptions import InputError
@@ -78,17 +79,14 @@ def test_what_cannot_be_opened(tmp_path):
         open_input(tmp_path / "missing")
     with pytest.raises(IsADirectoryError):
         open_input(tmp_path)
-    with pytest.raises(InputError, match="<stream>: the file object must be opened in binary mode"):
-        open_input(io.StringIO("text"))
-    with pytest.raises(InputError, match="a path, '-' or a binary file object, got int"):
-        open_input(3)
+    refuses("<stream>: the file object must be opened in binary mode", open_input, io.StringIO("text"))
+    refuses("a path, '-' or a binary file object, got int", open_input, 3)
 
     class Text:
         def read(self, n):
             return "text"
 
-    with pytest.raises(InputError, match=r"binary mode \('rb'\), but read\(\) gave str"):
-        open_input(Text())
+    refuses(r"binary mode \('rb'\), but read\(\) gave str", open_input, Text())
 
 
 def test_names():

@@ -3,8 +3,6 @@
 The order of the rooms is the one ARCHITECTURE.md draws. A module may import from its own room and below.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Every Python block of README.md and docs/ runs, page by page; links into the repository lead somewhere."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every example runs and prints something, in a process of its own, and warns of nothing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``import crfkit`` stays light: what it loads is checked, not the time it takes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import import_module

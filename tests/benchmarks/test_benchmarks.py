@@ -1,17 +1,10 @@
 """The benchmarks run on tiny generated data, and what they measure is what they say."""
 
-from __future__ import annotations
-
 import importlib
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from benchmark_runs import BENCHMARKS, output, run
 
 pytest.importorskip("pycrfsuite", reason="the benchmarks compare with python-crfsuite")
 
@@ -48,27 +41,9 @@ def data(tmp_path_factory):
     return root
 
 
-def run(script, *arguments, data):
-    return subprocess.run(
-        [sys.executable, str(BENCHMARKS / script), *map(str, arguments)],
-        env={**os.environ, "CRFKIT_DATA": str(data)},
-        capture_output=True,
-        text=True,
-    )
-
-
 def test_rival(data, tmp_path):
-    done = run(
-        "rivals/crfsuite.py",
-        "--quick",
-        "--penalties",
-        "1",
-        "l1",
-        "--markdown",
-        tmp_path / "tables.md",
-        data=data,
-    )
-    assert done.returncode == 0, done.stderr
+    options = ("--quick", "--penalties", "1", "l1", "--markdown", tmp_path / "tables.md")
+    output("rivals/crfsuite.py", *options, data=data)
     written = (tmp_path / "tables.md").read_text(encoding="utf-8")
     for row in ("loading features: dicts", "one pass, 1 thread", "to within 0.1% of the optimum", "test F1"):
         assert row in written
@@ -78,10 +53,9 @@ def test_rival(data, tmp_path):
 
 
 def test_command_line(data):
-    done = run("rivals/command_line.py", "--quick", data=data)
-    assert done.returncode == 0, done.stderr
+    printed = output("rivals/command_line.py", "--quick", data=data)
     for tool in ("crfkit", "python-crfsuite"):
-        assert f"| {tool} " in done.stdout
+        assert f"| {tool} " in printed
 
 
 def test_the_rival_sees_the_same_attributes(module):
@@ -96,41 +70,29 @@ def test_the_rival_sees_the_same_attributes(module):
 
 
 def test_scaling(data, tmp_path):
-    done = run("scaling.py", "--quick", "--plot", tmp_path / "plot.png", data=data)
-    assert done.returncode == 0, done.stderr
+    printed = output("scaling.py", "--quick", "--plot", tmp_path / "plot.png", data=data)
     for title in ("Against labels", "Against features", "NETtalk"):
-        assert title in done.stdout
-    assert (tmp_path / "plot.png").exists() or "matplotlib is not installed" in done.stdout
+        assert title in printed
+    assert (tmp_path / "plot.png").exists() or "matplotlib is not installed" in printed
 
 
 def test_second_order(data):
-    done = run("second_order.py", "--quick", "--c1", 0, "--c2", 0.1, 1, data=data)
-    assert done.returncode == 0, done.stderr
-    assert "Held-out parts of the training file" in done.stdout
-    assert "on the test file" in done.stdout
+    printed = output("second_order.py", "--quick", "--c1", 0, "--c2", 0.1, 1, data=data)
+    assert "Held-out parts of the training file" in printed
+    assert "on the test file" in printed
 
 
 def test_second_order_leaves_the_test_file_alone(data):
-    done = run("second_order.py", "--quick", "--orders", 2, "--c2", 1, "--no-test", data=data)
-    assert done.returncode == 0, done.stderr
-    assert "test file" not in done.stdout
+    printed = output("second_order.py", "--quick", "--orders", 2, "--c2", 1, "--no-test", data=data)
+    assert "test file" not in printed
 
 
 def test_selection(data, tmp_path):
-    done = run(
-        "papers/selection.py",
-        "casino",
-        "text",
-        "induction",
-        "--quick",
-        "--plots",
-        tmp_path / "plots",
-        data=data,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Pool F_0; the full model reaches" in done.stdout
-    assert "| T(real, real)  | 4317.6 |" in done.stdout  # the paper's
-    assert "The smallest of these numbers within 0.1 of the full model" in done.stdout
+    parts = ("casino", "text", "induction", "--quick", "--plots", tmp_path / "plots")
+    printed = output("papers/selection.py", *parts, data=data)
+    assert "Pool F_0; the full model reaches" in printed
+    assert "| T(real, real)  | 4317.6 |" in printed  # the paper's
+    assert "The smallest of these numbers within 0.1 of the full model" in printed
     pytest.importorskip("matplotlib")
     assert len(list((tmp_path / "plots").iterdir())) == 2
 
@@ -138,16 +100,16 @@ def test_selection(data, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_associations(data, tmp_path):
     for part in ("test", "beyond"):
-        done = run("papers/associations.py", part, "--quick", "--cache", tmp_path / "cv.json", data=data)
-        assert done.returncode == 0, done.stderr
-        assert "| important" in done.stdout or "| votes" in done.stdout
+        printed = output(
+            "papers/associations.py", part, "--quick", "--cache", tmp_path / "cv.json", data=data
+        )
+        assert "| important" in printed or "| votes" in printed
 
 
 def test_mining(data):
     pytest.importorskip("fim", reason="the rival is pyfim")
-    done = run("rivals/mining.py", "--quick", data=data)
-    assert done.returncode == 0, done.stderr
-    assert "are the same" in done.stdout
+    printed = output("rivals/mining.py", "--quick", data=data)
+    assert "are the same" in printed
 
 
 def test_missing_data(tmp_path):
@@ -200,6 +162,5 @@ def test_the_clock_leaves_out_what_is_done_in_between(module, monkeypatch, data,
 
 
 def test_constrained_text(data, tmp_path):
-    done = run("papers/constrained.py", "text", "--quick", "--markdown", tmp_path / "t.md", data=data)
-    assert done.returncode == 0, done.stderr
+    output("papers/constrained.py", "text", "--quick", "--markdown", tmp_path / "t.md", data=data)
     assert "| CRF, c2 tuned by cross-validation" in (tmp_path / "t.md").read_text(encoding="utf-8")

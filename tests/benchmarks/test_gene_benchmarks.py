@@ -2,19 +2,14 @@
 
 import gzip
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from benchmark_runs import output
 from small_genomes import random_windows
 
 from crfkit.apps.genes.gff import write_gff3
 from crfkit.apps.genes.seven_states import label_strings
 from crfkit.apps.genes.transcripts import Transcript
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
@@ -44,41 +39,20 @@ def data(tmp_path_factory):
 
 @pytest.mark.parametrize("script", ["rivals/genes.py", "papers/genes.py"])
 def test_quick(script, data, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / script), "--quick", "--markdown", str(tmp_path / "t.md")],
-        env={**os.environ, "CRFKIT_DATA": str(data)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    output(script, "--quick", "--markdown", tmp_path / "t.md", data=data)
     table = (tmp_path / "t.md").read_text(encoding="utf-8")
     assert "| exon |" in table
     assert ("crfkit" if "rivals" in script else "words of 6 bases") in table
 
 
 def test_memory(data, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "gene_memory.py"), "--quick", "--markdown", str(tmp_path / "t.md")],
-        env={**os.environ, "CRFKIT_DATA": str(data)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    output("gene_memory.py", "--quick", "--markdown", tmp_path / "t.md", data=data)
     rows = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()[2:]
     assert [row.split(" | ")[0] for row in rows] == ["| 1,000", "| 8,000", "| 16,000", "| 32,000"]
 
 
 def test_constrained(data, tmp_path):
-    done = subprocess.run(
-        [
-            *(sys.executable, str(BENCHMARKS / "papers/constrained.py"), "genes", "--quick"),
-            *("--markdown", str(tmp_path / "t.md"), "--results", str(tmp_path / "r.jsonl")),
-        ],
-        env={**os.environ, "CRFKIT_DATA": str(data)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    table = (tmp_path / "t.md").read_text(encoding="utf-8")
-    assert "| ConstrainedCRF, flip " in table
+    files = ("--markdown", tmp_path / "t.md", "--results", tmp_path / "r.jsonl")
+    output("papers/constrained.py", "genes", "--quick", *files, data=data)
+    assert "| ConstrainedCRF, flip " in (tmp_path / "t.md").read_text(encoding="utf-8")
     assert "c2 the largest feasible" in (tmp_path / "r.jsonl").read_text(encoding="utf-8")

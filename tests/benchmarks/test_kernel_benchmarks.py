@@ -1,15 +1,11 @@
 """The benchmarks of kernel CRFs run on generated data, and RS126's reader reads files of its form."""
 
 import importlib
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_runs import BENCHMARKS, output, run
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 LIKES = {"H": "AELM", "E": "VIYF", "-": "GPND"}
 
@@ -87,15 +83,8 @@ def test_scores(rs126):
 @pytest.mark.filterwarnings("ignore")
 def test_one_file_for_all_parts(data, tmp_path):
     kept = tmp_path / "kept"
-    command = [sys.executable, str(BENCHMARKS / "papers" / "kernel.py"), "proteins", "folds", "--quick"]
     found = [
-        subprocess.run(
-            [*command, "--cache", str(kept)],
-            env={**os.environ, "CRFKIT_DATA": str(data)},
-            capture_output=True,
-            text=True,
-        )
-        for _ in range(2)
+        run("papers/kernel.py", "proteins", "folds", "--quick", "--cache", kept, data=data) for _ in range(2)
     ]
     assert [done.returncode for done in found] == [0, 0], found[0].stderr
     assert len(kept.read_text(encoding="utf-8").splitlines()) == 2
@@ -114,12 +103,5 @@ def test_one_file_for_all_parts(data, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_quick(part, words, data, tmp_path):
     pytest.importorskip("matplotlib")
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "papers" / "kernel.py"), part, "--quick", "--plots", str(tmp_path)],
-        env={**os.environ, "CRFKIT_DATA": str(data)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert words in done.stdout
+    assert words in output("papers/kernel.py", part, "--quick", "--plots", tmp_path, data=data)
     assert len(list(tmp_path.iterdir())) == (0 if part == "folds" else 1)

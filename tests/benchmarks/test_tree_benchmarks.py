@@ -1,20 +1,14 @@
 """The benchmarks of TreeCRF run on tiny generated data of the real files' form."""
 
-from __future__ import annotations
-
 import importlib
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from benchmark_runs import BENCHMARKS, output
 
 pytest.importorskip("lightgbm")
 pytest.importorskip("pycrfsuite", reason="a rival")
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 
 
@@ -69,22 +63,9 @@ def data(tmp_path_factory):
     ],
 )
 def test_parts(part, words, data, tmp_path):
-    done = subprocess.run(
-        [
-            sys.executable,
-            str(BENCHMARKS / "papers" / "treecrf.py"),
-            *part.split(),
-            "--quick",
-            "--plots",
-            str(tmp_path),
-        ],
-        env={**os.environ, "CRFKIT_DATA": str(data), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    printed = output("papers/treecrf.py", *part.split(), "--quick", "--plots", tmp_path, data=data)
     for word in words:
-        assert word in done.stdout
+        assert word in printed
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """A small corpus made by a toy grammar, a model trained on it, and a way to run the command in here."""
 
-from __future__ import annotations
-
 import io
 import random
 import sys

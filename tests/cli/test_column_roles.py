@@ -1,8 +1,7 @@
 """Which columns are labels, and what is left for the template."""
 
-from __future__ import annotations
-
 import pytest
+from refusals import refuses
 
 from crfkit.cli.column_roles import Roles, column_place, label_place, tagging_roles
 from crfkit.data.columns import Columns
@@ -73,8 +72,7 @@ def test_for_template(roles, left):
 def test_label_place():
     assert label_place(table(3), None) == 2
     assert label_place(table(3), "-3") == 0
-    with pytest.raises(InputError, match="rows have one column"):
-        label_place(table(1), None)
+    refuses("rows have one column", label_place, table(1), None)
 
 
 def test_names_of_a_header():
@@ -84,5 +82,4 @@ def test_names_of_a_header():
     assert column_place(Named(), "word", "--x") == 0
     assert column_place(Named(), "1", "--x") == 1
     assert column_place(Named(), "0", "--x") == 0
-    with pytest.raises(InputError, match="the columns are word, 1"):
-        column_place(Named(), "pos", "--x")
+    refuses("the columns are word, 1", column_place, Named(), "pos", "--x")

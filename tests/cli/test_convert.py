@@ -1,7 +1,5 @@
 """``crfkit convert``: data and label schemes there and back, models, and what cannot be done."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """The demo, small: it says what it should, with and without colour."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

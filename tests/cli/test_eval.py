@@ -1,7 +1,5 @@
 """``crfkit eval``: conlleval's report, and what goes beyond it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

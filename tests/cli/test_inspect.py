@@ -1,7 +1,5 @@
 """``crfkit inspect`` against the model itself."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

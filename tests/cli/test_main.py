@@ -1,7 +1,5 @@
 """The frame: version, help, errors, exit codes, and what a command loads."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

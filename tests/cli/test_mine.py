@@ -1,7 +1,5 @@
 """``crfkit mine``, and models with rules in ``train``, ``tag`` and ``inspect``: the same as in Python."""
 
-from __future__ import annotations
-
 import csv
 import inspect
 import io

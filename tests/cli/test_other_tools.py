@@ -1,7 +1,5 @@
 """Models of CRFsuite, Wapiti and CRF++ on the command line."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

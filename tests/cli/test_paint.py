@@ -1,7 +1,5 @@
 """Painting segments."""
 
-from __future__ import annotations
-
 import pytest
 
 from crfkit.cli.paint import Painter, bar

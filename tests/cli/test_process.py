@@ -1,7 +1,5 @@
 """The command as a process of its own: exit codes, pipes that close or wait, Ctrl-C, locales."""
 
-from __future__ import annotations
-
 import locale
 import os
 import signal

@@ -1,7 +1,5 @@
 """``crfkit select``: the same as in Python, and its selection in ``crfkit train``."""
 
-from __future__ import annotations
-
 import inspect
 import json
 

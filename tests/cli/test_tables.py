@@ -1,7 +1,5 @@
 """Tables: widths, blocks, ellipses."""
 
-from __future__ import annotations
-
 import pytest
 
 from crfkit.cli import tables

@@ -1,7 +1,5 @@
 """``crfkit tag``: what it writes, against the estimator's own answers."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """``crfkit train``: formats, templates, continuation, messages, and what a failure leaves behind."""
 
-from __future__ import annotations
-
 import gzip
 import inspect
 import json

@@ -6,6 +6,7 @@ import sys
 
 import pycrfsuite as original
 import pytest
+from crfsuite_training import fill
 
 import crfkit
 from crfkit.compat.pycrfsuite import ItemSequence, Tagger
@@ -13,8 +14,7 @@ from crfkit.compat.pycrfsuite import ItemSequence, Tagger
 
 def trained(path, X, y, **params):
     trainer = original.Trainer("lbfgs", {"max_iterations": 60, **params}, verbose=False)
-    for xseq, yseq in zip(X, y, strict=True):
-        trainer.append(xseq, yseq)
+    fill(trainer, X, y)
     trainer.train(str(path))
     return str(path)
 

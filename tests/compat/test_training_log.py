@@ -4,6 +4,7 @@ import re
 
 import pycrfsuite as original
 import pytest
+from crfsuite_training import fill
 from pycrfsuite._logparser import TrainLogParser as OriginalParser
 
 from crfkit.compat.pycrfsuite import Trainer, TrainLogParser
@@ -23,10 +24,8 @@ def recorded(module, tmp_path, algorithm, data, holdout, **params):
     trainer.select(algorithm)
     trainer.set_params(params)
     X, y, X_dev, y_dev = data
-    for xseq, yseq in zip(X, y, strict=True):
-        trainer.append(xseq, yseq)
-    for xseq, yseq in zip(X_dev, y_dev, strict=True):
-        trainer.append(xseq, yseq, 1)
+    fill(trainer, X, y)
+    fill(trainer, X_dev, y_dev, 1)
     trainer.train(str(tmp_path / "model"), holdout=holdout)
     return trainer.messages
 
@@ -106,8 +105,7 @@ def test_hooks_are_called_in_order(small, tmp_path):
             calls.append(("end", log))
 
     trainer = Listener("lbfgs", {"max_iterations": 3})
-    for xseq, yseq in zip(small[0], small[1], strict=True):
-        trainer.append(xseq, yseq)
+    fill(trainer, *small[:2])
     trainer.train(tmp_path / "model")
     kinds = [kind for kind, _ in calls]
     assert kinds == [
@@ -148,10 +146,8 @@ def test_holdout_scores(small, tmp_path):
     X, y, X_dev, y_dev = small
     y_dev = [["never seen", *labels[1:]] for labels in y_dev]
     trainer = Trainer(verbose=False)
-    for xseq, yseq in zip(X, y, strict=True):
-        trainer.append(xseq, yseq)
-    for xseq, yseq in zip(X_dev, y_dev, strict=True):
-        trainer.append(xseq, yseq, 7)
+    fill(trainer, X, y)
+    fill(trainer, X_dev, y_dev, 7)
     trainer.train(tmp_path / "model", holdout=7)
     last = trainer.logparser.last_iteration
     tagger = Tagger()

@@ -3,6 +3,7 @@
 import numpy as np
 import pycrfsuite as original
 import pytest
+from crfsuite_training import fill
 
 from crfkit.compat import pycrfsuite
 
@@ -21,8 +22,7 @@ CASES = [
 
 def trained(module, path, algorithm, params, X, y):
     trainer = module.Trainer(algorithm, params, verbose=False)
-    for xseq, yseq in zip(X, y, strict=True):
-        trainer.append(xseq, yseq)
+    fill(trainer, X, y)
     trainer.train(str(path))
     tagger = original.Tagger()
     tagger.open(str(path))

@@ -6,6 +6,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from refusals import refuses
 
 from crfkit.data import Vocabulary, encode, matrices
 from crfkit.exceptions import InputError
@@ -90,8 +91,7 @@ def test_width_must_be_that_of_training():
     vocabulary = Vocabulary()
     encode([np.ones((1, 3))], vocabulary, grow=True)
     for grow in (True, False):
-        with pytest.raises(InputError, match="X has 4 columns, but 3 were expected"):
-            encode([np.ones((1, 4))], vocabulary, grow=grow)
+        refuses("X has 4 columns, but 3 were expected", encode, [np.ones((1, 4))], vocabulary, grow=grow)
         assert encode([np.ones((2, 3))], vocabulary, grow=grow).n_positions == 2
     with pytest.raises(InputError, match=r"attributes known so far have names .such as 'a'"):
         encode([np.ones((1, 3))], Vocabulary(["a", "b", "c"]), grow=False)
@@ -119,8 +119,7 @@ def test_width_must_be_that_of_training():
 )
 def test_errors(X, lengths, message):
     vocabulary = Vocabulary()
-    with pytest.raises(InputError, match=message):
-        encode(X, vocabulary, grow=True, lengths=lengths)
+    refuses(message, encode, X, vocabulary, grow=True, lengths=lengths)
     assert len(vocabulary) == 0
 
 
@@ -134,10 +133,8 @@ def test_nan_and_infinity_name_the_place(bad, block, monkeypatch):
     message = "sequence 1, position 1: feature '2': expected a finite number"
     vocabulary = Vocabulary()
     for X in (table, scipy.sparse.csr_matrix(table)):
-        with pytest.raises(InputError, match=message):
-            encode(X, vocabulary, grow=True, lengths=[3, 3])
-        with pytest.raises(InputError, match=message):
-            encode([X[:3], X[3:]], vocabulary, grow=True)
+        refuses(message, encode, X, vocabulary, grow=True, lengths=[3, 3])
+        refuses(message, encode, [X[:3], X[3:]], vocabulary, grow=True)
     assert len(vocabulary) == 0
 
 
@@ -170,18 +167,15 @@ def test_data_frames():
     cut = encode(frame, vocabulary, grow=False, lengths=[1, 2])
     assert cut.offsets.tolist() == [0, 1, 3]
     assert np.array_equal(cut.indices, data.indices[: cut.indices.size])
-    with pytest.raises(InputError, match="a single data frame does not say where"):
-        encode(frame, vocabulary, grow=False)
+    refuses("a single data frame does not say where", encode, frame, vocabulary, grow=False)
     with pytest.raises(InputError, match="lengths add up to 2 positions, but X has 3 rows"):
         encode(frame, vocabulary, grow=False, lengths=[2])
-    with pytest.raises(InputError, match="sequence 1: expected a data frame"):
-        encode([frame, [["a"]]], vocabulary, grow=False)
+    refuses("sequence 1: expected a data frame", encode, [frame, [["a"]]], vocabulary, grow=False)
     with pytest.raises(InputError, match="sequence 0, position 1: feature 'x'"):
         encode([Frame(x=[1.0, float("nan")])], vocabulary, grow=True)
     twice = Frame(x=[1])
     twice.columns = ["x", "x"]
-    with pytest.raises(InputError, match="two columns called 'x'"):
-        encode([twice], vocabulary, grow=True)
+    refuses("two columns called 'x'", encode, [twice], vocabulary, grow=True)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

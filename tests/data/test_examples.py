@@ -1,7 +1,5 @@
 """What item files give."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

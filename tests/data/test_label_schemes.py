@@ -1,13 +1,12 @@
 """Grammar, conversion, detection and repair against all segmentations of a few tokens, spelled out."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from spelling import SCHEMES, alphabet, legal_sequences, segmentations, spell
 
 from crfkit.data import (
@@ -20,7 +19,6 @@ from crfkit.data import (
 )
 from crfkit.data.relabel import label_schemes
 from crfkit.data.schemes import legal_steps, scheme_called
-from crfkit.exceptions import InputError
 from crfkit.metrics import segments, strict_segments
 
 SHORT = range(5)  # lengths
@@ -127,8 +125,7 @@ def test_names_of_schemes():
     assert scheme_called("bio") is scheme_called("IOB2")
     assert scheme_called("BIOES") is scheme_called("iobes")
     for wrong in ("IOB", None, "auto"):
-        with pytest.raises(InputError, match=r"scheme must be one of IOB2, IOB1, .*BILOU, got "):
-            scheme_called(wrong)
+        refuses(r"scheme must be one of IOB2, IOB1, .*BILOU, got ", scheme_called, wrong)
 
 
 def test_schemes_of_label_sets():
@@ -164,8 +161,7 @@ def test_schemes_of_label_sets():
     ],
 )
 def test_errors_name_the_place(call, message):
-    with pytest.raises(InputError, match=message):
-        call()
+    refuses(message, call)
 
 
 def test_codes_are_label_lists():
@@ -196,8 +192,7 @@ def test_codes_are_label_lists():
     ],
 )
 def test_codes_are_checked(ids, offsets, message):
-    with pytest.raises(InputError, match=message):
-        LabelCodes(["a", "b"], np.array(ids), np.array(offsets))
+    refuses(message, LabelCodes, ["a", "b"], np.array(ids), np.array(offsets))
 
 
 def test_codes_convert_as_lists_do():

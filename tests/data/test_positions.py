@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.sparse import csr_matrix
 
 from crfkit.data.columns import Columns
@@ -51,10 +52,8 @@ def test_cells_of_text():
     found = read_positions(cells, width=2)
     assert found.rows.tolist() == [[1, 2.5], [-3, 100], [0, 7]]
     assert found.offsets.tolist() == [0, 2, 3]
-    with pytest.raises(InputError, match=r"data\.txt:1: expected a finite number in column 2, got 'x'"):
-        read_positions(cells)
-    with pytest.raises(InputError, match=r"data\.txt: expected 4 columns of numbers, got 3"):
-        read_positions(cells, width=4)
+    refuses(r"data\.txt:1: expected a finite number in column 2, got 'x'", read_positions, cells)
+    refuses(r"data\.txt: expected 4 columns of numbers, got 3", read_positions, cells, width=4)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +74,7 @@ def test_cells_of_text():
     ],
 )
 def test_bad_input(X, lengths, message):
-    with pytest.raises(InputError, match=message):
-        read_positions(X, lengths)
+    refuses(message, read_positions, X, lengths)
 
 
 def test_the_width_of_before():

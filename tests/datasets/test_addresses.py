@@ -1,7 +1,5 @@
 """The address generator: deterministic, consistent labels, hard enough to be interesting."""
 
-from __future__ import annotations
-
 import pytest
 
 from crfkit.datasets import addresses

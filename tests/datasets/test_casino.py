@@ -1,12 +1,10 @@
 """The casino's dice have the probabilities its docstring names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
+from refusals import refuses
 
 from crfkit.datasets import casino
-from crfkit.exceptions import InputError
 
 
 def test_shapes_and_seed():
@@ -32,10 +30,8 @@ def test_probabilities():
 
 
 def test_bad_arguments():
-    with pytest.raises(InputError, match="got -1 and 3"):
-        casino(-1, 3)
-    with pytest.raises(InputError, match="two probabilities below 1"):
-        casino(1, 3, stay=(0.5, 1.0))
+    refuses("got -1 and 3", casino, -1, 3)
+    refuses("two probabilities below 1", casino, 1, 3, stay=(0.5, 1.0))
 
 
 def test_another_casino():

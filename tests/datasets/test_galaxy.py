@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from crfkit.datasets import galaxy, gaussian_mixtures
-from crfkit.exceptions import InputError
 
 
 @pytest.mark.parametrize(("make", "stay"), [(galaxy, 0.9), (gaussian_mixtures, 0.8)])
@@ -25,10 +25,8 @@ def test_sequences(make, stay):
     again, _ = make(300, 15, random_state=4)
     np.testing.assert_array_equal(np.array(again), np.array(X))
     assert make(0, 5, random_state=0) == ([], [])
-    with pytest.raises(InputError, match="must be 0 or more"):
-        make(-1, 5)
-    with pytest.raises(InputError, match="stay must be a probability"):
-        make(1, 5, stay=2)
+    refuses("must be 0 or more", make, -1, 5)
+    refuses("stay must be a probability", make, 1, 5, stay=2)
 
 
 def test_the_core_is_shared_and_the_arms_are_not():
@@ -42,10 +40,8 @@ def test_the_core_is_shared_and_the_arms_are_not():
 
     arms = points[~core], labels[~core]
     assert KNeighborsClassifier(1).fit(arms[0][::2], arms[1][::2]).score(arms[0][1::2], arms[1][1::2]) > 0.99
-    with pytest.raises(InputError, match="core must be a share"):
-        galaxy(1, 1, core=2)
-    with pytest.raises(InputError, match="noise must be"):
-        galaxy(1, 1, noise=-1)
+    refuses("core must be a share", galaxy, 1, 1, core=2)
+    refuses("noise must be", galaxy, 1, 1, noise=-1)
 
 
 def test_worlds():
@@ -54,5 +50,4 @@ def test_worlds():
     same, _ = gaussian_mixtures(200, 30, world=0, random_state=2)
     assert np.linalg.norm(np.vstack(one).mean(0) - np.vstack(same).mean(0)) < 0.2
     assert np.linalg.norm(np.vstack(one).mean(0) - np.vstack(other).mean(0)) > 0.2
-    with pytest.raises(InputError, match="at least 2 states"):
-        gaussian_mixtures(1, 1, n_states=1)
+    refuses("at least 2 states", gaussian_mixtures, 1, 1, n_states=1)

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from crfkit import CRF
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import ModelFileError
 from crfkit.selection import GainSelector, GradientSelector, Selection
 
 
@@ -40,8 +41,7 @@ def test_induction_finds_the_conjunction(exclusive, selector, tmp_path):
     assert loaded.partial_fit(X, y).score(X_test, y_test) > 0.98
     # And so does the selector in front of a model.
     assert CRF(c2=0.1).fit(grown.transform(X), y).score(grown.transform(X_test), y_test) > 0.98
-    with pytest.raises(InputError, match="no conjunctions"):
-        crf.save_crfsuite(tmp_path / "model.crfsuite")
+    refuses("no conjunctions", crf.save_crfsuite, tmp_path / "model.crfsuite")
 
 
 def test_dev_set_sees_conjunctions(exclusive):
@@ -83,8 +83,7 @@ def test_arrays_have_no_names(exclusive):
     y = [["up" if row[0] * row[1] > 0 else "down" for row in x] for x in X]
     selector = GradientSelector(c2=0.01, n_features=6, conjunctions=True).fit(X, y)
     assert "0 & 1" in selector.selected_.attributes
-    with pytest.raises(InputError, match="columns of an array have none"):
-        CRF(features=selector.selected_).fit(X, y)
+    refuses("columns of an array have none", CRF(features=selector.selected_).fit, X, y)
     assert CRF(c2=0.01).fit(selector.transform(X), y).score(selector.transform(X), y) > 0.95
 
 

@@ -1,7 +1,5 @@
 """The native expansion against the same in Python: any template, any table, any number of threads."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import example, given, settings

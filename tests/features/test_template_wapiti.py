@@ -3,8 +3,6 @@ r"""Wapiti's template language. The expected attributes are what Wapiti 1.5 itse
 ``wapiti train -p template data model`` writes all attributes into the model file, in order of appearance.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from crfkit.exceptions import InputError

@@ -1,7 +1,5 @@
 """Token attributes."""
 
-from __future__ import annotations
-
 import pytest
 
 from crfkit.exceptions import InputError

@@ -8,6 +8,7 @@ from enumeration import enumerate_paths
 from hypothesis import given
 from hypothesis import strategies as st
 from lattices import SETTINGS, big_lattice, lattices
+from refusals import refuses
 
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import (
@@ -103,16 +104,12 @@ def test_errors_name_what_is_wrong() -> None:
     lattice = big_lattice([4], 3)
     with pytest.raises(InputError, match=r"transitions must have shape \(3, 3\).*got \(2, 2\)"):
         constrain(lattice, Constraints(transitions=np.ones((2, 2), dtype=bool)))
-    with pytest.raises(InputError, match="booleans"):
-        constrain(lattice, Constraints(starts=[1, 0, 1]))
-    with pytest.raises(InputError, match="order 2"):
-        constrain(lattice, Constraints(transitions2=np.ones((3, 3, 3), dtype=bool)))
+    refuses("booleans", constrain, lattice, Constraints(starts=[1, 0, 1]))
+    refuses("order 2", constrain, lattice, Constraints(transitions2=np.ones((3, 3, 3), dtype=bool)))
     with pytest.raises(InputError, match=r"shapes \(3,\) and \(2,\)"):
         Constraints(starts=np.ones(3, dtype=bool)) & Constraints(starts=np.ones(2, dtype=bool))
-    with pytest.raises(InputError, match="got 3 at position 1"):
-        forced_labels([0, 3], 3)
-    with pytest.raises(InputError, match="integers"):
-        forced_labels([0.5, 1.0], 3)
+    refuses("got 3 at position 1", forced_labels, [0, 3], 3)
+    refuses("integers", forced_labels, [0.5, 1.0], 3)
     with pytest.raises(TypeError):
         Constraints() & 3
     allowed = np.ones((4, 3), dtype=bool)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lattices import SETTINGS, big_lattice
+from refusals import refuses
 from spelling import SCHEMES, alphabet, legal_sequences
 
 from crfkit.data import repair_labels
-from crfkit.exceptions import InputError, NoPathError
+from crfkit.exceptions import NoPathError
 from crfkit.inference import (
     Constraints,
     Lattice,
@@ -144,8 +145,7 @@ def test_labels_without_use_can_be_forbidden():
     ],
 )
 def test_scheme_errors(labels, options, message):
-    with pytest.raises(InputError, match=message):
-        scheme_constraints(labels, **options)
+    refuses(message, scheme_constraints, labels, **options)
 
 
 @SETTINGS
@@ -195,8 +195,7 @@ def test_unknown_labels_show_nothing():
     ],
 )
 def test_seen_errors(y, options, message):
-    with pytest.raises(InputError, match=message):
-        seen_constraints(y, ["a", "b"], **options)
+    refuses(message, seen_constraints, y, ["a", "b"], **options)
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -1,16 +1,13 @@
 """CSV files to columns."""
 
-from __future__ import annotations
-
 import csv
-import gzip
 import io
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
-from crfkit.exceptions import InputError
 from crfkit.io.csv_data import read_csv, stream_csv
 
 ROWS = [[["EU", "NNP", "B-ORG"], ["rejects", "VBZ", "O"]], [["Peter", "NNP", "B-PER"]]]
@@ -28,10 +25,7 @@ def read(data, **options):
         TEXT,
         TEXT.replace(",", ";"),
         TEXT.replace(",", "\t"),
-        TEXT.replace("\n", "\r\n"),
-        "\ufeff" + TEXT,
         "\n\n" + TEXT + "\n\n",
-        TEXT.replace("\n\n", "\n\n\n\n").rstrip("\n"),
         TEXT.replace("\n\n", "\n,,\n"),  # a spreadsheet's empty row
         TEXT.replace("\n\n", "\n  \n"),
         TEXT.replace("EU", '"EU"').replace("word", '"word"'),
@@ -50,17 +44,14 @@ def test_parts_keep_their_names():
     assert columns.select([2, 0]).names == ("label", "word")
     assert columns.select([2, 0]).column_number("word") == 1
     assert columns.subset([1]).names == columns[1:].names == columns.names
-    with pytest.raises(InputError, match="there is no column 3"):
-        columns.select([3])
+    refuses("there is no column 3", columns.select, [3])
 
 
-def test_paths_gzip_and_line_numbers(tmp_path):
-    path = tmp_path / "größe.csv.gz"
-    path.write_bytes(gzip.compress(TEXT.encode()))
-    columns = read_csv(path)
-    assert columns == ROWS
-    assert columns.source == str(path)
-    assert columns.lines.tolist() == [2, 3, 5]
+def test_source_and_line_numbers(tmp_path):
+    path = tmp_path / "größe.csv"
+    path.write_bytes(TEXT.encode())
+    assert read_csv(path).source == str(path)
+    assert read_csv(path).lines.tolist() == [2, 3, 5]
 
 
 def test_quoted_cells_may_hold_anything():
@@ -96,8 +87,7 @@ def test_the_delimiter():
     assert read("a|b\n1|2\n", delimiter="|") == [[["1", "2"]]]
     assert read("a,b\n1;2,3\n") == [[["1;2", "3"]]]
     assert read("word\na\nb\n\nc\n") == [[["a"], ["b"]], [["c"]]]  # one column
-    with pytest.raises(InputError, match="delimiter must be one character, got '::'"):
-        read("a", delimiter="::")
+    refuses("delimiter must be one character, got '::'", read, "a", delimiter="::")
 
 
 def test_files_without_rows():
@@ -131,22 +121,16 @@ def test_pieces():
         ("a,b\n1,2\n", r"f\.csv: there is no column 'c': the columns are a, b", {"sequence_column": "c"}),
         ("a,b\n1,2\n", r"f\.csv: there is no column 2: it has 2 columns", {"sequence_column": 2}),
         ("a\n1\n", r"f\.csv:1: there is no column beside the sequence column 'a'", {"sequence_column": "a"}),
-        (b"a,b\n\xe4,2\n", r"f\.csv:2: not UTF-8 text", {}),
-        ("a,b\nx\0,2\n", r"f\.csv:2: a NUL character", {}),
     ],
 )
 def test_errors_name_path_and_line(text, message, options, tmp_path):
     path = tmp_path / "f.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError, match=message):
-        read_csv(path, **options)
+    refuses(message, read_csv, path, **options)
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(InputError, match="there is no column 'x': the columns are word, pos, label"):
-        read(TEXT).column_number("x")
-    with pytest.raises(InputError, match="positions must be at least 1"):
-        stream_csv(io.BytesIO(b""), positions=0)
+    refuses("there is no column 'x': the columns are word, pos, label", read(TEXT).column_number, "x")
 
 
 CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0\r"), max_size=6)
@@ -166,17 +150,3 @@ def test_what_csv_writes_is_read(sentences, delimiter, end):
         writer.writerows(sentence)
     found = read(text.getvalue(), delimiter=delimiter)
     assert found == [[list(row) for row in sentence] for sentence in sentences]
-
-
-@given(
-    st.binary(max_size=120)
-    | st.lists(st.sampled_from([b"a", b",", b";", b"\t", b"\n", b'"', b"\r", b"\xc3\xa9", b" "])).map(
-        b"".join
-    )
-)
-def test_any_bytes_give_columns_or_an_input_error(data):
-    try:
-        columns = read(data)
-    except InputError:
-        return
-    assert all(sentence for sentence in columns)

@@ -1,7 +1,5 @@
 """Which format is found in a file."""
 
-from __future__ import annotations
-
 import pytest
 
 from crfkit.io.formats import HEAD, format_by_content, format_by_name

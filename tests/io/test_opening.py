@@ -1,7 +1,5 @@
 """Opening files for reading and writing."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -9,21 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from refusals import refuses
+from trickle import Trickle
 
 from crfkit.exceptions import InputError
 from crfkit.io.opening import open_input, open_output, source_name
 
 CONTENT = "Zürich\n".encode() * 50_000
-
-
-class Slow(io.RawIOBase):
-    """Gives one byte at a time."""
-
-    def __init__(self, content):
-        self.rest = io.BytesIO(content)
-
-    def read(self, n=-1):
-        return self.rest.read(1)
 
 
 @pytest.fixture
@@ -45,12 +35,12 @@ def test_whatever_it_comes_from(tmp_path, stdin, pack):
         str(path),
         "-",
         io.BytesIO(packed),
-        Slow(pack(CONTENT[:100])),
+        Trickle(pack(CONTENT[:100])),
         path.open("rb", buffering=0),
     ):
         with open_input(source) as file:
             content = file.read()
-        assert content == CONTENT or (isinstance(source, Slow) and content == CONTENT[:100])
+        assert content == CONTENT or (isinstance(source, Trickle) and content == CONTENT[:100])
         if isinstance(source, io.IOBase):
             assert not source.closed
             source.close()
@@ -60,7 +50,7 @@ def test_whatever_it_comes_from(tmp_path, stdin, pack):
 @pytest.mark.parametrize("content", [b"", b"\x1f", b"\x1fx", b"x", b"\n"])
 def test_almost_gzip(tmp_path, content):
     (tmp_path / "f").write_bytes(content)
-    for source in (tmp_path / "f", io.BytesIO(content), Slow(content)):
+    for source in (tmp_path / "f", io.BytesIO(content), Trickle(content)):
         with open_input(source) as file:
             assert file.read() == content
 
@@ -89,17 +79,14 @@ def test_what_cannot_be_opened(tmp_path):
         open_input(tmp_path / "missing")
     with pytest.raises(IsADirectoryError):
         open_input(tmp_path)
-    with pytest.raises(InputError, match="<stream>: the file object must be opened in binary mode"):
-        open_input(io.StringIO("text"))
-    with pytest.raises(InputError, match="a path, '-' or a binary file object, got int"):
-        open_input(3)
+    refuses("<stream>: the file object must be opened in binary mode", open_input, io.StringIO("text"))
+    refuses("a path, '-' or a binary file object, got int", open_input, 3)
 
     class Text:
         def read(self, n):
             return "text"
 
-    with pytest.raises(InputError, match=r"binary mode \('rb'\), but read\(\) gave str"):
-        open_input(Text())
+    refuses(r"binary mode \('rb'\), but read\(\) gave str", open_input, Text())
 
 
 def test_names():

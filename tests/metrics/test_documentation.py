@@ -1,7 +1,5 @@
 """Examples in docstrings and on the pages print what they say."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from importlib import import_module

@@ -1,7 +1,5 @@
 """McNemar's test against SciPy's formulas, and segments against plain sets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.stats

@@ -1,7 +1,5 @@
 """The scorers inside scikit-learn's own model selection."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,12 +1,10 @@
 """Segment scores: hand-counted cases, and the numbers that conlleval and seqeval print."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
-from crfkit.exceptions import InputError
 from crfkit.metrics import (
     Segment,
     conlleval,
@@ -230,18 +228,14 @@ def test_no_segments_at_all():
     ],
 )
 def test_labels_without_a_known_tag_are_named(score, label, message):
-    with pytest.raises(InputError, match=r"y_pred\[1\]\[1\] " + message):
-        score([["O"], ["O", "O"]], [["O"], ["O", label]])
+    refuses(r"y_pred\[1\]\[1\] " + message, score, [["O"], ["O", "O"]], [["O"], ["O", label]])
 
 
 def test_a_single_sequence_is_named_by_itself():
-    with pytest.raises(InputError, match=r"^labels\[1\] is 'M-X'"):
-        segments(["O", "M-X"])
-    with pytest.raises(InputError, match=r"^labels\[1\] is 'M-X'"):
-        strict_segments(["O", "M-X"])
+    refuses(r"^labels\[1\] is 'M-X'", segments, ["O", "M-X"])
+    refuses(r"^labels\[1\] is 'M-X'", strict_segments, ["O", "M-X"])
 
 
 @pytest.mark.parametrize("score", [segment_scores, strict_segment_scores, segment_f1, strict_segment_f1])
 def test_ragged_input_is_named(score):
-    with pytest.raises(InputError, match="sequence 0: y_true has 1 labels but y_pred has 2"):
-        score([["O"]], [["O", "O"]])
+    refuses("sequence 0: y_true has 1 labels but y_pred has 2", score, [["O"]], [["O", "O"]])

@@ -1,11 +1,10 @@
 """Rules to be read: names of items, examples, the table in plain text, the page."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 
 import pytest
+from refusals import refuses
 
 from crfkit.data.columns import Columns
 from crfkit.exceptions import InputError
@@ -135,10 +134,8 @@ def test_words_of_ready_made_attributes():
     words = [["x", "y"], ["z", "y"], ["q", "q"]]
     (found,) = find_examples(rules, X, y, words=words, n_jobs=1)
     assert [(e.word, e.after) for e in found] == [("x", ("y",)), ("z", ("y",))]
-    with pytest.raises(InputError, match="X has no column of words"):
-        find_examples(rules, X, y)
-    with pytest.raises(InputError, match="got 2 lists for 3 sequences"):
-        find_examples(rules, X, y, words=words[:2])
+    refuses("X has no column of words", find_examples, rules, X, y)
+    refuses("got 2 lists for 3 sequences", find_examples, rules, X, y, words=words[:2])
 
 
 class _Page(HTMLParser):

@@ -1,13 +1,12 @@
 """The miner as a transformer, and rules at work in a model."""
 
-from __future__ import annotations
-
 import pickle
 import re
 
 import numpy as np
 import pytest
 from mined_data import all_rules, random_data, window_sentences
+from refusals import refuses
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -65,8 +64,7 @@ def test_models_with_rules_are_saved_loaded_and_pickled(sentences, use, tmp_path
             np.testing.assert_allclose(a, b, atol=1e-12)
         assert list(other.rules_) == list(crf.rules_)
     assert crf.explain(X[:1])[0][0].label == crf.predict(X[:1])[0][0]
-    with pytest.raises(InputError, match="association rules"):
-        crf.save_crfsuite(tmp_path / "model.crfsuite")
+    refuses("association rules", crf.save_crfsuite, tmp_path / "model.crfsuite")
 
 
 def test_an_attribute_of_a_rule_is_there_where_its_items_are(sentences):
@@ -106,8 +104,7 @@ def test_the_rarer_the_louder(sentences):
     np.testing.assert_allclose(miner.associations_.values, 1 / miner.rules_.support)
     sequences = miner.transform(X).sequences
     assert set(np.unique(sequences.values)) <= {1.0, *(1 / miner.rules_.support)}
-    with pytest.raises(InputError, match="as many finite numbers"):
-        miner.set_params(value=lambda support: 1.0).fit(X, y)
+    refuses("as many finite numbers", miner.set_params(value=lambda support: 1.0).fit, X, y)
 
 
 def test_constraints_take_the_longest_rule_then_the_best_supported(sentences):
@@ -267,8 +264,7 @@ def test_one_table_compares_the_uses(sentences):
     assert results[0].p_value is None
     assert results[1].n_features > results[0].n_features
     assert results[1].n_rules == results[2].n_rules > results[3].n_rules
-    with pytest.raises(InputError, match="'magic'"):
-        compare_uses(CRF(), AssociationMiner(), X, y, X, y, uses=["magic"])
+    refuses("'magic'", compare_uses, CRF(), AssociationMiner(), X, y, X, y, uses=["magic"])
 
 
 @pytest.mark.parametrize(
@@ -290,20 +286,15 @@ def test_one_table_compares_the_uses(sentences):
 )
 def test_bad_parameters(sentences, wrong, message):
     X, y = sentences
-    with pytest.raises(InputError, match=message):
-        AssociationMiner(**wrong).fit_transform(X, y)
+    refuses(message, AssociationMiner(**wrong).fit_transform, X, y)
 
 
 def test_bad_data(sentences):
     X, y = sentences
-    with pytest.raises(InputError, match="needs labels"):
-        AssociationMiner().fit(X, None)
-    with pytest.raises(InputError, match="no position has an item"):
-        AssociationMiner().fit([[[], []]], [["a", "b"]])
-    with pytest.raises(InputError, match="every label in y is None"):
-        AssociationMiner().fit([[["a"]]], [[None]])
-    with pytest.raises(InputError, match="attributes with names"):
-        AssociationMiner().fit([np.ones((2, 3))], [["a", "b"]])
+    refuses("needs labels", AssociationMiner().fit, X, None)
+    refuses("no position has an item", AssociationMiner().fit, [[[], []]], [["a", "b"]])
+    refuses("every label in y is None", AssociationMiner().fit, [[["a"]]], [[None]])
+    refuses("attributes with names", AssociationMiner().fit, [np.ones((2, 3))], [["a", "b"]])
     rules = AssociationMiner(important=False).fit(X, y).rules_
     other = [[["x1", "x2"], ["x1"]]]
     with pytest.raises(InputError, match="were they mined with another template"):
@@ -422,11 +413,9 @@ def test_any_fitted_model_decodes_under_rules(sentences):
     with_rules = CRF(c2=1000.0, associations=AssociationMiner(rules=rules, use="constraints")).fit(X, y)
     assert plain.under(rules).predict(X) == with_rules.predict(X)
     assert plain.under(rules).predict(X) != plain.predict(X)
-    with pytest.raises(InputError, match="has rules already"):
-        plain.under(rules).under(rules)
+    refuses("has rules already", plain.under(rules).under, rules)
     unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, y).rules_
-    with pytest.raises(InputError, match="always right"):
-        plain.under(unsure)
+    refuses("always right", plain.under, unsure)
 
 
 def test_votes_need_two_sequences():

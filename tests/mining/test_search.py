@@ -1,7 +1,5 @@
 """The rules found are exactly those of the definitions: against enumeration and against pyfim."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Model files of earlier versions load, and give the same labels and probabilities."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small data to mine, and the rules in it by trying all sets of items."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """Generated DNA with genes in it, for the tests: no real data is needed."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

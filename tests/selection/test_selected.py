@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from crfkit.data.encode import encode
 from crfkit.data.sequences import Encoded
@@ -124,10 +125,8 @@ def test_feature_index():
         MIXED.feature_index(vocabulary, ["a", "b"])
     with pytest.warns(InputWarning, match="2 of 5 selected"):
         MIXED.feature_index(Vocabulary(["pair"]), ["a", "b"], order=2)
-    with pytest.raises(InputError, match="none of the 5"):
-        MIXED.feature_index(Vocabulary(["pair"]), ["c"], order=2)
-    with pytest.raises(InputError, match="none of the 0"):
-        Selection([]).feature_index(vocabulary, ["a"])
+    refuses("none of the 5", MIXED.feature_index, Vocabulary(["pair"]), ["c"], order=2)
+    refuses("none of the 0", Selection([]).feature_index, vocabulary, ["a"])
 
 
 def test_apply():

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
@@ -11,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from crfkit import CRF
 from crfkit.datasets import addresses, casino
-from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
+from crfkit.exceptions import ConvergenceWarning, InputWarning
 from crfkit.features import Template, token_features
 from crfkit.selection import (
     GainSelector,
@@ -138,10 +139,8 @@ def test_dev_set(dice):
     assert len(selector.selected_) == selector.path_[best]["n_features"] == len(selector.weights_)
     crf = CRF(c2=0.0, features=selector.selected_, algorithm="lbfgs").fit(X, y)
     assert crf.score(X_dev, y_dev) == pytest.approx(accuracy[best], abs=0.005)
-    with pytest.raises(InputError, match="X_dev and y_dev go together"):
-        GradientSelector().fit(X, y, X_dev=X_dev)
-    with pytest.raises(InputError, match="in the dev set"):
-        GradientSelector().fit(X, y, X_dev=X_dev, y_dev=y_dev[:-1])
+    refuses("X_dev and y_dev go together", GradientSelector().fit, X, y, X_dev=X_dev)
+    refuses("in the dev set", GradientSelector().fit, X, y, X_dev=X_dev, y_dev=y_dev[:-1])
 
 
 def test_candidates(dice):
@@ -230,16 +229,13 @@ def test_stability(dice):
     assert stable.transform(X).sequences.n_positions == 1800
     again = clone(stable).fit(X, y)
     assert again.selected_ == stable.selected_
-    with pytest.raises(InputError, match="cut them shorter"):
-        clone(stable).fit(X[:2], y[:2])
-    with pytest.raises(InputError, match="must be one of crfkit"):
-        StabilitySelector(CRF()).fit(X, y)
+    refuses("cut them shorter", clone(stable).fit, X[:2], y[:2])
+    refuses("must be one of crfkit", StabilitySelector(CRF()).fit, X, y)
     rng = np.random.default_rng(0)
     noise = [[[str(rng.integers(30))] for _ in range(3)] for _ in range(20)]
     labels = [[str(rng.integers(2)) for _ in range(3)] for _ in range(20)]
     seldom = StabilitySelector(GradientSelector(n_features=1), n_resamples=9, threshold=1.0, share=0.2)
-    with pytest.raises(InputError, match="lower threshold"):
-        seldom.fit(noise, labels)
+    refuses("lower threshold", seldom.fit, noise, labels)
 
 
 def test_verbose(dice, capsys):
@@ -308,8 +304,7 @@ def test_copies_are_left_out_and_named():
     ],
 )
 def test_bad_input(X, y, parameters, message):
-    with pytest.raises(InputError, match=message):
-        GradientSelector(**parameters).fit(X, y)
+    refuses(message, GradientSelector(**parameters).fit, X, y)
 
 
 def test_a_selection_of_other_data(dice, tmp_path):
@@ -320,8 +315,7 @@ def test_a_selection_of_other_data(dice, tmp_path):
     assert loaded == selection
     other = [[["one"], ["two"]], [["two"]]]
     labels = [["p", "q"], ["q"]]
-    with pytest.raises(InputError, match="none of the 4 selected features"):
-        CRF(features=loaded).fit(other, labels)
+    refuses("none of the 4 selected features", CRF(features=loaded).fit, other, labels)
     mixed = [[["6"], ["two"]], [["two"]]]
     with pytest.warns(InputWarning, match=r"of 4 selected features do not occur in this data"):
         CRF(features=loaded).fit(mixed, [["fake", "real"], ["real"]])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from small_genomes import is_legal, random_bases, random_windows, reverse_complement
 
 from crfkit import CRF
@@ -13,7 +14,7 @@ from crfkit.apps.genes.plot import plot_locus
 from crfkit.apps.genes.structure_scores import WeightNames
 from crfkit.apps.genes.training_windows import training_windows
 from crfkit.apps.genes.transcripts import Transcript
-from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.exceptions import InputWarning, ModelFileError
 
 
 @pytest.fixture(scope="module")
@@ -167,10 +168,8 @@ def test_genes_with_faults_are_left_out():
     exons[3] = [(a + 1, b + 1) for a, b in exons[3]]
     with pytest.warns(InputWarning, match=r"1 of 10 genes are left out of training \(window 3: "):
         GeneFinder(n_jobs=1, folds=2, max_iterations=3).fit(sequences, exons)
-    with pytest.raises(InputError, match="at least 4 whole genes"):
-        GeneFinder().fit(sequences[:2], exons[:2])
-    with pytest.raises(InputError, match="folds >= 2"):
-        GeneFinder(folds=1).fit(sequences, exons)
+    refuses("at least 4 whole genes", GeneFinder().fit, sequences[:2], exons[:2])
+    refuses("folds >= 2", GeneFinder(folds=1).fit, sequences, exons)
 
 
 def test_training_windows(genome):
@@ -183,10 +182,8 @@ def test_training_windows(genome):
         assert window.exons[0][0] == 50
     overlap = Transcript("chr", "-", ((true[0].start + 3, true[0].start + 9),), id="x", gene="x")
     assert training_windows({"chr": text.encode()}, [*true, overlap]).overlapping == ["g0", "x"]
-    with pytest.raises(InputError, match="is on 'chr', which the genome does not have"):
-        training_windows({"1": b"ACGT"}, true)
-    with pytest.raises(InputError, match="beyond the 4 bases"):
-        training_windows({"chr": b"ACGT"}, true)
+    refuses("is on 'chr', which the genome does not have", training_windows, {"1": b"ACGT"}, true)
+    refuses("beyond the 4 bases", training_windows, {"chr": b"ACGT"}, true)
 
 
 def test_plot(finder, genome, tmp_path):

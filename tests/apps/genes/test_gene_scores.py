@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from crfkit.apps.genes.gene_scores import gene_scores
 from crfkit.apps.genes.transcripts import Transcript
-from crfkit.exceptions import InputError
 
 
 def t(*exons, strand="+", gene="", contig="c"):
@@ -54,10 +54,7 @@ def test_nucleotides_and_overlaps_by_sets_of_bases(left, right):
 
 
 def test_transcripts_are_checked():
-    with pytest.raises(InputError, match="overlap or are not in order"):
-        t((0, 10), (5, 20))
-    with pytest.raises(InputError, match="no coding exons"):
-        t()
-    with pytest.raises(InputError, match="strand must be"):
-        t((0, 3), strand=".")
+    refuses("overlap or are not in order", t, (0, 10), (5, 20))
+    refuses("no coding exons", t)
+    refuses("strand must be", t, (0, 3), strand=".")
     assert t((0, 4), (10, 20), strand="-").phases() == (2, 0)

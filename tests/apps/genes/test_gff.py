@@ -3,11 +3,11 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from crfkit.apps.genes.fasta import read_fasta
 from crfkit.apps.genes.gff import read_annotation, write_gff3
 from crfkit.apps.genes.transcripts import Transcript
-from crfkit.exceptions import InputError
 
 
 def annotation(text):
@@ -62,8 +62,7 @@ def test_gtf_stop_codons_belong_to_the_coding_sequence():
     ],
 )
 def test_bad_lines(line, message):
-    with pytest.raises(InputError, match=message):
-        annotation(line)
+    refuses(message, annotation, line)
 
 
 @given(
@@ -116,5 +115,4 @@ def test_fasta():
     ],
 )
 def test_bad_fasta(text, message):
-    with pytest.raises(InputError, match=message):
-        fasta(text)
+    refuses(message, fasta, text)

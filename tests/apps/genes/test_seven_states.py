@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 from small_genomes import is_legal, random_windows
 
 from crfkit.apps.genes.bases import encode_bases, matches, reverse_complement, words
@@ -31,8 +32,7 @@ from crfkit.objectives.linear_likelihood import LinearLikelihood
 def test_bases():
     assert encode_bases("acgtUNr").tolist() == [0, 1, 2, 3, 3, 4, 4]
     assert reverse_complement(encode_bases("AACGN")).tolist() == encode_bases("NCGTT").tolist()
-    with pytest.raises(InputError, match=r"chr1, base 3: expected DNA .* got 'E'"):
-        encode_bases("ACE", "chr1")
+    refuses(r"chr1, base 3: expected DNA .* got 'E'", encode_bases, "ACE", "chr1")
     assert words(encode_bases("ACGTN"), 2).tolist() == [-1, 1, 6, 11, -1]
     assert matches(encode_bases("ATGATG"), "ATG").tolist() == [True, False, False, True, False, False]
     assert matches(encode_bases("A"), "ATG").tolist() == [False]
@@ -43,8 +43,7 @@ def test_labels():
     assert "".join(LABELS[i] for i in ids) == "NN0120bbb12012NN"
     assert genes_of(ids) == [[(2, 6), (9, 14)]]
     assert genes_of(label_ids([], 4)) == []
-    with pytest.raises(InputError, match="does not fit"):
-        label_ids([(2, 20)], 16)
+    refuses("does not fit", label_ids, [(2, 20)], 16)
 
 
 def all_labellings(length):
@@ -225,10 +224,8 @@ def test_permitted_pairs_that_do_not_fit():
     nothing = PermittedPairs(np.zeros_like(pairs.kinds), np.zeros((1, 7, 7), np.bool_))
     with pytest.raises(InputError, match="sequence 0, position 1: y has label 3 after 3"):
         LinearLikelihood(X, y, index, n_threads=1, permitted=nothing)
-    with pytest.raises(InputError, match=r"kinds must be in 0\.\.15"):
-        PermittedPairs(np.array([16]), pairs.tables)
-    with pytest.raises(InputError, match=r"booleans \[M, L, L\]"):
-        PermittedPairs(np.array([0]), np.zeros((7, 7), np.bool_))
+    refuses(r"kinds must be in 0\.\.15", PermittedPairs, np.array([16]), pairs.tables)
+    refuses(r"booleans \[M, L, L\]", PermittedPairs, np.array([0]), np.zeros((7, 7), np.bool_))
     assert pairs.subset([1], X.offsets).kinds.tolist() == pairs.kinds[X.offsets[1] : X.offsets[2]].tolist()
 
 
@@ -262,10 +259,8 @@ def test_label_strings():
 
 @pytest.mark.parametrize("lengths", [(), (0,), (2.5,), (6, 6), (1, 11)])
 def test_lengths_of_words_that_cannot_be(lengths):
-    with pytest.raises(InputError, match="lengths must be"):
-        SevenStateGenes(lengths=lengths)
+    refuses("lengths must be", SevenStateGenes, lengths=lengths)
 
 
 def test_genes_without_introns_are_not_enough():
-    with pytest.raises(InputError, match="nothing of the labels a, b, c"):
-        SevenStateGenes().fit(["CCATGAAATAACC"], [[(2, 11)]])
+    refuses("nothing of the labels a, b, c", SevenStateGenes().fit, ["CCATGAAATAACC"], [[(2, 11)]])

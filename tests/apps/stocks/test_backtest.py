@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from random_prices import random_prices
+from refusals import refuses
 
 from crfkit.apps.stocks import summary
 from crfkit.apps.stocks.backtest import (
@@ -217,15 +218,12 @@ def test_screening():
 def test_bad_input(stocks):
     with pytest.raises(InputError, match=r"no stock is left to forecast; NEW: .* 250 are needed"):
         run_backtest([random_prices(60, 9, "NEW")])
-    with pytest.raises(InputError, match="two stocks called S0"):
-        run_backtest([stocks[0], stocks[0]], QUICK)
-    with pytest.raises(InputError, match="too few to constrain the last 300"):
-        run_backtest(stocks, Plan(last=300))
+    refuses("two stocks called S0", run_backtest, [stocks[0], stocks[0]], QUICK)
+    refuses("too few to constrain the last 300", run_backtest, stocks, Plan(last=300))
     for wrong in ({"c2": -1.0}, {"tau": -0.1}, {"last": 0}, {"plain": False, "constrained": False}):
         with pytest.raises(InputError):
             Plan(**wrong)
-    with pytest.raises(InputError, match=r"a share between 0 and 1, got 1\.5"):
-        run_backtest(stocks, Plan(start=1.5))
+    refuses(r"a share between 0 and 1, got 1\.5", run_backtest, stocks, Plan(start=1.5))
 
 
 def test_the_start_may_be_any_date(stocks):
@@ -234,8 +232,7 @@ def test_the_start_may_be_any_date(stocks):
         assert Plan(start=start).start == np.datetime64("2003-09-20")
         assert first_prediction(p, start) == first_prediction(p, np.datetime64("2003-09-20"))
     for wrong in ("soon", None, np.datetime64("NaT"), True):
-        with pytest.raises(InputError, match="must be a date such as 2006-05-16, or a share"):
-            Plan(start=wrong)
+        refuses("must be a date such as 2006-05-16, or a share", Plan, start=wrong)
 
 
 @pytest.mark.parametrize(
@@ -272,8 +269,7 @@ def test_the_shortest_stock_that_will_do(constrained):
         )
         prices = [random_prices(n, 0, "NEW")]
         if n - 1 < (13 + 20 if constrained else 14):
-            with pytest.raises(InputError, match="too few"):
-                run_backtest(prices, plan)
+            refuses("too few", run_backtest, prices, plan)
         else:
             assert run_backtest(prices, plan).n_forecasts == 1
 
@@ -281,10 +277,9 @@ def test_the_shortest_stock_that_will_do(constrained):
 def test_first_predictions_at_the_very_beginning(stocks):
     for start in (0.001, 0.003, "1999-01-01"):
         plan = Plan(start=start, screening=Screening(least_days=0))
-        with pytest.raises(
-            InputError, match=r"no stock is left to forecast; S0: \d of its 430 days lie before"
-        ):
-            run_backtest(stocks[:1], plan)
+        refuses(
+            r"no stock is left to forecast; S0: \d of its 430 days lie before", run_backtest, stocks[:1], plan
+        )
 
 
 def test_forecasts_are_in_prices_of_the_file(stocks, tmp_path):
@@ -325,8 +320,7 @@ def test_pictures_are_written_whole(backtest, tmp_path):
     for name, begins in (("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")):
         save_picture(figure, tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begins)
-    with pytest.raises(InputError, match=r"ends in \.png, \.svg, \.pdf, got one in \.foo"):
-        save_picture(figure, tmp_path / "a.foo")
+    refuses(r"ends in \.png, \.svg, \.pdf, got one in \.foo", save_picture, figure, tmp_path / "a.foo")
     (tmp_path / "a.png").write_bytes(b"old")
     figure.savefig = lambda *_, **__: (_ for _ in ()).throw(OSError("disk full"))
     with pytest.raises(OSError, match="disk full"):

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from random_prices import random_prices
+from refusals import refuses
 
 from crfkit import CRF
 from crfkit.apps.stocks import daily_model
@@ -170,9 +171,7 @@ def test_ctrl_c_ends_the_walk(stock, monkeypatch, tau, call):
 
 
 def test_bad_input(stock):
-    with pytest.raises(InputError, match="tau must be"):
-        ConstrainedDailyCRF(stock, c2=1.0, tau=-1.0)
-    with pytest.raises(InputError, match="at least 1 of the last days"):
-        ConstrainedDailyCRF(stock, c2=1.0, last=0)
+    refuses("tau must be", ConstrainedDailyCRF, stock, c2=1.0, tau=-1.0)
+    refuses("at least 1 of the last days", ConstrainedDailyCRF, stock, c2=1.0, last=0)
     with pytest.raises(InputError, match=r"AAA has .* days with features up to .* the last 1000 needs"):
         ConstrainedDailyCRF(stock, c2=1.0, last=1000).learn(310)

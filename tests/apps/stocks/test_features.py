@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from random_prices import random_prices
+from refusals import refuses
 
 from crfkit.apps.stocks.features import Settings, make_stock, range_limits
 from crfkit.apps.stocks.prices import Prices
-from crfkit.exceptions import InputError
 
 
 def test_about_two_thousand_features():
@@ -106,10 +106,8 @@ def test_change_and_distance_are_the_same_for_ema():
     ],
 )
 def test_bad_settings(wrong, message):
-    with pytest.raises(InputError, match=message):
-        Settings(**wrong)
+    refuses(message, Settings, **wrong)
 
 
 def test_too_short():
-    with pytest.raises(InputError, match="AAA has 30 days, 12 of them to learn from"):
-        make_stock(random_prices(30), Settings(), 12)
+    refuses("AAA has 30 days, 12 of them to learn from", make_stock, random_prices(30), Settings(), 12)

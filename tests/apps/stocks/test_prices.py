@@ -3,6 +3,7 @@ import gzip
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from crfkit.apps.stocks.prices import Prices, read_prices
 from crfkit.exceptions import InputError, InputWarning
@@ -76,30 +77,24 @@ def test_the_same_day_twice(tmp_path):
     ],
 )
 def test_bad_files(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        read_prices(write(tmp_path / "a.csv", text))
+    refuses(message, read_prices, write(tmp_path / "a.csv", text))
 
 
 def test_bad_calls(tmp_path):
     path = write(tmp_path / "a.csv", "date,close\n2003-01-02,1\n")
     with pytest.raises(InputError, match="no column 'px' for the prices: the columns are date, close"):
         read_prices(path, price_column="px")
-    with pytest.raises(InputError, match=r"a is in .*a.csv, too"):
-        read_prices([path, path])
-    with pytest.raises(InputError, match="no files of prices"):
-        read_prices([])
+    refuses(r"a is in .*a.csv, too", read_prices, [path, path])
+    refuses("no files of prices", read_prices, [])
     with pytest.raises(FileNotFoundError):
         read_prices(tmp_path / "none.csv")
 
 
 def test_prices_are_checked():
     days = np.array(["2003-01-02", "2003-01-03"], "datetime64[D]")
-    with pytest.raises(InputError, match="the price -1 on 2003-01-03"):
-        Prices("A", days, np.array([1.0, -1.0]))
-    with pytest.raises(InputError, match="2003-01-02 after 2003-01-03; dates must rise"):
-        Prices("A", days[::-1], np.array([1.0, 1.0]))
-    with pytest.raises(InputError, match="2 dates and 1 prices"):
-        Prices("A", days, np.array([1.0]))
+    refuses("the price -1 on 2003-01-03", Prices, "A", days, np.array([1.0, -1.0]))
+    refuses("2003-01-02 after 2003-01-03; dates must rise", Prices, "A", days[::-1], np.array([1.0, 1.0]))
+    refuses("2 dates and 1 prices", Prices, "A", days, np.array([1.0]))
 
 
 @pytest.mark.parametrize(
@@ -142,8 +137,7 @@ def test_a_series_of_pandas():
     ],
 )
 def test_wrong_dates_and_prices(dates, close, message):
-    with pytest.raises(InputError, match=message):
-        Prices("A", dates, close)
+    refuses(message, Prices, "A", dates, close)
 
 
 def test_adjusted_columns_are_known(tmp_path):

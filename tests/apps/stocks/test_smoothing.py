@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from crfkit.apps.stocks.smoothing import SMOOTHERS, smooth
-from crfkit.exceptions import InputError
 
 
 @pytest.mark.parametrize("method", SMOOTHERS)
@@ -44,9 +44,6 @@ def test_ema_is_that_of_pandas():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="one of ema, double, mean, none, got 'x'"):
-        smooth(np.ones(3), "x")
-    with pytest.raises(InputError, match="at least 1 day, got 0"):
-        smooth(np.ones(3), "ema", 0)
-    with pytest.raises(InputError, match="no prices"):
-        smooth(np.zeros(0))
+    refuses("one of ema, double, mean, none, got 'x'", smooth, np.ones(3), "x")
+    refuses("at least 1 day, got 0", smooth, np.ones(3), "ema", 0)
+    refuses("no prices", smooth, np.zeros(0))

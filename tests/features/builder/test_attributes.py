@@ -1,13 +1,12 @@
 """Attributes against a slow and simple oracle, and against templates."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from crfkit.data import Columns
 from crfkit.exceptions import InputError
@@ -322,8 +321,7 @@ def test_names_of_functions():
     features = Features(length, [lambda s, t: "a"], lambda s, t: "b")
     assert features.transform([["x"]]) == [[["length=1", "f1=a", "f2=b"]]]
     assert function(length).name == "length"
-    with pytest.raises(InputError, match=r"needs one for its attributes: function\(…, 'name'\)"):
-        function(lambda s, t: "")
+    refuses(r"needs one for its attributes: function\(…, 'name'\)", function, lambda s, t: "")
 
 
 @pytest.mark.parametrize(
@@ -392,8 +390,7 @@ def test_a_function_that_fails():
     ],
 )
 def test_mistakes(write, message):
-    with pytest.raises(InputError, match=message):
-        write()
+    refuses(message, write)
 
 
 def test_an_extractor_is_no_sequence():

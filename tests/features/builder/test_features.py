@@ -1,7 +1,5 @@
 """Features as scikit-learn expects a transformer to be; how it shows itself."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import subprocess

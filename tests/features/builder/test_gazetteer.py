@@ -1,7 +1,5 @@
 """Phrases of a dictionary."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Numbers, bins and vectors."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 
@@ -10,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from sklearn.exceptions import NotFittedError
 
 from crfkit.data import Vocabulary, encode
@@ -157,8 +156,7 @@ def test_learnt_bins(numbers, n):
 
 def test_two_kinds_of_bins():
     price = PRICE.number()
-    with pytest.raises(InputError, match=r"with \.named\('…'\) for text"):
-        Features(price.binned([1]), price.binned(2))
+    refuses(r"with \.named\('…'\) for text", Features, price.binned([1]), price.binned(2))
     features = Features(price.binned([1]), price.binned(2).named("half"))
     assert features.fit_transform(rows(1, 3)) == [
         [["price.bin=>=1", "half=<2"], ["price.bin=>=1", "half=>=2"]],
@@ -172,8 +170,7 @@ def test_edges_that_look_alike():
 
 def test_nothing_to_learn_from():
     for number in (PRICE.number().standardised(), PRICE.number().binned(3)):
-        with pytest.raises(InputError, match=r"price\..*: there are no numbers to learn from"):
-            Features(number).fit([])
+        refuses(r"price\..*: there are no numbers to learn from", Features(number).fit, [])
 
 
 def test_another_setting_is_not_fitted():

@@ -1,13 +1,12 @@
 """Sentences of every shape give the same attributes; wrong ones give an error that names the place."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 
 from crfkit.data import Columns
 from crfkit.exceptions import InputError
@@ -111,10 +110,8 @@ def test_one_frame_with_a_sequence_column():
     ):
         features.transform(whole)
     whole["sentence"] = ["b", None, "b", "b", "b"]
-    with pytest.raises(InputError, match="row 1: the sequence column 'sentence' has no value"):
-        features.transform(whole)
-    with pytest.raises(InputError, match="row 0: there is no column 'sentence', but 'w', 'pos'"):
-        features.transform(whole[["w", "pos"]])
+    refuses("row 1: the sequence column 'sentence' has no value", features.transform, whole)
+    refuses("row 0: there is no column 'sentence', but 'w', 'pos'", features.transform, whole[["w", "pos"]])
 
 
 def test_polars():
@@ -135,8 +132,7 @@ def test_column_files(tmp_path):
         InputError, match=r"chunks\.txt:5: sequence 1, position 1: column 1: expected a number, got"
     ):
         Features(column(1).map(lambda tag: tag if tag == "VBZ" else "0", "x").number()).transform(columns)
-    with pytest.raises(InputError, match=r"chunks\.txt: there is no column 2, but columns 0 to 1"):
-        Features(column(2)).transform(columns)
+    refuses(r"chunks\.txt: there is no column 2, but columns 0 to 1", Features(column(2)).transform, columns)
     assert Features(column(2, optional=True)).transform(columns[:1]) == [[[], []]]
 
 
@@ -146,8 +142,7 @@ def test_csv_files_have_names(tmp_path):
     path = tmp_path / "chunks.csv"
     path.write_text("w,pos\nThe,DT\ndog,NN\n\nIt,PRP\nbarks,VBZ\n.,.\n", encoding="utf-8")
     assert BY_NAME.transform(read_csv(path)) == EXPECTED[:2]
-    with pytest.raises(InputError, match=r"there is no column 'tag', but 'w', 'pos'"):
-        Features(column("tag")).transform(read_csv(path))
+    refuses(r"there is no column 'tag', but 'w', 'pos'", Features(column("tag")).transform, read_csv(path))
 
 
 # ---- cells
@@ -238,8 +233,7 @@ def test_optional_columns():
     ],
 )
 def test_wrong_sentences(X, key, message):
-    with pytest.raises(InputError, match=message):
-        Features(column(key)).transform(X)
+    refuses(message, Features(column(key)).transform, X)
 
 
 @pytest.mark.parametrize(
@@ -251,13 +245,11 @@ def test_wrong_sentences(X, key, message):
     ],
 )
 def test_wrong_lengths(X, lengths, message):
-    with pytest.raises(InputError, match=message):
-        Features(token()).transform(X, lengths=lengths)
+    refuses(message, Features(token()).transform, X, lengths=lengths)
 
 
 def test_wrong_sequence_columns():
     features = Features(token(), sequence_column="s")
     with pytest.raises(InputError, match="give lengths or sequence_column, not both"):
         features.transform(pd.DataFrame({"s": ["a"]}), lengths=[1])
-    with pytest.raises(InputError, match="sequence_column goes with a single data frame, got list"):
-        features.transform([["a"]])
+    refuses("sequence_column goes with a single data frame, got list", features.transform, [["a"]])

@@ -96,14 +96,6 @@ def test_partial_labels_are_those_of_the_linear_crf():
     assert kernel.risk_ == pytest.approx(linear.objective_, rel=1e-4)
 
 
-def test_weights_are_repetitions():
-    twice = KernelCRF(n_cliques=None, **TIGHT).fit([*X[:4], X[0]], [*Y[:4], Y[0]])
-    weighted = KernelCRF(n_cliques=None, gamma=twice.gamma_, **TIGHT).fit(
-        X[:4], Y[:4], sample_weight=[2, 1, 1, 1]
-    )
-    assert weighted.risk_ == pytest.approx(twice.risk_, rel=1e-6)
-
-
 def test_risk_falls_with_every_clique():
     model = KernelCRF(n_cliques=25, refit_tol=1e-6).fit(X, Y, X_dev=X[:3], y_dev=Y[:3])
     risks = [record["risk"] for record in model.path_]

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from enumeration import enumerate_paths
+from refusals import refuses
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
@@ -13,9 +14,9 @@ from sklearn.model_selection import GridSearchCV, KFold
 from crfkit import KernelCRF, KernelLogisticRegression
 from crfkit.datasets import galaxy, gaussian_mixtures
 from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning, ModelFileError
-from crfkit.inference import Constraints, max_expected_gain
+from crfkit.inference import max_expected_gain
+from crfkit.io.model_file import read_model, write_model
 from crfkit.kernels import GraphKernel, Kernel
-from crfkit.models.kernels import tagger as kernel_tagger
 
 X, Y = gaussian_mixtures(10, 6, random_state=0)
 FEW = {"n_cliques": 15, "per_round": 5}
@@ -33,20 +34,6 @@ def model():
 def oracles(model):
     lattice, _ = next(model.tagger_.pieces(X, whole=True))
     return lattice, [enumerate_paths(lattice, i) for i in range(len(X))]
-
-
-def test_every_answer(model):
-    _, found = oracles(model)
-    arrays = model.predict_marginals(X, as_arrays=True)
-    nbest = model.predict_nbest(X, 3)
-    viterbi = clone(model).set_params(decode="viterbi").fit(X, Y).predict(X)
-    for i, oracle in enumerate(found):
-        node = oracle.node(6, 3)
-        np.testing.assert_allclose(arrays[i], node, atol=1e-9)
-        assert model.predict(X)[i] == model.predict_posterior(X)[i] == node.argmax(axis=1).tolist()
-        order = np.argsort(-oracle.probabilities, kind="stable")
-        assert viterbi[i] == list(oracle.paths[order[0]]) == nbest[i][0][0]
-        assert nbest[i][2][1] == pytest.approx(float(oracle.probabilities[order[2]]))
 
 
 @pytest.mark.parametrize("gain", [0.5, 1.0, 3.0])
@@ -67,35 +54,7 @@ def test_boundary_gain_is_the_best_in_expectation(model, gain):
         assert value(labels[6 * i : 6 * i + 6]) == pytest.approx(best)
     decoded = clone(model).set_params(boundary_gain=gain).fit(X, Y).predict(X)
     assert flat(decoded) == labels.tolist()
-    with pytest.raises(InputError, match="boundary_gain must be 0 or more"):
-        max_expected_gain(lattice, -1.0)
-
-
-def test_constraints_and_known_labels(model):
-    stay = Constraints(transitions=np.eye(3, dtype=bool))
-    for gain in (0.0, 1.0):
-        bound = model.set_params(boundary_gain=gain)
-        assert all(len(set(labels)) == 1 for labels in bound.predict(X, constraints=stay))
-        known = [[2, *[None] * 5] for _ in X]
-        assert all(labels[0] == 2 for labels in bound.predict(X, known=known))
-        assert all(set(y) == {2} for y in bound.predict(X, known=known, constraints=stay))
-    model.set_params(boundary_gain=0.0)
-
-
-def test_pieces(model, monkeypatch):
-    whole = model.predict_marginals(X, as_arrays=True)
-    monkeypatch.setattr(kernel_tagger, "_PIECE", 300)
-    assert len(list(model.tagger_.pieces(X))) > 2
-    for a, b in zip(model.predict_marginals(X, as_arrays=True), whole, strict=True):
-        np.testing.assert_allclose(a, b)
-
-
-def test_one_table_with_lengths(model):
-    table = np.vstack(X)
-    again = clone(model).fit(table, Y)
-    assert again.risk_ == model.risk_
-    assert again.predict(table, lengths=[6] * 10) == model.predict(X)
-    assert model.predict([X[0], np.zeros((0, 2)), X[1]])[1] == []
+    refuses("boundary_gain must be 0 or more", max_expected_gain, lattice, -1.0)
 
 
 def test_strings_with_a_kernel_of_ones_own():
@@ -106,8 +65,7 @@ def test_strings_with_a_kernel_of_ones_own():
     y = [["v" if c in "aA" else "c" for c in word] for word in words]
     model = KernelCRF(alike, n_cliques=4, reg=0.1).fit(words, y)
     assert model.predict(["ab", "Ba"]) == [["v", "c"], ["c", "v"]]
-    with pytest.raises(InputError, match="pickle the estimator"):
-        model.save(io.BytesIO())
+    refuses("pickle the estimator", model.save, io.BytesIO())
 
 
 def same_parts(a, b):
@@ -152,8 +110,7 @@ def test_labels_of_a_graph_that_is_a_matrix():
     for a, b in zip(model.transduction_marginals_, plain.predict_marginals(X, as_arrays=True), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
     assert plain.transduction_ is None
-    with pytest.raises(InputError, match="is in transduction_"):
-        model.predict(X)
+    refuses("is in transduction_", model.predict, X)
     labels = np.array([*flat(Y[:6]), *[None] * 24], object)
     points = KernelLogisticRegression(graph=given, **FEW).fit(np.vstack(X), labels)
     assert points.transduction_.shape == (60,)
@@ -185,37 +142,13 @@ def saved(model):
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"cliques": "vertex+edge"},
-        {"kernel": ["rbf", "linear"], "turns": "alternate", "boundary_gain": 1.0, "bias": True},
-        {"kernel": None, "graph": GraphKernel(5, n_eigenvectors=12)},
-        {"graph": GraphKernel(5, n_eigenvectors=12), "decode": "viterbi"},
-        {"n_cliques": None},
-    ],
-)
-@pytest.mark.parametrize("sparse", [False, True])
-def test_files_and_pickles(settings, sparse, tmp_path):
-    data = [csr_matrix(x) for x in X] if sparse else X
-    model = KernelCRF(**{**FEW, **settings}).fit(data, Y)
-    model.save(tmp_path / "m.crfkit")
-    loaded = KernelCRF.load(tmp_path / "m.crfkit")
-    for again in (loaded, pickle.loads(pickle.dumps(model))):
-        assert again.predict(data) == model.predict(data)
-        for a, b in zip(
-            again.predict_marginals(data, as_arrays=True),
-            model.predict_marginals(data, as_arrays=True),
-            strict=True,
-        ):
-            np.testing.assert_allclose(a, b)
+def test_files_of_sparse_support(tmp_path):
+    data = [csr_matrix(x) for x in X]
+    for graph in (None, GraphKernel(5, n_eigenvectors=12)):
+        model = KernelCRF(**FEW, graph=graph).fit(data, Y)
+        again = KernelCRF.load(saved(model))
+        assert again.predict_marginals(data) == model.predict_marginals(data)
         assert again.cliques_ == model.cliques_
-        assert again.path_ == model.path_
-        assert again.risk_ == model.risk_
-        assert again.decode == model.decode
-        assert again.boundary_gain == model.boundary_gain
-    refitted = clone(loaded).fit(data, Y)
-    assert refitted.risk_ == pytest.approx(model.risk_, rel=1e-4)
 
 
 def test_a_transform_that_is_a_function_is_not_written():
@@ -226,20 +159,9 @@ def test_a_transform_that_is_a_function_is_not_written():
     assert KernelCRF.load(file).predict(X) == model.predict(X)
 
 
-def test_damaged_files(model):
-    good = saved(model)
-    with pytest.raises(ModelFileError):
-        KernelCRF.load(good[:-3])
-    from crfkit.io.model_file import read_model, write_model
-
-    header, arrays = read_model(good)
-
-    def rewritten(header, arrays):
-        file = io.BytesIO()
-        write_model(file, header, arrays)
-        return file.getvalue()
-
-    for change, message in [
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
         ({"model": "linear-chain CRF"}, "expected a kernel CRF"),
         ({"classes": [0, 0, 1]}, "labels are malformed"),
         ({"decode": "guess"}, "header is malformed"),
@@ -247,16 +169,20 @@ def test_damaged_files(model):
         ({"kernels": [{"kind": "function", "function": "os.system"}]}, "kernel is malformed"),
         ({"width": 7}, "expected 7 columns"),
         ({"path": 3}, "training record is malformed"),
-    ]:
-        with pytest.raises(ModelFileError, match=message):
-            KernelCRF.load(rewritten({**header, **change}, arrays))
-    for name, array, message in [
-        ("transitions", np.zeros((2, 2)), "of shape"),
-        ("0.vertex", np.full(arrays["0.vertex"].shape, np.nan), "not finite"),
-        ("0.support", np.zeros(3), "2-D of float64"),
-    ]:
-        with pytest.raises(ModelFileError, match=message):
-            KernelCRF.load(rewritten(header, {**arrays, name: array}))
+        ({"transitions": np.zeros((2, 2))}, "of shape"),
+        ({"0.vertex": np.full((12, 3), np.nan)}, "not finite|of shape"),
+        ({"0.support": np.zeros(3)}, "2-D of float64"),
+    ],
+    ids=str,
+)
+def test_files_that_lie(model, change, message):
+    header, arrays = read_model(saved(model))
+    for key, value in change.items():
+        (arrays if key in arrays else header)[key] = value
+    file = io.BytesIO()
+    write_model(file, header, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        KernelCRF.load(file.getvalue())
 
 
 def test_grid_search():
@@ -266,12 +192,6 @@ def test_grid_search():
         cv=KFold(2),
     ).fit(X, Y)
     assert search.best_params_["gamma"] in (0.1, 1.0)
-
-
-def test_the_same_again():
-    first, second = (KernelCRF(**FEW, n_candidates=30, random_state=3).fit(X, Y) for _ in range(2))
-    assert first.cliques_ == second.cliques_
-    assert first.risk_ == second.risk_
 
 
 def test_progress(capsys):
@@ -313,28 +233,24 @@ def test_pictures(model):
     ],
 )
 def test_bad_parameters(settings, message):
-    with pytest.raises(InputError, match=message):
-        KernelCRF(**settings).fit(X, Y)
+    refuses(message, KernelCRF(**settings).fit, X, Y)
 
 
-def test_bad_data():
-    with pytest.raises(InputError, match="sequence 1: expected 2 columns as before, got 3"):
-        KernelCRF().fit([X[0], np.ones((6, 3))], Y[:2])
-    with pytest.raises(InputError, match="X has 10 sequences but y has 2"):
-        KernelCRF().fit(X, Y[:2])
-    with pytest.raises(InputError, match="sequence 0 has 6 items but 5 labels"):
-        KernelCRF().fit(X[:1], [Y[0][:5]])
-    with pytest.raises(InputError, match="every label in y is None"):
-        KernelCRF().fit(X, [None] * 10)
-    with pytest.raises(InputError, match="no sequences"):
-        KernelCRF().fit([], [])
-    with pytest.raises(InputError, match="go together"):
-        KernelCRF().fit(X, Y, X_dev=X)
-    with pytest.raises(InputError, match="X_unlabeled, sequence 0: expected 2 columns"):
-        KernelCRF().fit(X, Y, X_unlabeled=[np.ones((2, 3))])
-    model = KernelCRF(**FEW).fit(X, Y)
-    with pytest.raises(InputError, match="sequence 0: expected 2 columns as before, got 3"):
-        model.predict([np.ones((2, 3))])
+@pytest.mark.parametrize(
+    ("data", "y", "more", "message"),
+    [
+        ([X[0], np.ones((6, 3))], Y[:2], {}, "sequence 1: expected 2 columns as before, got 3"),
+        (X, [None] * 10, {}, "every label in y is None"),
+        (X, Y, {"X_unlabeled": [np.ones((2, 3))]}, "X_unlabeled, sequence 0: expected 2 columns"),
+    ],
+    ids=range(3),
+)
+def test_bad_data(data, y, more, message):
+    refuses(message, KernelCRF().fit, data, y, **more)
+
+
+def test_another_width_than_in_training(model):
+    refuses("sequence 0: expected 2 columns as before, got 3", model.predict, [np.ones((2, 3))])
 
 
 def test_more_cliques_than_exist():
@@ -371,16 +287,7 @@ def test_ctrl_c_while_choosing(per_round, monkeypatch):
     assert model.risk_ == pytest.approx(whole.fit(X, Y).risk_, rel=1e-6)
 
 
-def test_scores_where_labels_are_known(model):
-    right = model.predict(X)
-    wrong = [[(label + 1) % 3 for label in labels] for labels in right]
-    gaps = [None, [*right[1][:2], *wrong[1][2:4], None, {0, 1}], *[[None] * 6] * 8]
-    assert model.score(X, gaps) == 0.5
-    assert model.score(X, [None, wrong[1], *right[2:]], sample_weight=[1, 8, *[1] * 8]) == 0.5
-    with pytest.raises(InputError, match="no tokens"):
-        model.score(X, [None] * 10)
-    table = np.vstack(X)
-    assert model.score(table, gaps, lengths=[6] * 10) == 0.5
+def test_grid_search_over_unlabelled_sequences():
     search = GridSearchCV(
         KernelCRF(None, graph=GraphKernel(5, n_eigenvectors=5), **FEW), {"reg": [0.1, 1.0]}, cv=KFold(2)
     ).fit(X, [None, *Y[1:]])
@@ -443,11 +350,6 @@ def test_sequences_of_one_position(cliques, n_cliques):
     np.testing.assert_allclose(found, points.predict_proba(np.vstack(rows)), atol=1e-3)
 
 
-def test_one_label_alone():
-    model = KernelCRF(n_cliques=3).fit(X, [["a"] * 6] * 10)
-    assert model.predict(X[:1]) == [["a"] * 6]
-
-
 # ---- without the chain
 
 
@@ -483,9 +385,7 @@ def test_logistic_regression_is_scikit_learns():
 
 def test_logistic_bad_input():
     table, labels = np.vstack(X), flat(Y)
-    with pytest.raises(InputError, match="X has 60 points but y has 59 labels"):
-        KernelLogisticRegression().fit(table, labels[1:])
-    with pytest.raises(InputError, match=r"X must be a table \[n, d\], got 1-D"):
-        KernelLogisticRegression().fit(table[:, 0], labels)
+    refuses("X has 60 points but y has 59 labels", KernelLogisticRegression().fit, table, labels[1:])
+    refuses(r"X must be a table \[n, d\], got 1-D", KernelLogisticRegression().fit, table[:, 0], labels)
     with pytest.raises(InputError, match="X: expected 2 columns as before, got 3"):
         KernelLogisticRegression(**FEW).fit(table, labels).predict(np.ones((1, 3)))

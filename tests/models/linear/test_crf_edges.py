@@ -5,11 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import refuses
 from sklearn.base import clone
 
 from crfkit import CRF
 from crfkit.data import Columns, Encoded, Vocabulary, encode
-from crfkit.exceptions import InputError, ModelFileError
+from crfkit.exceptions import ModelFileError
 from crfkit.features import Template
 from crfkit.features.edge_attributes import EDGE, STATE, attribute_kinds
 
@@ -126,8 +127,7 @@ def test_dev_set_and_all_possible_transitions(switches):
 
 @pytest.mark.parametrize("bad", [7, "", {"x": "node"}, ("a", 3), {"x"}])
 def test_bad_edge_attributes_are_refused(switches, bad):
-    with pytest.raises(InputError, match="edge_attributes must"):
-        CRF(edge_attributes=bad).fit(*switches)
+    refuses("edge_attributes must", CRF(edge_attributes=bad).fit, *switches)
 
 
 def test_kinds_go_by_prefix_bytes():
@@ -176,16 +176,13 @@ def test_slips_are_named(switches, tmp_path):
     with pytest.warns(UserWarning, match="no attribute begins with"):
         CRF(edge_attributes="nosuch:").fit(X, y)
     (tmp_path / "t").write_text("U:%x[0,0]")
-    with pytest.raises(InputError, match="is a file"):
-        CRF(template=str(tmp_path / "t")).fit(X, y)
+    refuses("is a file", CRF(template=str(tmp_path / "t")).fit, X, y)
 
 
 def test_columns_want_a_template(address_rows):
     rows, y = address_rows
-    with pytest.raises(InputError, match="template"):
-        CRF().fit(Columns.from_rows(rows), y)
-    with pytest.raises(InputError, match="template must be"):
-        CRF(template=3).fit(rows, y)
+    refuses("template", CRF().fit, Columns.from_rows(rows), y)
+    refuses("template must be", CRF(template=3).fit, rows, y)
 
 
 def test_encoded_sequences_are_matched_by_name(address_data):

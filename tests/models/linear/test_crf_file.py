@@ -2,13 +2,10 @@
 
 import contextlib
 import io
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from crfkit import CRF
 from crfkit.exceptions import ModelFileError
@@ -21,47 +18,14 @@ def saved(crf):
     return stream.getvalue()
 
 
-OPTIONS = [
-    {},
-    {"order": 2},
-    {"c1": 0.3, "c2": 0.0},
-    {"class_weight": {"fake": 2.0}},
-    {"class_weight": "balanced", "min_freq": 2.5, "all_possible_transitions": True},
-    {"c2": np.float32(0.5), "max_iterations": np.int64(400), "warm_start": np.bool_(True), "random_state": 7},
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_everything_comes_back(options, casino_data, tmp_path):
-    X, y = casino_data
-    crf = CRF(**options).fit(X, y)
-    crf.save(tmp_path / "model")
-    with open(tmp_path / "model", "rb") as file:
-        sources = [CRF.load(tmp_path / "model"), CRF.load(str(tmp_path / "model")), CRF.load(file)]
-    for loaded in [*sources, CRF.load(saved(crf)), CRF.load(io.BytesIO(saved(crf)))]:
-        assert loaded.get_params() == crf.get_params()
-        assert loaded.classes_ == crf.classes_
-        assert loaded.history_ == crf.history_
-        assert loaded.objective_ == crf.objective_
-        assert (loaded.n_iter_, loaded.converged_) == (crf.n_iter_, crf.converged_)
-        assert loaded.predict(X) == crf.predict(X)
-        assert loaded.predict_nbest(X, 3) == crf.predict_nbest(X, 3)
-        for a, b in zip(*(m.predict_marginals(X, as_arrays=True) for m in (loaded, crf)), strict=True):
-            np.testing.assert_array_equal(a, b)
-        assert loaded.state_features_ == crf.state_features_
-        assert loaded.transition_features_ == crf.transition_features_
-        assert saved(loaded) == saved(crf)
-
-
-@pytest.mark.parametrize("labels", [[0, 1], [False, True], ["ä", "\n"], [-(2**40), "x"]], ids=str)
-def test_labels_keep_their_type(labels):
-    X, y = [[{"odd": t % 2} for t in range(6)]] * 4, [[labels[t % 2] for t in range(6)]] * 4
-    crf = CRF(class_weight={labels[0]: 1.5}).fit(X, y)
+def test_numbers_of_numpy_are_plain_parameters(casino_data):
+    options = {"c2": np.float32(0.5), "max_iterations": np.int64(400), "warm_start": np.bool_(True)}
+    crf = CRF(**options, class_weight="balanced", min_freq=2.5, random_state=7).fit(*casino_data)
     loaded = CRF.load(saved(crf))
-    assert loaded.classes_ == crf.classes_
-    assert [type(label) for label in loaded.classes_] == [type(label) for label in crf.classes_]
-    assert loaded.class_weight == crf.class_weight
-    assert [type(label) for label in loaded.class_weight] == [type(labels[0])]
+    assert loaded.get_params() == crf.get_params()
+    assert loaded.state_features_ == crf.state_features_
+    assert loaded.transition_features_ == crf.transition_features_
+    assert saved(loaded) == saved(crf)
 
 
 def test_arrays(tmp_path):
@@ -141,51 +105,18 @@ def test_compacting_changes_no_score(address_data):
     assert [len(labels) for labels in nothing.predict(X)] == [len(labels) for labels in y]
 
 
-def test_a_failing_save_leaves_the_old_file(casino_data, tmp_path, monkeypatch):
-    X, y = casino_data
-    path = tmp_path / "model"
-    crf = CRF().fit(X, y)
-    crf.save(path)
-    before = path.read_bytes()
-
-    def fail(*args):
-        raise OSError("no space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fail)
-        with pytest.raises(OSError, match="no space"):
-            CRF(c2=5.0).fit(X, y).save(path)
+def test_what_is_no_json_leaves_the_old_file(casino_data, tmp_path):
+    crf, path = CRF().fit(*casino_data), tmp_path / "model"
+    path.write_bytes(b"old")
     crf.history_ = [{"objective": float("nan")}]
     with pytest.raises(ModelFileError, match="JSON"):
         crf.save(path)
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["model"]
+    assert path.read_bytes() == b"old"
 
 
 @pytest.fixture(scope="module")
 def good(casino_data):
     return saved(CRF(order=2, class_weight={"fake": 2.0}).fit(*casino_data))
-
-
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_damage_is_found(good, data):
-    kind = data.draw(st.sampled_from(["flip", "cut", "longer", "swap"]))
-    at = data.draw(st.integers(0, len(good) - 1))
-    damaged = bytearray(good)
-    if kind == "flip":
-        damaged[at] ^= 1 << data.draw(st.integers(0, 7))
-    elif kind == "cut":
-        del damaged[at:]
-    elif kind == "longer":
-        damaged += b"x"
-    else:
-        other = data.draw(st.integers(0, len(good) - 1))
-        if damaged[at] == damaged[other]:
-            return
-        damaged[at], damaged[other] = damaged[other], damaged[at]
-    with pytest.raises(ModelFileError):
-        CRF.load(bytes(damaged))
 
 
 HEADERS = [
@@ -294,14 +225,6 @@ def test_names_that_lie_never_crash(good, casino_data, number):
     ):
         with contextlib.suppress(ValueError):
             use(CRF.load(stream.getvalue()))
-
-
-def test_no_file_at_all(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        CRF.load(tmp_path / "none")
-    (tmp_path / "empty").touch()
-    with pytest.raises(ModelFileError, match="it is empty"):
-        CRF.load(tmp_path / "empty")
 
 
 def test_models_of_other_tools_load(address_data, tmp_path):

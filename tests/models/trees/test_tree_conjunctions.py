@@ -1,7 +1,5 @@
 """Paths through trees in words: taken at their word, they add up to the scores of the trees."""
 
-from __future__ import annotations
-
 import operator
 import re
 

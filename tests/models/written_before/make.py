@@ -6,8 +6,6 @@
 version 0.1.0 and stay as they are: a new kind of model gets new files.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

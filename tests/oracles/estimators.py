@@ -1,0 +1,61 @@
+"""The estimators, as a table: what tests/models/test_estimators.py asks of all of them.
+
+A new estimator is one line in ``ESTIMATORS``. All of them learn from the same arrays.
+"""
+
+import io
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
+from crfkit.datasets import gaussian_mixtures
+from crfkit.kernels import GraphKernel
+
+points, states = gaussian_mixtures(12, 6, random_state=0)
+X = [x[: 6 - i % 3] for i, x in enumerate(points)]  # [T, 2] each, T from 4 to 6
+Y = [["PQR"[state] for state in labels[: len(x)]] for x, labels in zip(X, states, strict=True)]
+TABLE, LENGTHS = np.vstack(X), [len(x) for x in X]
+
+EVERY = {"all_possible_states": True, "all_possible_transitions": True}
+TREES = {"n_iterations": 12, "min_samples_leaf": 1, "n_jobs": 1}
+CLIQUES = {"n_cliques": 12, "per_round": 4, "gamma": 0.5}
+
+ESTIMATORS: dict[str, tuple[type, dict[str, Any]]] = {
+    "linear": (CRF, EVERY),
+    "second order": (CRF, {"order": 2, "c2": 0.3, "algorithm": "lbfgs", **EVERY}),
+    "sparse": (CRF, {"c1": 0.3, "c2": 0.0, "class_weight": {"P": 2.0}, **EVERY}),
+    "constrained": (ConstrainedCRF, {"c2": 1.0, "tau": 50.0, **EVERY}),
+    "trees": (TreeCRF, TREES),
+    "factored trees": (TreeCRF, {"potentials": "factored", "decode": "viterbi", "window": (1, 0), **TREES}),
+    "kernel": (KernelCRF, {"cliques": "vertex+edge", **CLIQUES}),
+    "two kernels": (KernelCRF, {"kernel": ["rbf", "linear"], "turns": "alternate", "bias": True, **CLIQUES}),
+    "graph": (KernelCRF, {"graph": GraphKernel(5, n_eigenvectors=12), "decode": "viterbi", **CLIQUES}),
+    "all cliques": (KernelCRF, {"n_cliques": None, "boundary_gain": 1.0}),
+}
+
+
+def make(name: str, **more: Any) -> Any:
+    """An estimator of the table, not fitted."""
+    kind, settings = ESTIMATORS[name]
+    return kind(**{**settings, **more})
+
+
+@cache
+def fitted(name: str) -> Any:
+    """An estimator of the table, fitted to X and Y: for tests that do not change it."""
+    return make(name).fit(X, Y)
+
+
+def saved(model: Any) -> bytes:
+    """A model's file."""
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
+def answers(model: Any, data: Any = X) -> list[Any]:
+    """Everything a fitted model says of sequences, in a form that == compares to the last bit."""
+    arrays = [array.tolist() for array in model.predict_marginals(data, as_arrays=True)]
+    return [model.classes_, model.predict(data), arrays, model.predict_nbest(data, 3)]

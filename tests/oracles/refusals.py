@@ -1,0 +1,14 @@
+"""Bad input is refused, in words."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from crfkit.exceptions import InputError
+
+
+def refuses(message: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Check that a call raises an InputError whose text matches the regular expression ``message``."""
+    with pytest.raises(InputError, match=message):
+        call(*args, **kwargs)

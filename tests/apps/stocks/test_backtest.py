@@ -223,7 +223,7 @@ def test_bad_input(stocks):
     for wrong in ({"c2": -1.0}, {"tau": -0.1}, {"last": 0}, {"plain": False, "constrained": False}):
         with pytest.raises(InputError):
             Plan(**wrong)
-    refuses(r"a share between 0 and 1, got 1\.5", run_backtest, stocks, Plan(start=1.5))
+    refuses(r"a share between 0 and 1, got 1\.5", Plan, start=1.5)
 
 
 def test_the_start_may_be_any_date(stocks):

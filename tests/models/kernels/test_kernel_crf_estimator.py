@@ -169,9 +169,9 @@ def test_a_transform_that_is_a_function_is_not_written():
         ({"kernels": [{"kind": "function", "function": "os.system"}]}, "kernel is malformed"),
         ({"width": 7}, "expected 7 columns"),
         ({"path": 3}, "training record is malformed"),
-        ({"transitions": np.zeros((2, 2))}, "of shape"),
-        ({"0.vertex": np.full((12, 3), np.nan)}, "not finite|of shape"),
-        ({"0.support": np.zeros(3)}, "2-D of float64"),
+        ({"transitions": np.zeros((2, 2))}, r"of float64 \(3, 3\), got float64 \(2, 2\)"),
+        ({"0.vertex": np.full((12, 3), np.nan)}, r"not finite|of float64 \("),
+        ({"0.support": np.zeros(3)}, r"of float64 \(any, any\), got float64 \(3,\)"),
     ],
     ids=str,
 )

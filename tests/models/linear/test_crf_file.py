@@ -126,7 +126,7 @@ HEADERS = [
     ("classes", ["a", "a"], "labels are malformed"),
     ("classes", ["a", [1]], "labels are malformed"),
     ("classes", ["a", None], "labels are malformed"),
-    ("classes", ["a", "b", "c"], "expected an array 'edge.mask'"),
+    ("classes", ["a", "b", "c"], "expected an array 'edge.weights'"),
     ("params", None, "training record is malformed"),
     ("history", {}, "training record is malformed"),
     ("history", [1], "training record is malformed"),

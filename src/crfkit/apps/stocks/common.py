@@ -39,7 +39,7 @@ def common_weights(
     if len(stocks) < 2:
         return None
     parts = [stock.sequences() for stock in stocks]
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts])  # [N]
+    lengths = np.concatenate([part.lengths for part in parts])  # [N]
     indices = np.concatenate([part.indices for part in parts])
     n = int(lengths.sum())
     objective = LinearLikelihood(

@@ -12,7 +12,9 @@ import numpy as np
 from crfkit.arrays import IdArray
 from crfkit.data.columns import Columns
 from crfkit.data.encode import encode
+from crfkit.data.labels import Labels, encode_labels
 from crfkit.data.sequences import Encoded, LabelHints, Sequences
+from crfkit.data.training_data import cut_as, require_data
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.features.template import Template
@@ -41,6 +43,26 @@ def encode_input(
         raise InputError("lengths goes with arrays; a model with a template takes sentences of rows of cells")
     columns = X if isinstance(X, Columns) else Columns.from_rows(X)
     return template.encode(columns, vocabulary, grow=grow, n_jobs=n_jobs)
+
+
+def encode_labelled(
+    X: Any,
+    y: list[Any],
+    vocabulary: Vocabulary,
+    classes: list[Any],
+    template: Template | None,
+    *,
+    lengths: Any = None,
+    n_jobs: int | None = None,
+) -> tuple[Sequences, Labels]:
+    """Training data over the ids of the vocabulary, which grows, and of the classes.
+
+    If X is one table without ``lengths``, it is cut as y is.
+    """
+    cut = cut_as(X, y, lengths)
+    sequences = encode_input(X, vocabulary, template, grow=True, lengths=cut, n_jobs=n_jobs)
+    require_data(sequences, classes)
+    return sequences, encode_labels(y, classes, sequences.offsets)
 
 
 def hints_of(X: Any, vocabulary: Vocabulary) -> LabelHints | None:

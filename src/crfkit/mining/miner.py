@@ -21,10 +21,9 @@ from crfkit import parameters as rule
 from crfkit.arrays import BoolArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.sequences import Encoded, Sequences
-from crfkit.data.training_data import cut_as, require_data
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.inputs import encode_input, encode_labelled, given_template
 from crfkit.features.template import Template
 from crfkit.mining.associations import USES, Associations, Values, rule_values
 from crfkit.mining.rules import Rules
@@ -311,16 +310,10 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y = label_lists(y)
         classes = label_set(y)
         vocabulary = Vocabulary()
-        sequences = encode_input(
-            X,
-            vocabulary,
-            self._template(),
-            grow=True,
-            lengths=cut_as(X, y, lengths),
-            n_jobs=self.n_jobs,
+        sequences, labels = encode_labelled(
+            X, y, vocabulary, classes, self._template(), lengths=lengths, n_jobs=self.n_jobs
         )
-        require_data(sequences, classes)
-        return sequences, encode_labels(y, classes, sequences.offsets), vocabulary, classes
+        return sequences, labels, vocabulary, classes
 
     def _keep(self, associations: Associations) -> None:
         self.associations_ = associations

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
 from crfkit.arrays import IntArray
-from crfkit.data.labels import encode_labels, label_lists, label_set
+from crfkit.data.labels import label_lists, label_set
 from crfkit.data.sequences import Encoded
-from crfkit.data.training_data import cut_as, require_data, sequence_weights
+from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
 from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
-from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.inputs import encode_input, encode_labelled, given_template
 from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
 from crfkit.selection.pool import Pool, PoolSettings, make_pool
@@ -171,7 +171,7 @@ class BaseSelector(FittedSelection, ABC):
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
         y = label_lists(y)
-        pool = self._pool(X, y, sample_weight, cut_as(X, y, lengths), permitted)
+        pool = self._pool(X, y, sample_weight, lengths, permitted)
         given = self._given(pool)
         available = pool.n_candidates - len(given)
         if available == 0:
@@ -188,13 +188,8 @@ class BaseSelector(FittedSelection, ABC):
         if X_dev is not None:
             try:
                 y_dev = label_lists(y_dev)
-                found = encode_input(
-                    X_dev,
-                    pool.vocabulary,
-                    given_template(self.template),
-                    grow=False,
-                    lengths=cut_as(X_dev, y_dev, None),
-                )
+                cut, template = cut_as(X_dev, y_dev, None), given_template(self.template)
+                found = encode_input(X_dev, pool.vocabulary, template, grow=False, lengths=cut)
                 held = Held(Encoded(found, pool.vocabulary), y_dev)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
@@ -241,13 +236,13 @@ class BaseSelector(FittedSelection, ABC):
         template, prefixes = given_template(self.template), edge_prefixes(self.edge_attributes)
         if template is not None:
             prefixes |= template.edge_attributes
-        sequences = encode_input(X, vocabulary, template, grow=True, lengths=lengths, n_jobs=self.n_jobs)
-        require_data(sequences, classes)
+        sequences, labels = encode_labelled(
+            X, y, vocabulary, classes, template, lengths=lengths, n_jobs=self.n_jobs
+        )
         if len(classes) == 1:
             raise InputError(
                 f"y has one label alone, {classes[0]!r}: every feature is constant, and nothing selects"
             )
-        labels = encode_labels(y, classes, sequences.offsets)
         if template is None and not isinstance(X, Encoded) and vocabulary.names_columns():
             self.n_columns_ = len(vocabulary)
         elif hasattr(self, "n_columns_"):

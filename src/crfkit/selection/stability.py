@@ -17,10 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from crfkit import parameters as rule
 from crfkit.data.labels import label_lists, label_set
 from crfkit.data.sequences import Encoded
-from crfkit.data.training_data import cut_as, require_data
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.inputs import encode_labelled, given_template
 from crfkit.selection.base import BaseSelector, FittedSelection
 from crfkit.selection.selected import Feature, Selection
 
@@ -101,18 +100,16 @@ class StabilitySelector(FittedSelection):
             raise InputError(f"selector must be one of crfkit.selection, got {type(self.selector).__name__}")
         y = label_lists(y)
         vocabulary = Vocabulary()
-        sequences = encode_input(
+        sequences, _ = encode_labelled(
             X,
+            y,
             vocabulary,
+            label_set(y),
             given_template(self.template),
-            grow=True,
-            lengths=cut_as(X, y, lengths),
+            lengths=lengths,
             n_jobs=self.n_jobs,
         )
-        require_data(sequences, label_set(y))
         n = sequences.n_sequences
-        if len(y) != n:
-            raise InputError(f"X has {n} sequences but y has {len(y)}")
         if n < _FEWEST:
             raise InputError(
                 f"stability selection draws parts of the sequences, and there are {n}: cut them shorter"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from crfkit import _native
 from crfkit.arrays import IdArray, IntArray
-from crfkit.data.sequences import checked_ids, gather
+from crfkit.data.sequences import Batch, checked_ids, gather
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 
@@ -26,7 +26,7 @@ NO_FILE = "rows"  # the source of what was never read from a file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Columns(Sequence[list[Row]]):
+class Columns(Batch, Sequence[list[Row]]):
     """Sequences of rows of K cells, end to end; as a Python sequence, one list of rows a sentence.
 
     ``columns[i]`` is the list of rows of sequence i, ``columns[a:b]`` the ``Columns`` of some sequences.
@@ -78,23 +78,9 @@ class Columns(Sequence[list[Row]]):
         return cls(Vocabulary.from_native(cells), ids, offsets, lines, source)
 
     @property
-    def n_sequences(self) -> int:
-        return self.offsets.size - 1
-
-    @property
-    def n_positions(self) -> int:
-        """ΣT, the rows of all sequences."""
-        return len(self.ids)
-
-    @property
     def n_columns(self) -> int:
         """K, the cells of every row; 0 where there are no rows."""
         return int(self.ids.shape[1])
-
-    @property
-    def lengths(self) -> IntArray:
-        """T of each sequence, [N]."""
-        return np.diff(self.offsets)
 
     def __len__(self) -> int:
         return self.n_sequences

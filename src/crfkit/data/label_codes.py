@@ -15,16 +15,15 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.arrays import BoolArray, IntArray
-from crfkit.data.reading import place_of
-from crfkit.data.sequences import inner_positions, offsets_of
+from crfkit.arrays import IntArray
+from crfkit.data.sequences import Batch, offsets_of
 from crfkit.exceptions import InputError
 
 LabelSequences = Sequence[Sequence[Hashable]]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCodes(Sequence[list[Any]]):
+class LabelCodes(Batch, Sequence[list[Any]]):
     """N label sequences over K distinct labels. Position t has the label ``names[ids[t]]``."""
 
     names: Sequence[Hashable]  # [K]
@@ -67,15 +66,6 @@ class LabelCodes(Sequence[list[Any]]):
         )
         return cls(list(place), ids, offsets)
 
-    @property
-    def n_positions(self) -> int:
-        return len(self.ids)
-
-    @property
-    def first(self) -> BoolArray:
-        """Whether a position is the first of its sequence [ΣT]."""
-        return ~inner_positions(self.offsets)
-
     def slim(self) -> LabelCodes:
         """The same without names that no position has."""
         used = np.bincount(self.ids, minlength=len(self.names)) > 0  # [K]
@@ -83,10 +73,6 @@ class LabelCodes(Sequence[list[Any]]):
             return self
         new = np.cumsum(used) - 1  # [K]
         return LabelCodes([self.names[k] for k in np.flatnonzero(used).tolist()], new[self.ids], self.offsets)
-
-    def place(self, position: int | np.integer) -> tuple[int, int]:
-        """The sequence of a position of the batch, and the position within that sequence."""
-        return place_of(self.offsets, position)
 
     def lists(self) -> list[list[Any]]:
         table = np.empty(len(self.names), dtype=object)  # [K]

@@ -25,26 +25,18 @@ from crfkit.data.reading import (
     refuse_masked,
     sequences_in,
 )
-from crfkit.data.sequences import gather, offsets_of
+from crfkit.data.sequences import Batch, gather, offsets_of
 from crfkit.exceptions import InputError
 
 Rows = Any  # [n, d] float64 array, CSR matrix of float64, or a list of n objects
 
 
 @dataclass(frozen=True)
-class Positions:
+class Positions(Batch):
     """N sequences with ΣT positions."""
 
     rows: Rows  # ΣT of them
     offsets: IntArray  # [N+1]
-
-    @property
-    def n_sequences(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_positions(self) -> int:
-        return int(self.offsets[-1])
 
     @property
     def width(self) -> int | None:

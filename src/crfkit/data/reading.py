@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from crfkit.arrays import IntArray
-from crfkit.data.sequences import offsets_of
+from crfkit.data.sequences import offsets_of, place_of
 from crfkit.exceptions import InputError
 
 
@@ -116,12 +116,6 @@ def refuse_masked(array: Any, where: str) -> None:
     """Raise for an array in which values are masked."""
     if isinstance(array, np.ma.MaskedArray):
         raise InputError(f"{where}: masked arrays are not supported; fill the masked values, with 0 say")
-
-
-def place_of(offsets: IntArray, position: int | np.integer[Any]) -> tuple[int, int]:
-    """Return the sequence of a position of the batch, and the position within that sequence."""
-    sequence = int(np.searchsorted(offsets, position, side="right")) - 1
-    return sequence, int(position - offsets[sequence])
 
 
 def place(offsets: IntArray, position: int | np.integer[Any]) -> str:

@@ -14,8 +14,35 @@ from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 
 
+class Batch:
+    """What all batches have in common: N sequences, laid end to end."""
+
+    offsets: IntArray  # [N+1]
+
+    @property
+    def n_sequences(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def n_positions(self) -> int:
+        return int(self.offsets[-1])  # ΣT
+
+    @property
+    def lengths(self) -> IntArray:
+        return np.diff(self.offsets)  # [N]
+
+    @property
+    def first(self) -> BoolArray:
+        """Whether a position is the first of its sequence [ΣT]."""
+        return ~inner_positions(self.offsets)
+
+    def place(self, position: int | np.integer[Any]) -> tuple[int, int]:
+        """Return the sequence of a position of the batch, and the position within that sequence."""
+        return place_of(self.offsets, position)
+
+
 @dataclass(frozen=True)
-class Sequences:
+class Sequences(Batch):
     """Sequences of sparse attribute rows, end to end.
 
     Sequence i has the positions ``offsets[i] .. offsets[i+1]-1``; position t has the attributes
@@ -59,20 +86,6 @@ class Sequences:
                 f"{self.offsets.size - 1} sequences, {self.indptr.size - 1} positions, "
                 f"{self.indices.size} attributes"
             )
-
-    @property
-    def n_sequences(self) -> int:
-        return self.offsets.size - 1
-
-    @property
-    def n_positions(self) -> int:
-        """ΣT, the positions of all sequences."""
-        return self.indptr.size - 1
-
-    @property
-    def lengths(self) -> IntArray:
-        """T of each sequence, [N]."""
-        return np.diff(self.offsets)
 
     def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> Sequences:
         """The given sequences, in the given order; a sequence may come more than once."""
@@ -210,3 +223,9 @@ def inner_positions(offsets: IntArray) -> BoolArray:
     inner = np.ones(int(offsets[-1]), np.bool_)
     inner[first_positions(offsets)] = False
     return inner
+
+
+def place_of(offsets: IntArray, position: int | np.integer[Any]) -> tuple[int, int]:
+    """Return the sequence of a position of the batch, and the position within that sequence."""
+    sequence = int(np.searchsorted(offsets, position, side="right")) - 1
+    return sequence, int(position - offsets[sequence])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from crfkit.features.template_syntax import LARGEST, Line, Macro, fail, whole_number
+from crfkit.features.template_syntax import LARGEST, Line, Macro, cut_line, fail, whole_number
 
 FURTHEST_ROW = 8
 BEFORE = tuple(f"_B-{n}" for n in range(1, FURTHEST_ROW + 1))
@@ -36,22 +36,14 @@ def parse_crfpp(text: str, source: str) -> list[Line]:
 
 
 def _pieces(line: str, source: str, number: int) -> tuple[str | Macro, ...]:
-    pieces: list[str | Macro] = []
-    end = 0
-    while (start := line.find("%", end)) >= 0:
-        if start > end:
-            pieces.append(line[end:start])
-        macro = _MACRO.match(line, start)
+    def made(macro: re.Match[str] | None, rest: str) -> Macro:
         if not macro:
-            shown = line[start : start + 20]
-            fail(source, number, f"expected %x[row,column], like %x[-1,0], got {shown!r}", line)
+            fail(source, number, f"expected %x[row,column], like %x[-1,0], got {rest[:20]!r}", line)
         row, column = (whole_number(digits) for digits in macro.groups())
         if column > LARGEST:
             fail(source, number, f"the column is too large in {macro[0]!r}", line)
         if abs(row) > FURTHEST_ROW:
             fail(source, number, f"rows are -{FURTHEST_ROW} to {FURTHEST_ROW}, got {row}", line)
-        pieces.append(Macro(macro[0], "x", row, column))
-        end = macro.end()
-    if end < len(line):
-        pieces.append(line[end:])
-    return tuple(pieces)
+        return Macro(macro[0], "x", row, column)
+
+    return cut_line(line, _MACRO, made)

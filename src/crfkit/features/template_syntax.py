@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeAlias
 
@@ -36,6 +38,26 @@ class Line:
     @property
     def macros(self) -> tuple[Macro, ...]:
         return tuple(piece for piece in self.pieces if isinstance(piece, Macro))
+
+
+def cut_line(
+    line: str, macro: re.Pattern[str], made: Callable[[re.Match[str] | None, str], Macro]
+) -> tuple[str | Macro, ...]:
+    """Cut a line into text and macros, which begin with ``%``.
+
+    ``made`` gets the match of each ``%`` and the line from there on; it raises where it is no macro.
+    """
+    pieces: list[str | Macro] = []
+    end = 0
+    while (start := line.find("%", end)) >= 0:
+        if start > end:
+            pieces.append(line[end:start])
+        found = made(macro.match(line, start), line[start:])
+        pieces.append(found)
+        end = start + len(found.text)
+    if end < len(line):
+        pieces.append(line[end:])
+    return tuple(pieces)
 
 
 def whole_number(digits: str, base: int = 10) -> int:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from crfkit.features.template_syntax import LARGEST, Line, Macro, Scope, fail, whole_number
+from crfkit.features.template_syntax import LARGEST, Line, Macro, Scope, cut_line, fail, whole_number
 
 BEFORE = ("_x-1", "_x-2", "_x-3", "_x-4", "_x-#")
 AFTER = ("_x+1", "_x+2", "_x+3", "_x+4", "_x+#")
@@ -54,26 +54,19 @@ def parse_wapiti(text: str, source: str) -> list[Line]:
 
 
 def _pieces(line: str, source: str, number: int, raw: str) -> tuple[str | Macro, ...]:
-    pieces: list[str | Macro] = []
-    end = 0
-    while (start := line.find("%", end)) >= 0:
-        if start > end:
-            pieces.append(line[end:start])
-        macro = _MACRO.match(line, start)
+    def made(macro: re.Match[str] | None, rest: str) -> Macro:
         if not macro or (macro[6] is None) != (macro[1] in "xX"):
             hint = "; # begins a comment, in patterns too" if "#" in raw else ""
             fail(
                 source,
                 number,
                 'expected %x[row,column], %t[row,column,"pattern"] or %m[row,column,"pattern"], '
-                f"got {line[start : start + 30]!r}{hint}",
+                f"got {rest[:30]!r}{hint}",
                 raw,
             )
-        pieces.append(_macro(macro, source, number, raw))
-        end = macro.end()
-    if end < len(line):
-        pieces.append(line[end:])
-    return tuple(pieces)
+        return _macro(macro, source, number, raw)
+
+    return cut_line(line, _MACRO, made)
 
 
 def _macro(found: re.Match[str], source: str, number: int, raw: str) -> Macro:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.positions import Rows, n_rows, take_rows
+from crfkit.data.reading import is_sparse
 from crfkit.exceptions import InputError
 
 _SMALLEST = 0.05  # of a denominator, as a share of the degree: beyond, eigenvectors are no longer smooth
@@ -88,9 +89,7 @@ class GraphMap:
         if self.normalized:
             degrees = spectrum.degrees[:, None]
             # A vertex without edges says nothing of others: its values are 0 but for rounding.
-            scaled = np.where(
-                degrees > 0, values / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0
-            )  # [v, m]
+            scaled = np.where(degrees > 0, values / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0)
             sums = scaled[neighbours].sum(axis=1) / np.sqrt(degree)  # [n', m]
             below = np.maximum(1.0 - spectrum.eigenvalues, _SMALLEST)
         else:
@@ -143,7 +142,7 @@ class OwnPositions:
 
 def row_keys(rows: Rows) -> list[bytes]:
     """What tells rows apart: digests [n] of their columns that are not 0, the same for dense and sparse."""
-    if hasattr(rows, "tocsr"):
+    if is_sparse(rows):
         csr = rows.tocsr().copy()
         csr.sum_duplicates()  # sorts them as well
         csr.eliminate_zeros()
@@ -159,8 +158,10 @@ def row_keys(rows: Rows) -> list[bytes]:
 
 def _in_the_form_of(example: Rows, rows: Rows) -> Rows:
     """Rows sparse or dense as the example is."""
-    if hasattr(example, "tocsr") and not hasattr(rows, "tocsr"):
-        from scipy.sparse import csr_matrix
+    if is_sparse(example) == is_sparse(rows):
+        return rows
+    if is_sparse(rows):
+        return rows.toarray()
+    from scipy.sparse import csr_matrix
 
-        return csr_matrix(rows)
-    return rows.toarray() if hasattr(rows, "tocsr") and not hasattr(example, "tocsr") else rows
+    return csr_matrix(rows)

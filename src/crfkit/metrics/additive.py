@@ -38,7 +38,7 @@ def _share(sums: FloatArray) -> FloatArray:
 
 def _token_accuracy(pairs: Pairs) -> Additive:
     right = np.bincount(pairs.sequence_of, weights=pairs.right, minlength=pairs.n_sequences)  # [N]
-    return Additive(np.stack([right, np.diff(pairs.offsets).astype(np.float64)], axis=1), _share)
+    return Additive(np.stack([right, pairs.lengths.astype(np.float64)], axis=1), _share)
 
 
 def _sequence_accuracy(pairs: Pairs) -> Additive:

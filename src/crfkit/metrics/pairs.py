@@ -9,11 +9,12 @@ import numpy as np
 
 from crfkit.arrays import BoolArray, IntArray
 from crfkit.data.label_codes import LabelCodes, LabelSequences
+from crfkit.data.sequences import Batch
 from crfkit.exceptions import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Batch):
     """Two labellings of the same N sequences, over the same K names."""
 
     names: list[Hashable]  # [K]
@@ -33,7 +34,7 @@ class Pairs:
                 f"{called[0]} has {len(true)} sequences but {called[1]} has {len(pred)}; "
                 "pass predictions for the same sequences"
             )
-        lengths, other = np.diff(true.offsets), np.diff(pred.offsets)  # [N]
+        lengths, other = true.lengths, pred.lengths  # [N]
         if not np.array_equal(lengths, other):
             i = int(np.argmax(lengths != other))
             raise InputError(
@@ -66,10 +67,6 @@ class Pairs:
         return len(self.true)
 
     @property
-    def n_sequences(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
     def right(self) -> BoolArray:
         """Whether the predicted label is the true one [ΣT]."""
         right: BoolArray = self.true == self.pred
@@ -78,7 +75,7 @@ class Pairs:
     @property
     def sequence_of(self) -> IntArray:
         """The sequence that each position lies in [ΣT]."""
-        return np.repeat(np.arange(self.n_sequences), np.diff(self.offsets))
+        return np.repeat(np.arange(self.n_sequences), self.lengths)
 
     def renamed(self, rename: Callable[[Hashable], Hashable]) -> Pairs:
         """The pairs with other names for the labels; those of one new name become one label."""
@@ -87,11 +84,11 @@ class Pairs:
 
     def first_place(self, name: int) -> str | None:
         """Where the label with this place in names is first seen, as messages call it; None: nowhere."""
-        for place, ids in zip(self.places, (self.true, self.pred), strict=True):
+        for text, ids in zip(self.places, (self.true, self.pred), strict=True):
             seen = np.flatnonzero(ids == name)
             if len(seen):
-                i, t = LabelCodes(self.names, ids, self.offsets).place(seen[0])
-                return place.format(i=i, t=t)
+                i, t = self.place(seen[0])
+                return text.format(i=i, t=t)
         return None
 
 

@@ -122,7 +122,7 @@ def mark(pairs: Pairs, reading: Reading) -> Marked:
     starts[:, 1:] = reading.starts[tags[:, :-1], tags[:, 1:], same]
     ends[:, 1:] = reading.ends[tags[:, :-1], tags[:, 1:], same]
     sequence_of = np.zeros(size, dtype=np.int64)  # [M]
-    sequence_of[1:] = np.repeat(np.arange(pairs.n_sequences), np.diff(pairs.offsets) + 1)
+    sequence_of[1:] = np.repeat(np.arange(pairs.n_sequences), pairs.lengths + 1)
     return Marked(type_names, sequence_of, types, starts, ends)
 
 

@@ -188,13 +188,8 @@ class BaseSelector(FittedSelection, ABC):
         if X_dev is not None:
             try:
                 y_dev = label_lists(y_dev)
-                found = encode_input(
-                    X_dev,
-                    pool.vocabulary,
-                    given_template(self.template),
-                    grow=False,
-                    lengths=cut_as(X_dev, y_dev, None),
-                )
+                cut, template = cut_as(X_dev, y_dev, None), given_template(self.template)
+                found = encode_input(X_dev, pool.vocabulary, template, grow=False, lengths=cut)
                 held = Held(Encoded(found, pool.vocabulary), y_dev)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error

@@ -15,12 +15,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
-from crfkit.data.labels import label_lists, label_set
+from crfkit.data.labels import label_lists
 from crfkit.data.sequences import Encoded
-from crfkit.data.training_data import cut_as, require_data
-from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.features.inputs import encode_input, given_template
+from crfkit.features.labelled import read_labelled
 from crfkit.selection.base import BaseSelector, FittedSelection
 from crfkit.selection.selected import Feature, Selection
 
@@ -100,19 +98,8 @@ class StabilitySelector(FittedSelection):
         if not isinstance(self.selector, BaseSelector):
             raise InputError(f"selector must be one of crfkit.selection, got {type(self.selector).__name__}")
         y = label_lists(y)
-        vocabulary = Vocabulary()
-        sequences = encode_input(
-            X,
-            vocabulary,
-            given_template(self.template),
-            grow=True,
-            lengths=cut_as(X, y, lengths),
-            n_jobs=self.n_jobs,
-        )
-        require_data(sequences, label_set(y))
-        n = sequences.n_sequences
-        if len(y) != n:
-            raise InputError(f"X has {n} sequences but y has {len(y)}")
+        data = read_labelled(X, y, template=self.template, lengths=lengths, n_jobs=self.n_jobs)
+        n, vocabulary = data.sequences.n_sequences, data.vocabulary
         if n < _FEWEST:
             raise InputError(
                 f"stability selection draws parts of the sequences, and there are {n}: cut them shorter"
@@ -130,7 +117,7 @@ class StabilitySelector(FittedSelection):
             with warnings.catch_warnings():  # copies and scarce candidates: a part is not the whole
                 warnings.simplefilter("ignore", InputWarning)
                 found = clone(self.selector).fit(
-                    Encoded(sequences.subset(chosen), vocabulary), [y[i] for i in chosen]
+                    Encoded(data.sequences.subset(chosen), vocabulary), [y[i] for i in chosen]
                 )
             for rank, feature in enumerate(found.selected_):
                 ranks.setdefault(feature.key, []).append(rank)

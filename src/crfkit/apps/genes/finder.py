@@ -118,10 +118,7 @@ class GeneFinder:
                 f"{self.gc_classes}"
             )
         names = [f"window {i}" for i in range(len(sequences))] if names is None else names
-        codes = [
-            s if isinstance(s, np.ndarray) else encode_bases(s, name)
-            for s, name in zip(sequences, names, strict=True)
-        ]
+        codes = [_codes(sequence, name) for sequence, name in zip(sequences, names, strict=True)]
         longest = self.longest_intron or _longest_intron(genes)
         faults = [
             fault_of(c, g, min_intron=MIN_INTRON, longest_intron=longest)
@@ -175,11 +172,10 @@ class GeneFinder:
         ``partial``: genes may be cut off by the ends of a sequence.
         """
         names = [f"sequence {i}" for i in range(len(sequences))] if names is None else names
-        found = []
-        for sequence, name in zip(sequences, names, strict=True):
-            codes = sequence if isinstance(sequence, np.ndarray) else encode_bases(sequence, name)
-            found.append(self._predict_contig(codes, name, both_strands, partial))
-        return found
+        return [
+            self._predict_contig(_codes(sequence, name), name, both_strands, partial)
+            for sequence, name in zip(sequences, names, strict=True)
+        ]
 
     def _predict_contig(self, codes: Codes, name: str, both: bool, partial: bool) -> list[Transcript]:
         genes: list[Transcript] = []
@@ -228,7 +224,7 @@ class GeneFinder:
 
     def posterior(self, sequence: str | bytes | Codes, *, both_strands: bool = True) -> dict[str, Posterior]:
         """Of each strand, "+" and "-": how probable coding and intron are at each base."""
-        codes = sequence if isinstance(sequence, np.ndarray) else encode_bases(sequence)
+        codes = _codes(sequence)
         forward, there, back = self._batches(codes, both_strands)
         lengths = self._lengths()
         content, sites = np.zeros_like(there.content), np.zeros_like(there.sites)
@@ -305,6 +301,10 @@ class GeneFinder:
         if finder._w.shape != (len(finder._names),):
             raise ModelFileError(f"cannot read the gene finder {place}: its weights do not fit its names")
         return finder
+
+
+def _codes(sequence: str | bytes | Codes, *name: str) -> Codes:
+    return sequence if isinstance(sequence, np.ndarray) else encode_bases(sequence, *name)
 
 
 def _longest_intron(genes: Sequence[Sequence[Interval]]) -> int:

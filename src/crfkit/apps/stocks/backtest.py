@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.stocks import baselines, choosing
 from crfkit.apps.stocks.choosing import Trial
@@ -27,7 +27,7 @@ from crfkit.apps.stocks.prices import Prices
 from crfkit.apps.stocks.screening import Screening, check_start, first_prediction
 from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
-from crfkit.arrays import BoolArray, FloatArray
+from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
 
 PLAIN, CONSTRAINED = "CRF", "constrained CRF"
@@ -133,34 +133,25 @@ class Backtest:
 
     def intervals(self) -> tuple[dict[str, Interval], dict[str, Interval]]:
         """The accuracy of each method, and how far each is above persistence; both with intervals."""
-        present, right = self._grids()
-        resampling = Resampling(present)
-        own = {method: resampling.mean(right[method]) for method in self.methods}
-        above = {
-            method: resampling.mean(right[method] - right[PERSISTENCE])
-            for method in self.methods
-            if method != PERSISTENCE
-        }
-        return own, above
+        right = {method: self._right(method) for method in self.methods}
+        own = {method: self._mean(right[method]) for method in self.methods}
+        return own, {method: self.difference(method, PERSISTENCE) for method in own if method != PERSISTENCE}
 
     def difference(self, method: str, other: str) -> Interval:
         """How far one method is above another."""
-        present, right = self._grids()
-        return Resampling(present).mean(right[method] - right[other])
+        return self._mean([a - b for a, b in zip(self._right(method), self._right(other), strict=True)])
 
     def loss_difference(self, method: str, other: str) -> Interval:
         """How far the log loss of one method is above that of another."""
-        losses = {m: [r.forecasts[m].losses(r.stock) for r in self.results] for m in (method, other)}
-        present, grid = self._grid([a - b for a, b in zip(losses[method], losses[other], strict=True)])
-        return Resampling(present).mean(grid)
+        return self._mean(
+            [r.forecasts[method].losses(r.stock) - r.forecasts[other].losses(r.stock) for r in self.results]
+        )
 
     def raw_difference(self, method: str) -> Interval:
         """How far a forecast, copied to the raw price, is above saying the commoner direction every day."""
         raws = [r.raw(method) for r in self.results]
         up = float(np.concatenate([raw.rises for raw in raws]).mean()) >= 0.5
-        gains = [raw.copied_correct.astype(float) - (raw.rises == up) for raw in raws]
-        present, grid = self._grid(gains)
-        return Resampling(present).mean(grid)
+        return self._mean([raw.copied_correct.astype(float) - (raw.rises == up) for raw in raws])
 
     def categories(self, by: str) -> list[tuple[str, int, dict[str, float]]]:
         """Stocks by the accuracy of a method: range, number of stocks, mean accuracy of each method."""
@@ -174,21 +165,23 @@ class Backtest:
                 found.append((name, len(members), means))
         return found
 
-    def _grid(self, values: Sequence[npt.NDArray[Any]]) -> tuple[BoolArray, FloatArray]:
-        """[S, D] where a forecast was made, and a value of each (S of [n]); D all days of any stock."""
-        calendar = np.unique(np.concatenate([r.stock.prices.dates[r.start :] for r in self.results]))
-        present = np.zeros((len(self.results), len(calendar)), np.bool_)
-        grid = np.zeros(present.shape)
-        for s, (r, own) in enumerate(zip(self.results, values, strict=True)):
-            days = np.searchsorted(calendar, r.stock.prices.dates[r.start :])
-            present[s, days] = True
-            grid[s, days] = own
-        return present, grid
+    def _right(self, method: str) -> list[FloatArray]:
+        """1 where a forecast was right, S of [n]."""
+        return [r.forecasts[method].correct(r.stock).astype(np.float64) for r in self.results]
 
-    def _grids(self) -> tuple[BoolArray, dict[str, FloatArray]]:
-        """[S, D] where a forecast was made, and where each method's was right."""
-        grids = {m: self._grid([r.forecasts[m].correct(r.stock) for r in self.results]) for m in self.methods}
-        return grids[self.methods[0]][0], {method: right for method, (_, right) in grids.items()}
+    def _mean(self, values: Sequence[FloatArray]) -> Interval:
+        """The mean of a value per forecast, S of [n]."""
+        grid = np.zeros(self._resampling.present.shape)
+        for row, present, own in zip(grid, self._resampling.present, values, strict=True):
+            row[present] = own
+        return self._resampling.mean(grid)
+
+    @cached_property
+    def _resampling(self) -> Resampling:
+        """Over stocks and all days on which any of them has a forecast."""
+        days = [r.stock.prices.dates[r.start :] for r in self.results]
+        calendar = np.unique(np.concatenate(days))  # [D]
+        return Resampling(np.stack([np.isin(calendar, own) for own in days]))
 
 
 def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | None = None) -> Backtest:

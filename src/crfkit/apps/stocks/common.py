@@ -20,7 +20,7 @@ from crfkit.apps.stocks.features import Settings, make_stock
 from crfkit.apps.stocks.prices import Prices
 from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels
-from crfkit.data.sequences import Sequences, offsets_of
+from crfkit.data.sequences import Sequences
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 
@@ -36,18 +36,8 @@ def common_weights(prices: Sequence[Prices], settings: Settings, before: np.date
     ]
     if len(stocks) < 2:
         return None
-    parts = [stock.sequences() for stock in stocks]
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts])  # [N]
-    indices = np.concatenate([part.indices for part in parts])
-    n = int(lengths.sum())
     objective = LinearLikelihood(
-        Sequences(
-            offsets=offsets_of(lengths),
-            indptr=np.arange(n + 1, dtype=np.int64) * (len(indices) // n),  # as many attributes every day
-            indices=indices,
-            values=np.concatenate([stock.values[stock.first :].ravel() for stock in stocks]),
-            n_attributes=settings.n_attributes,
-        ),
+        Sequences.end_to_end([stock.sequences() for stock in stocks], settings.n_attributes),
         Labels(np.concatenate([stock.labels[stock.first :] for stock in stocks]), None),
         feature_index(settings),
         n_threads=1,

@@ -31,7 +31,7 @@ class Resampling:
         rng = np.random.default_rng(seed)
         block = min(block, days)
         n_blocks = -(-days // block)
-        self._present = present.astype(np.float64)  # [S, D] a forecast was made
+        self.present = present  # [S, D] a forecast was made
         self._days = np.zeros((draws, days))  # [R, D] how often a day was drawn
         for r in range(draws):
             firsts = rng.integers(0, days - block + 1, n_blocks)
@@ -42,14 +42,14 @@ class Resampling:
             self._stocks = np.stack([np.bincount(d, minlength=stocks) for d in drawn_stocks]).astype(float)
         else:
             self._stocks = np.ones((draws, stocks))
-        self._totals = self._sums(self._present)  # [R]
+        self._totals = self._sums(present.astype(np.float64))  # [R]
 
     def mean(self, values: FloatArray) -> Interval:
         """The mean of values [S, D] over the forecasts made, e.g. 1 where one was right."""
-        shown = np.where(self._present > 0, values, 0.0)
+        shown = np.where(self.present, values, 0.0)
         drawn = self._sums(shown) / np.maximum(self._totals, 1e-12)
         low, high = np.quantile(drawn, [0.025, 0.975])
-        return Interval(float(shown.sum() / self._present.sum()), float(low), float(high))
+        return Interval(float(shown.sum() / self.present.sum()), float(low), float(high))
 
     def _sums(self, values: FloatArray) -> FloatArray:
         found: FloatArray = np.einsum("rs,sd,rd->r", self._stocks, values, self._days, optimize=True)

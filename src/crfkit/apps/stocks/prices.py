@@ -153,13 +153,9 @@ def _read_file(
         else:
             days.append((date, price, line))
     for ticker, lines in missing.items():
-        warnings.warn(
-            f"{columns.source}:{lines[0]}: {ticker} has no price here"
-            + (f" and on {len(lines) - 1} other days" if len(lines) > 1 else "")
-            + "; days without a price are left out",
-            InputWarning,
-            stacklevel=3,
-        )
+        others = f" and on {len(lines) - 1} other days" if len(lines) > 1 else ""
+        where = f"{columns.source}:{lines[0]}"
+        _warn(f"{where}: {ticker} has no price here{others}; days without a price are left out", 4)
     adjusted = _plain(prices.name).startswith(_ADJUSTED)
     return [_stock(ticker, days, columns.source, adjusted) for ticker, days in rows.items()]
 
@@ -168,11 +164,7 @@ def _stock(ticker: str, rows: list[tuple[np.datetime64, float, int]], source: st
     """The rows of a stock (date, price, line), in order, each date once."""
     for before, after in pairwise(rows):
         if after[0] < before[0]:
-            warnings.warn(
-                f"{source}:{after[2]}: {ticker} has {after[0]} after {before[0]}; the days are sorted",
-                InputWarning,
-                stacklevel=4,
-            )
+            _warn(f"{source}:{after[2]}: {ticker} has {after[0]} after {before[0]}; the days are sorted", 5)
             rows = sorted(rows, key=lambda row: row[0])
             break
     kept: list[tuple[np.datetime64, float, int]] = []
@@ -188,13 +180,9 @@ def _stock(ticker: str, rows: list[tuple[np.datetime64, float, int]], source: st
         else:
             kept.append(row)
     if repeated:
-        warnings.warn(
-            f"{source}:{repeated[0][2]}: {ticker} has {repeated[0][0]} twice with the same price"
-            + (f", and {len(repeated) - 1} other days" if len(repeated) > 1 else "")
-            + "; it counts once",
-            InputWarning,
-            stacklevel=4,
-        )
+        others = f", and {len(repeated) - 1} other days" if len(repeated) > 1 else ""
+        date, _, line = repeated[0]
+        _warn(f"{source}:{line}: {ticker} has {date} twice with the same price{others}; it counts once", 5)
     return Prices(
         ticker,
         np.array([row[0] for row in kept], "datetime64[D]"),
@@ -202,6 +190,10 @@ def _stock(ticker: str, rows: list[tuple[np.datetime64, float, int]], source: st
         source,
         adjusted,
     )
+
+
+def _warn(words: str, stacklevel: int) -> None:
+    warnings.warn(words, InputWarning, stacklevel=stacklevel)
 
 
 def _numbers(values: Any) -> FloatArray:

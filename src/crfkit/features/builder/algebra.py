@@ -8,22 +8,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from crfkit.exceptions import InputError
 from crfkit.features.builder.settings import offset_range, whole
 from crfkit.features.builder.sources import Chain, Learner, Vectors
-
-
-class _Origin(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def code(self) -> str: ...
-
-    def learners(self) -> Iterator[Learner]: ...
-
 
 _Self = TypeVar("_Self", bound="Extractor")
 _Moved = TypeVar("_Moved", bound="Shiftable")
@@ -105,24 +94,20 @@ class Shiftable(Extractor, ABC):
 class Track(Shiftable):
     """One value a position, seen from ``offset`` positions away."""
 
-    chain: Any  # an _Origin: its class says which
+    chain: Any  # a Source: the class of the track says which
     offset: int = 0
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """Such as w.lower[-1]."""
-        return f"{self._origin.name}{_bracket(self.offset)}"
+        return f"{self.chain.name}{_bracket(self.offset)}"
 
     @property
     def reach(self) -> int:
         return abs(self.offset)
 
-    @property
-    def _origin(self) -> _Origin:
-        return self.chain  # type: ignore[no-any-return]
-
     def learners(self) -> Iterator[Learner]:
-        return self._origin.learners()
+        yield from self.chain.learners()
 
     def _at(self: _Same, offset: int) -> _Same:
         return replace(self, offset=self.offset + offset)
@@ -131,7 +116,7 @@ class Track(Shiftable):
         return (self,)
 
     def __repr__(self) -> str:
-        return f"{self._origin.code}{_bracket(self.offset)}"
+        return f"{self.chain.code}{_bracket(self.offset)}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from html import escape
+
+from crfkit.io.text_width import pad, width_of
 
 _WIDTH = 110  # characters of a line of text
 _WIDEST = 24  # of a cell; longer ones are cut
@@ -25,7 +26,7 @@ class Explanation:
         n_positions = len(self.cells[0]) if self.cells else 0
         table = [["", *map(str, range(n_positions))]]
         table += [[name, *row] for name, row in zip(self.names, self.cells, strict=True)]
-        widths = [max(_width(row[k]) for row in table) for k in range(n_positions + 1)]
+        widths = [max(width_of(row[k]) for row in table) for k in range(n_positions + 1)]
         parts = []
         start = 1
         while True:
@@ -36,7 +37,7 @@ class Explanation:
                 stop += 1
             columns = [0, *range(start, stop)]
             parts.append(
-                "\n".join("  ".join(_padded(row[k], widths[k]) for k in columns).rstrip() for row in table)
+                "\n".join("  ".join(pad(row[k], widths[k]) for k in columns).rstrip() for row in table)
             )
             start = stop
             if start > n_positions:
@@ -73,14 +74,3 @@ def _rest(attribute: str, name: str) -> str:
     if not text or text.isspace():
         text = repr(text)
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-
-
-def _width(text: str) -> int:
-    """Places it takes on a screen: wide letters take two, combining marks none."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))

@@ -13,12 +13,12 @@ import numpy as np
 from crfkit.exceptions import InputError
 from crfkit.features.builder.cells import as_numbers
 from crfkit.features.builder.sentences import Block
-from crfkit.features.builder.sources import Cells, Chain, Learner, Learnt, Numbers
+from crfkit.features.builder.sources import Cells, Chain, Learner, Learnt, Numbers, OfChain, Steps, Unlearnt
 from crfkit.features.builder.steps import Computed, Standardised
 
 
 @dataclass(frozen=True)
-class Parsed:
+class Parsed(OfChain):
     """Cells, or text made of them, as numbers."""
 
     chain: Chain
@@ -32,7 +32,6 @@ class Parsed:
         return f"{self.chain.code}.number()"
 
     def values(self, block: Block, learnt: Learnt) -> Numbers:
-        """A number for each position [ΣT]."""
         cells = self.chain.source
         if not isinstance(cells, Cells):
             return as_numbers(self.chain.values(block, learnt), block.place, self.name, True)
@@ -40,12 +39,9 @@ class Parsed:
             return as_numbers(self.chain.values(block, learnt), block.place, cells.title, True)
         return as_numbers(block.cells(cells.key, cells.optional), block.place, cells.title, cells.optional)
 
-    def learners(self) -> Iterator[Learner]:
-        return self.chain.learners()
-
 
 @dataclass(frozen=True)
-class Places:
+class Places(Unlearnt):
     """How many positions lie in front, or behind."""
 
     from_end: bool
@@ -65,31 +61,15 @@ class Places:
             places += map(float, reversed(range(n)) if self.from_end else range(n))
         return places
 
-    def learners(self) -> Iterator[Learner]:
-        return iter(())
-
 
 @dataclass(frozen=True)
-class NumberChain:
-    """Numbers of a source, one step after the other."""
+class NumberChain(Steps):
+    """Numbers of a source, and what the steps make of them."""
 
     source: Parsed | Places
     steps: tuple[Computed | Standardised, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """Such as price.standardised."""
-        return ".".join([self.source.name, *(step.label for step in self.steps)])
-
-    @property
-    def code(self) -> str:
-        return ".".join([self.source.code, *(step.code for step in self.steps)])
-
-    def then(self, step: Computed | Standardised) -> NumberChain:
-        return NumberChain(self.source, (*self.steps, step))
-
     def values(self, block: Block, learnt: Learnt) -> Numbers:
-        """A number for each position [ΣT]."""
         if not self.steps:
             return self.source.values(block, learnt)
         values = self.numbers(block, learnt)
@@ -120,7 +100,7 @@ class NumberChain:
 
     def learners(self) -> Iterator[Learner]:
         """Those of the source, and itself after each step that learns."""
-        yield from self.source.learners()
+        yield from super().learners()
         for k, step in enumerate(self.steps):
             if isinstance(step, Standardised):
                 yield NumberChain(self.source, self.steps[: k + 1])

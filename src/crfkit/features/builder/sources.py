@@ -7,8 +7,8 @@ mean of a column, the edges of bins) lies in a dict with the source as its key: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 from crfkit.exceptions import InputError
 from crfkit.features.builder.cells import as_texts, as_vectors, is_missing
@@ -18,10 +18,11 @@ from crfkit.features.builder.steps import Step
 
 Learnt = dict[Any, Any]  # what fit found out, by source
 Numbers = list[float | None]  # [ΣT]
+_Longer = TypeVar("_Longer", bound="Steps")
 
 
 class Source(Protocol):
-    """One value a position."""
+    """One value per position."""
 
     @property
     def name(self) -> str:
@@ -48,8 +49,47 @@ class Learner(Protocol):
         """What it learns."""
 
 
+class Unlearnt:
+    """A source from which nothing is learnt."""
+
+    def learners(self) -> Iterator[Learner]:
+        return iter(())
+
+
+class OfChain:
+    """A source made of a chain; what that learns is learnt first."""
+
+    chain: Any
+
+    def learners(self) -> Iterator[Learner]:
+        yield from self.chain.learners()
+
+
 @dataclass(frozen=True)
-class Cells:
+class Steps:
+    """A source and what is done to its values, one step after the other."""
+
+    source: Any
+    steps: tuple[Any, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Such as w.lower.prefix3."""
+        return ".".join([self.source.name, *(step.label for step in self.steps)])
+
+    @property
+    def code(self) -> str:
+        return ".".join([self.source.code, *(step.code for step in self.steps)])
+
+    def then(self: _Longer, step: Any) -> _Longer:
+        return replace(self, steps=(*self.steps, step))
+
+    def learners(self) -> Iterator[Learner]:
+        yield from self.source.learners()
+
+
+@dataclass(frozen=True)
+class Cells(Unlearnt):
     """A column, as text."""
 
     key: Key
@@ -66,11 +106,7 @@ class Cells:
         return f"column {self.key!r}"
 
     def values(self, block: Block, learnt: Learnt) -> list[str | None]:
-        """The text of each cell [ΣT]."""
         return as_texts(block.cells(self.key, self.optional), block.place, self.title)
-
-    def learners(self) -> Iterator[Learner]:
-        return iter(())
 
 
 def default_name(key: Key) -> str:
@@ -79,23 +115,11 @@ def default_name(key: Key) -> str:
 
 
 @dataclass(frozen=True)
-class Chain:
-    """Text of a source, one step after the other."""
+class Chain(Steps):
+    """Text of a source, and what the steps make of it."""
 
     source: Source
     steps: tuple[Step, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Such as w.lower.prefix3."""
-        return ".".join([self.source.name, *(step.label for step in self.steps)])
-
-    @property
-    def code(self) -> str:
-        return ".".join([self.source.code, *(step.code for step in self.steps)])
-
-    def then(self, step: Step) -> Chain:
-        return Chain(self.source, (*self.steps, step))
 
     def apply(self, value: Any) -> Any:
         """What the steps make of a value of the source."""
@@ -116,18 +140,14 @@ class Chain:
         return known
 
     def values(self, block: Block, learnt: Learnt) -> list[Any]:
-        """The text after the last step [ΣT]."""
         values = self.source.values(block, learnt)
         if not self.steps:
             return values
         return list(map(self.table(values, {}, block.place).__getitem__, values))
 
-    def learners(self) -> Iterator[Learner]:
-        return self.source.learners()
-
 
 @dataclass(frozen=True)
-class Named:
+class Named(OfChain):
     """Text under a name of its own."""
 
     chain: Chain
@@ -140,12 +160,9 @@ class Named:
     def values(self, block: Block, learnt: Learnt) -> list[str | None]:
         return self.chain.values(block, learnt)
 
-    def learners(self) -> Iterator[Learner]:
-        return self.chain.learners()
-
 
 @dataclass(frozen=True)
-class Phrases:
+class Phrases(OfChain):
     """Where phrases of a dictionary stand: B where one begins, I where it goes on."""
 
     chain: Chain
@@ -166,19 +183,15 @@ class Phrases:
         return f"{self.chain.code}.member({self.gazetteer!r}, {self.label!r}{settings})"
 
     def values(self, block: Block, learnt: Learnt) -> list[str | None]:
-        """B, I or None [ΣT]."""
         tokens = self.chain.values(block, learnt)
         marks: list[str | None] = []
         for start, stop in zip(block.offsets, block.offsets[1:], strict=False):
             marks += self.gazetteer.mark(tokens[start:stop])
         return marks
 
-    def learners(self) -> Iterator[Learner]:
-        return self.chain.learners()
-
 
 @dataclass(frozen=True)
-class Gaps:
+class Gaps(Unlearnt):
     """Where a column has no value."""
 
     cells: Cells
@@ -193,15 +206,11 @@ class Gaps:
         return f"{self.cells.code}.missing()"
 
     def values(self, block: Block, learnt: Learnt) -> list[bool | None]:
-        """True where there is no value [ΣT]."""
         return [is_missing(cell) or None for cell in block.cells(self.cells.key, self.cells.optional)]
-
-    def learners(self) -> Iterator[Learner]:
-        return iter(())
 
 
 @dataclass(frozen=True)
-class Always:
+class Always(Unlearnt):
     """Everywhere (bias), at the first position of a sentence, or at the last."""
 
     name: str
@@ -211,7 +220,6 @@ class Always:
         return f"{self.name}()"
 
     def values(self, block: Block, learnt: Learnt) -> list[bool | None]:
-        """True where it applies [ΣT]."""
         if self.name == "bias":
             return [True] * block.offsets[-1]
         marks: list[bool | None] = [None] * block.offsets[-1]
@@ -220,12 +228,9 @@ class Always:
                 marks[start if self.name == "first" else start + n - 1] = True
         return marks
 
-    def learners(self) -> Iterator[Learner]:
-        return iter(())
-
 
 @dataclass(frozen=True)
-class Vectors:
+class Vectors(Unlearnt):
     """A column whose cells are vectors of numbers."""
 
     cells: Cells
@@ -239,8 +244,4 @@ class Vectors:
         return f"{self.cells.code}.vector()"
 
     def values(self, block: Block, learnt: Learnt) -> list[Any]:
-        """A vector [D] for each position [ΣT]."""
         return as_vectors(block.cells(self.cells.key, self.cells.optional), block.place, self.cells.title)
-
-    def learners(self) -> Iterator[Learner]:
-        return iter(())

@@ -30,7 +30,7 @@ _MANY_LABELS = 500  # more than that are hardly ever meant
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that linear models have."""
-    from crfkit.models.training import ALGORITHMS
+    from crfkit.optim.methods import ALGORITHMS
 
     own = parser.add_argument_group("linear models")
     options.add_template(own, "without one, columns get a window of two rows on either side")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ class Batch:
 
     offsets: IntArray  # [N+1]
 
-    @property
+    @cached_property
     def n_sequences(self) -> int:
         return self.offsets.size - 1
 
-    @property
+    @cached_property
     def n_positions(self) -> int:
         return int(self.offsets[-1])  # ΣT
 

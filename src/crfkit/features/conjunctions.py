@@ -85,17 +85,20 @@ class Conjunctions:
 
     def __init__(self, vocabulary: Vocabulary, atoms: Mapping[str, Sequence[str]]) -> None:
         self.atoms = {name: tuple(parts) for name, parts in atoms.items()}
-        self._ids = vocabulary.lookup(self.atoms).astype(np.int64)  # of each conjunction
+        self._ids = vocabulary.lookup(self.atoms).astype(np.int64) if self.atoms else None  # of each one
         self._parts = [vocabulary.lookup(parts).tolist() for parts in self.atoms.values()]
 
     def fill(self, sequences: Sequences) -> Sequences:
         """The sequences with the conjunctions that hold at each position."""
-        if not self.atoms:
+        if self._ids is None:
             return sequences
         occurrences = Occurrences(sequences)
         nowhere = (np.zeros(0, np.int64), np.zeros(0))
         columns = [nowhere if min(parts) < 0 else occurrences.of_all(parts) for parts in self._parts]
         return with_columns(sequences, self._ids, columns)
+
+
+NO_CONJUNCTIONS = Conjunctions(Vocabulary(), {})
 
 
 def expand(X: Encoded, atoms: Mapping[str, Sequence[str]]) -> Encoded:

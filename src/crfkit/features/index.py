@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -52,12 +53,12 @@ class FeatureIndex:
         n_transitions = sum(int(mask.sum()) for mask in (self.edges, self.edges2) if mask is not None)
         return len(self.state_labels) + n_transitions + len(self.pair_ids)
 
-    @property
+    @cached_property
     def has_pairs(self) -> bool:
         """Whether attributes score label pairs."""
         return len(self.pair_ids) > 0
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, int, int, int]:
         """The parts of a vector of weights: edges [L, L], edges2 [L, L, L], pair features, state features.
 
@@ -66,7 +67,7 @@ class FeatureIndex:
         n_trigrams = 0 if self.edges2 is None else self.edges2.size
         return self.edges.size, n_trigrams, len(self.pair_ids), len(self.state_labels)
 
-    @property
+    @cached_property
     def places(self) -> IntArray:
         """Where in a vector of weights each feature is, ascending [n_features]."""
         masks = [mask.ravel() for mask in (self.edges, self.edges2) if mask is not None]

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.sequences import Sequences
-from crfkit.data.training_data import cut_as, require_data
+from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
 from crfkit.features.inputs import encode_input, given_template
@@ -27,6 +28,8 @@ class LabelledInput:
     classes: list[Any]
     vocabulary: Vocabulary
     template: Template | None
+    weights: FloatArray | None  # [N] of the sequences; None: all 1
+    class_weights: FloatArray | None  # [L]; None: all 1
 
     @property
     def has_transitions(self) -> bool:
@@ -49,13 +52,25 @@ def read_labelled(
     lengths: Any = None,
     vocabulary: Vocabulary | None = None,  # names that come first
     classes: Iterable[Any] = (),  # labels beside those of y
+    sample_weight: npt.ArrayLike | None = None,
+    class_weight: Any = None,
     n_jobs: int | None = None,
 ) -> LabelledInput:
     """Read and encode training data, with all attributes and labels that it has."""
+    made_by = given_template(template)
     y = label_lists(y)
-    labels = label_set([*y, list(classes)])
-    names, made_by = Vocabulary() if vocabulary is None else vocabulary, given_template(template)
+    names = Vocabulary() if vocabulary is None else vocabulary
     cut = cut_as(X, y, lengths)
     sequences = encode_input(X, names, made_by, grow=True, lengths=cut, n_jobs=n_jobs)
-    require_data(sequences, labels)
-    return LabelledInput(sequences, encode_labels(y, labels, sequences.offsets), labels, names, made_by)
+    found = label_set([*y, list(classes)])
+    require_data(sequences, found)
+    labels = encode_labels(y, found, sequences.offsets)
+    return LabelledInput(
+        sequences,
+        labels,
+        found,
+        names,
+        made_by,
+        sequence_weights(sample_weight, sequences.n_sequences),
+        class_weights(class_weight, labels, found),
+    )

@@ -123,7 +123,7 @@ def _tagger(model: ForeignModel, name: str, n_jobs: int | None) -> LinearTagger:
     )
     pairs = np.zeros(0) if model.pair_weights is None else model.pair_weights
     weights = LinearWeights(model.edge_weights, None, pairs, model.state_weights)
-    return LinearTagger(model.classes, InputEncoder.plain(model.attributes, template), index, weights, n_jobs)
+    return LinearTagger(model.classes, InputEncoder(model.attributes, template), index, weights, n_jobs)
 
 
 class _Resumed:

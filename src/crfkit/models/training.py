@@ -2,101 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from crfkit.arrays import FloatArray
-from crfkit.exceptions import InputError
-from crfkit.optim.lbfgs import minimize_lbfgs
+from crfkit.optim.methods import Task, minimise
 from crfkit.optim.penalised import Penalised
-from crfkit.optim.problem import Callback, Result, Step
-from crfkit.optim.sgd import minimize_sgd, stochastic_start
+from crfkit.optim.problem import Step
 from crfkit.progress import Progress
 
 State = TypeVar("State")
 Dev = Callable[[FloatArray], float]  # how good parameters [P] are on a dev set
-
-
-# ---- training methods
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a training method is given."""
-
-    objective: Penalised[Any]
-    start: FloatArray  # [P]
-    max_iterations: int
-    tol: float
-    seed: int | None
-    callback: Callback
-    say: Callable[[str], None]  # progress callback
-
-
-@dataclass(frozen=True)
-class Method:
-    """A training method: how to run it, and how many iterations it may take by default."""
-
-    run: Callable[[Task], Result]
-    max_iterations: int
-    l1: bool = True  # whether it can handle an L1 penalty
-    stochastic: bool = False  # whether it needs steps on single examples
-
-
-def _lbfgs(task: Task) -> Result:
-    return minimize_lbfgs(
-        task.objective,
-        task.start,
-        l1=task.objective.l1,
-        max_iterations=task.max_iterations,
-        tol=task.tol,
-        n_threads=task.objective.n_threads,
-        callback=task.callback,
-    )
-
-
-def _sgd(task: Task) -> Result:
-    return minimize_sgd(
-        task.objective,
-        task.start,
-        max_iterations=task.max_iterations,
-        tol=100 * task.tol,  # an epoch's progress is noisy
-        seed=task.seed,
-        callback=task.callback,
-    )
-
-
-def _auto(task: Task) -> Result:
-    """L-BFGS, after a few stochastic epochs where the data is large enough for them to pay.
-
-    They cost less than the batch passes they save: on CoNLL-2000, half of all.
-    """
-    objective = task.objective
-    if not objective.is_stochastic or objective.n_examples < _STOCHASTIC_FROM or task.start.any():
-        return _lbfgs(task)
-    began = time.perf_counter()
-    task.say(f"{_EPOCHS} stochastic epochs to start with")
-    start, interrupted = stochastic_start(objective, task.start, epochs=_EPOCHS, seed=task.seed or 0)
-    if interrupted:
-        value = objective.value(start)
-        return Result(start, value, 0, False, "it was interrupted", interrupted=True)
-    spent = time.perf_counter() - began
-
-    def shifted(step: Step) -> bool:
-        return task.callback(replace(step, passes=step.passes + _EPOCHS, seconds=step.seconds + spent))
-
-    return _lbfgs(replace(task, start=start, callback=shifted))
-
-
-_STOCHASTIC_FROM = 500  # sequences
-_EPOCHS = 5
-ALGORITHMS: dict[str, Method] = {
-    "auto": Method(_auto, max_iterations=1000),
-    "lbfgs": Method(_lbfgs, max_iterations=1000),
-    "sgd": Method(_sgd, max_iterations=50, l1=False, stochastic=True),
-}
 
 
 # ---- watching
@@ -172,9 +89,6 @@ def train(
     verbose: bool | int,
 ) -> Outcome:
     """Minimise the objective from ``start``; with a dev set, return the iterate that was best on it."""
-    method = ALGORITHMS[algorithm]
-    if objective.l1 is not None and not method.l1:
-        raise InputError(f"algorithm={algorithm!r} cannot train with c1 > 0: use 'auto' or 'lbfgs'")
     progress = Progress(verbose, max_iterations)
     watch: Watch[tuple[FloatArray, float]] = Watch(progress, patience)
 
@@ -184,8 +98,8 @@ def train(
             score = record["dev_accuracy"] = dev(step.x)
         return watch.note(record, score, lambda: (step.x.copy(), step.value))
 
-    limit = max_iterations or method.max_iterations
-    result = method.run(Task(objective, start, limit, tol, seed, callback, progress.say))
+    task = Task(objective, start, max_iterations or 0, tol, seed, callback, progress.say)
+    result = minimise(algorithm, task)
     x, value, converged, message = result.x, result.value, result.converged, result.message
     if watch.best is not None:
         accuracy, (x, value) = watch.best

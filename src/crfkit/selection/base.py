@@ -16,7 +16,7 @@ from crfkit import parameters as rule
 from crfkit.arrays import IntArray
 from crfkit.data.labels import label_lists
 from crfkit.data.sequences import Encoded
-from crfkit.data.training_data import cut_as, sequence_weights
+from crfkit.data.training_data import cut_as
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
 from crfkit.features.inputs import encode_input, given_template
@@ -231,7 +231,14 @@ class BaseSelector(FittedSelection, ABC):
         lengths: Any,
         permitted: PermittedPairs | None = None,
     ) -> Pool:
-        data = read_labelled(X, y, template=self.template, lengths=lengths, n_jobs=self.n_jobs)
+        data = read_labelled(
+            X,
+            y,
+            template=self.template,
+            lengths=lengths,
+            sample_weight=sample_weight,
+            n_jobs=self.n_jobs,
+        )
         classes, vocabulary = data.classes, data.vocabulary
         if len(classes) == 1:
             raise InputError(
@@ -255,7 +262,7 @@ class BaseSelector(FittedSelection, ABC):
             vocabulary,
             settings,
             data.kinds(self.edge_attributes),
-            sequence_weights(sample_weight, data.sequences.n_sequences),
+            data.weights,
             permitted,
         )
 

@@ -31,7 +31,7 @@ def random_tagger(seed, names, classes, order):
     index = FeatureIndex(L, indptr, label.astype(np.int32), edges, edges2, *pair_rows)
     weights = np.zeros(sum(index.sizes))
     weights[index.places] = rng.normal(size=index.n_features)
-    return LinearTagger(classes, InputEncoder.plain(Vocabulary(names), None), index, weights)
+    return LinearTagger(classes, InputEncoder(Vocabulary(names), None), index, weights)
 
 
 def by_name(tagger):

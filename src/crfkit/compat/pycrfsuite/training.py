@@ -24,9 +24,8 @@ from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
-from crfkit.models.training import ALGORITHMS as METHODS
-from crfkit.models.training import Task
 from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
+from crfkit.optim.methods import Task, minimise
 from crfkit.optim.problem import Step, norm
 from crfkit.threads import thread_count
 
@@ -89,7 +88,8 @@ def train(
     evaluation = None if held is None else Holdout(held, names, known, n_jobs)
     watch = _Watch(objective, index, params, stochastic, evaluation, say)
     began = time.perf_counter()
-    result = METHODS["sgd" if stochastic else "auto"].run(
+    result = minimise(
+        "sgd" if stochastic else "auto",
         Task(
             objective,
             np.zeros(objective.n_parameters),
@@ -98,7 +98,7 @@ def train(
             seed=0,
             callback=watch,
             say=lambda words: None,
-        )
+        ),
     )
     if not np.isfinite(result.value):
         raise CRFSuiteError(
@@ -108,7 +108,7 @@ def train(
     say(_ending(watch, result.converged, result.message, stochastic))
     say(f"Total seconds required for training: {time.perf_counter() - began:.3f}\n")
     say("\n")
-    encoder = InputEncoder.plain(instances.vocabulary, None)
+    encoder = InputEncoder(instances.vocabulary, None)
     tagger = LinearTagger([names[i] for i in known], encoder, index, objective.weights(result.x), n_jobs)
     return Trained(tagger.compact(), index.n_features, learn.sequences.n_attributes)
 

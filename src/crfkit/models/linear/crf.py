@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.data.training_data import class_weights, sequence_weights
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
@@ -28,9 +27,10 @@ from crfkit.models.linear.continuation import transfer, with_features_of
 from crfkit.models.linear.steps import IndexSettings, TrainingProblem, dev_step, encode_step, index_step
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
-from crfkit.models.training import ALGORITHMS, Outcome, train
+from crfkit.models.training import Outcome, train
 from crfkit.models.training_record import chosen_instead
 from crfkit.objectives.linear_likelihood import LinearLikelihood
+from crfkit.optim.methods import ALGORITHMS
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
 
@@ -260,6 +260,8 @@ class CRF(SequenceLabeller[LinearTagger]):
             lengths=lengths,
             vocabulary=None if centre is None else centre.vocabulary.copy(),
             classes=() if centre is None else centre.classes,
+            sample_weight=sample_weight,
+            class_weight=self.class_weight,
             n_jobs=self.n_jobs,
         )
         encoded, encoder = encode_step(
@@ -268,19 +270,17 @@ class CRF(SequenceLabeller[LinearTagger]):
         names, classes = data.vocabulary, data.classes
         index = index_step(encoded, data, IndexSettings.of(self))
         index = index if centre is None else with_features_of(centre, names, classes, index)
+        kept = None if centre is None else transfer(centre, names, classes, index)
+        penalties = {"c2": self._l2, "c1": float(self.c1)}
         objective = LinearLikelihood(
             encoded.sequences,
             data.labels,
             index,
             n_threads=threads,
-            weights=sequence_weights(sample_weight, encoded.sequences.n_sequences),
-            class_weights=class_weights(self.class_weight, data.labels, classes),
+            weights=data.weights,
+            class_weights=data.class_weights,
             permitted=permitted,
-        ).penalised(
-            c2=self._l2,
-            c1=float(self.c1),
-            centre=None if centre is None else transfer(centre, names, classes, index),
-        )
+        ).penalised(**penalties, centre=kept)
         first = np.zeros(objective.n_parameters)
         if start is not None:
             first = objective.parameters(transfer(start, names, classes, index))

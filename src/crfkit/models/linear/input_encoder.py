@@ -10,7 +10,7 @@ from crfkit.data.labels import Labels
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
-from crfkit.features.conjunctions import Conjunctions
+from crfkit.features.conjunctions import NO_CONJUNCTIONS, Conjunctions
 from crfkit.features.inputs import encode_input, hints_of
 from crfkit.features.template import Template
 
@@ -26,23 +26,24 @@ class InputEncoder:
 
     vocabulary: Vocabulary
     template: Template | None
-    conjunctions: Conjunctions
+    conjunctions: Conjunctions = NO_CONJUNCTIONS
     associations: Associations | None = None
-
-    @classmethod
-    def plain(cls, vocabulary: Vocabulary, template: Template | None) -> InputEncoder:
-        """Without conjunctions and rules."""
-        return cls(vocabulary, template, Conjunctions(vocabulary, {}))
 
     def encode(self, X: Any, lengths: Any = None, n_jobs: int | None = None) -> Encoded:
         """X with all that is made of it; attributes that the vocabulary does not know are passed over."""
         sequences = encode_input(
             X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=n_jobs
         )
-        sequences = self.conjunctions.fill(sequences)
+        return self._complete(X, sequences, n_jobs)
+
+    def _complete(self, X: Any, sequences: Sequences, n_jobs: int | None) -> Encoded:
+        """The attributes that X has by itself, with conjunctions and rules."""
+        if self.conjunctions.atoms:
+            sequences = self.conjunctions.fill(replace(sequences, n_attributes=len(self.vocabulary)))
         if self.associations is not None:
             return self.associations.apply(sequences, n_jobs)
-        return Encoded(sequences, self.vocabulary, hints_of(X, self.vocabulary))
+        hints = hints_of(X, self.vocabulary) if isinstance(X, Encoded) else None
+        return Encoded(sequences, self.vocabulary, hints)
 
     def with_template(self, template: Template | None) -> InputEncoder:
         """The same with another template, or without one."""
@@ -93,10 +94,9 @@ class InputEncoder:
         ``sequences`` are the attributes that X has by itself. The miner finds the rules; without one, those
         that are there stay.
         """
-        sequences = self.conjunctions.fill(replace(sequences, n_attributes=len(self.vocabulary)))
-        if miner is not None:
-            encoded, rules = miner.learn(sequences, labels, self.vocabulary, classes, self.template)
-            return encoded, replace(self, associations=rules)
-        if self.associations is not None:
-            return self.associations.apply(sequences, n_jobs), self
-        return Encoded(sequences, self.vocabulary, hints_of(X, self.vocabulary)), self
+        if miner is None:
+            return self._complete(X, sequences, n_jobs), self
+        if self.conjunctions.atoms:
+            sequences = self.conjunctions.fill(replace(sequences, n_attributes=len(self.vocabulary)))
+        encoded, rules = miner.learn(sequences, labels, self.vocabulary, classes, self.template)
+        return encoded, replace(self, associations=rules)

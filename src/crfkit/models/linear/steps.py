@@ -68,7 +68,7 @@ def encode_step(
 
     The encoder goes on from that of a ``previous`` model, whose rules stay.
     """
-    encoder = InputEncoder.plain(data.vocabulary, data.template)
+    encoder = InputEncoder(data.vocabulary, data.template)
     if previous is not None:
         encoder = previous.encoder.over(data.vocabulary, data.classes).with_template(data.template)
     if features is not None:

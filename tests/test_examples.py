@@ -9,8 +9,13 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
+OPTIONAL = {"torch_potential.py": "torch"}
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_example(path, tmp_path):
+    if path.name in OPTIONAL:
+        pytest.importorskip(OPTIONAL[path.name])
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path)], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )

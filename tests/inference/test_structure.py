@@ -1,0 +1,123 @@
+"""The structure contract, for every structure: sums against enumeration, gradients against differences.
+
+A new structure is one more line in ``CASES``: the structure, small random scores, and how to replace a field.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from lattices import big_lattice
+
+from crfkit.data.labels import Labels
+from crfkit.inference import CHAIN, Lattice
+from crfkit.objectives.likelihood import expected_minus_observed, log_likelihood
+
+
+def lattice_with(lattice: Lattice, field: str, values: np.ndarray) -> Lattice:
+    names = ("node", "edge", "offsets", "start", "end", "edge2")
+    return Lattice(**({name: getattr(lattice, name) for name in names} | {field: values}))
+
+
+LENGTHS = [3, 0, 1, 2]
+CASES = {
+    f"chain of order {order}{', by position' * by_position}": (
+        CHAIN,
+        big_lattice(LENGTHS, 3, order, per_position=by_position, seed=order),
+        lattice_with,
+    )
+    for order in (1, 2)
+    for by_position in (False, True)
+}
+WEIGHTS = np.array([0.5, 3.0, 2.0, 1.0])
+H = 1e-5
+
+
+@pytest.fixture(params=CASES.values(), ids=CASES)
+def case(request):
+    return request.param
+
+
+def labellings(n_labels=3):
+    return (np.array(ids, np.int32) for ids in product(range(n_labels), repeat=sum(LENGTHS)))
+
+
+def check_gradient(function, scores, changed, gradient):
+    """Every field of the gradient is the slope of the function by that score."""
+    for field, slopes in gradient._asdict().items():
+        values = getattr(scores, field)
+        assert (slopes is None) == (values is None), field
+        for place in [] if slopes is None else np.ndindex(values.shape):
+            sides = []
+            for step in (H, -H):
+                moved = values.copy()
+                moved[place] += step
+                sides.append(float(function(changed(scores, field, moved))))
+            assert slopes[place] == pytest.approx((sides[0] - sides[1]) / (2 * H), abs=1e-6), (field, place)
+
+
+def test_log_z_sums_over_all_labellings_and_best_is_the_best(case):
+    structure, scores, _ = case
+    totals = np.array([structure.labelling_score(scores, ids).sum() for ids in labellings()])
+    assert structure.log_partition(scores).sum() == pytest.approx(np.logaddexp.reduce(totals))
+    best = structure.best(scores)
+    assert structure.labelling_score(scores, best).sum() == pytest.approx(totals.max())
+
+
+def test_expectations_are_the_gradient_of_log_z(case):
+    structure, scores, changed = case
+    log_z, expected = structure.expectations(scores, weights=WEIGHTS)
+    np.testing.assert_allclose(log_z, structure.log_partition(scores))
+    check_gradient(lambda s: WEIGHTS @ structure.log_partition(s), scores, changed, expected)
+
+
+def test_a_labelling_is_the_gradient_of_its_score(case):
+    structure, scores, changed = case
+    ids = np.array([2, 0, 1, 1, 2, 2], np.int32)
+    _, counts = structure.expectations(scores)
+    for field in counts:
+        if field is not None:
+            field[...] = 0.0
+    structure.subtract_labelling(counts, scores, ids, weights=-WEIGHTS)
+    check_gradient(lambda s: WEIGHTS @ structure.labelling_score(s, ids), scores, changed, counts)
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_expected_minus_observed_is_the_gradient_of_the_likelihood(case, partial):
+    structure, scores, changed = case
+    labels = Labels(np.array([2, 0, 1, 1, 2, 2], np.int32), None)
+    if partial:
+        allowed = labels.ids[:, None] == np.arange(3)
+        allowed[[1, 3]] = [[True, False, True], [True, True, True]]
+        labels = Labels(np.where(allowed.sum(axis=1) > 1, -1, labels.ids).astype(np.int32), allowed)
+    found = expected_minus_observed(structure, scores, labels, weights=WEIGHTS)
+    np.testing.assert_allclose(found.log_p, log_likelihood(structure, scores, labels))
+    check_gradient(
+        lambda s: -(WEIGHTS @ log_likelihood(structure, s, labels)), scores, changed, found.d_scores
+    )
+
+
+def test_partial_labels_and_margins(case):
+    structure, scores, _ = case
+    ids = np.array([2, -1, 1, -1, 2, 0], np.int32)
+    allowed = (ids[:, None] == np.arange(3)) | (ids < 0)[:, None]
+    allowed[1, 0] = False
+    labels, costs = Labels(ids, allowed), np.array([0.3, 1.1, -0.4])
+    agreeing, dear = structure.permit(scores, labels), structure.raise_wrong(scores, labels, costs)
+    known = ids >= 0
+    margin = []
+    for y in labellings():
+        right = allowed[np.arange(len(y)), y].all()
+        assert (structure.labelling_score(agreeing, y).sum() > -np.inf) == right
+        wrong = known & (y != ids)
+        own = structure.labelling_score(scores, y).sum() + costs[ids[wrong]].sum()
+        margin.append(structure.labelling_score(dear, y).sum() - own)
+    np.testing.assert_allclose(margin, margin[0])  # the same up to a constant, which cancels
+
+
+def test_samples_are_labellings(case):
+    structure, scores, _ = case
+    drawn = structure.sample(scores, 4000, random_state=0)
+    _, expected = structure.expectations(scores)
+    shares = np.stack([(drawn == label).mean(axis=0) for label in range(3)], axis=1)
+    np.testing.assert_allclose(shares, expected.node, atol=0.04)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,11 @@ class Batch:
 
     offsets: IntArray  # [N+1]
 
-    @cached_property
+    @property
     def n_sequences(self) -> int:
         return self.offsets.size - 1
 
-    @cached_property
+    @property
     def n_positions(self) -> int:
         return int(self.offsets[-1])  # ΣT
 

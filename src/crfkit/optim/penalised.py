@@ -31,11 +31,10 @@ class Penalised(Generic[F]):
         """Return value and gradient at x, without the L1 term."""
         here = self.function(self.whole(x), diagonal=diagonal)
         pull = self.l2 * x
-        return Evaluation(
-            here.value + dot(pull, x),
-            here.gradient + 2 * pull,
-            None if here.diagonal is None else here.diagonal + 2 * self.l2,
-        )
+        cost = dot(pull, x)
+        gradient = np.add(here.gradient, np.add(pull, pull, out=pull), out=pull)  # no more memory than needed
+        estimate = None if here.diagonal is None else here.diagonal + 2 * self.l2
+        return Evaluation(here.value + cost, gradient, estimate)
 
     def whole(self, x: Vector) -> Vector:
         """Return the variables of the function itself: centre + x."""

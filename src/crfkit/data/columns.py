@@ -1,7 +1,7 @@
 """Sequences of rows of text cells: what a column file holds.
 
-A cell is the id of its text in a vocabulary of the distinct cells, so a table takes four bytes a cell and its
-texts once. No Python string is made until one asks for rows or columns.
+A cell is the id of its text in a vocabulary of the distinct cells: a table takes four bytes per cell, and
+every text is kept once. No Python string is made until one asks for rows or columns.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Columns(Batch, Sequence[list[Row]]):
         return (Columns, (self.cells, self.ids, self.offsets, self.lines, self.source))
 
     def column(self, k: int) -> list[list[str]]:
-        """The cells of column k, one list a sequence; -1 is the last column."""
+        """The cells of column k, one list per sequence; -1 is the last column."""
         texts = self._text()[self.ids[:, self._column_index(k)]].tolist()
         return [texts[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 

@@ -77,7 +77,7 @@ def encode_labels(
 
 
 def decode_labels(ids: npt.NDArray[np.integer], offsets: IntArray, classes: Sequence[Any]) -> list[list[Any]]:
-    """Labels of the ids [ΣT], one list a sequence; None for -1."""
+    """Labels of the ids [ΣT], one list per sequence; None for -1."""
     table = np.empty(len(classes) + 1, dtype=object)  # [L+1], the last for -1
     table[:-1] = classes
     labels = table[ids].tolist()

@@ -76,7 +76,7 @@ def read_positions(
 ) -> Positions:
     """X as positions.
 
-    X is a list of arrays or sparse matrices [T, d], one a sequence; an array [N, T, d]; or one table with
+    X is a list of arrays or sparse matrices [T, d], one per sequence; an array [N, T, d]; or one table with
     the rows of all sequences and their ``lengths``. With ``objects`` a sequence may be a list (or a string)
     of T objects as well. ``width`` is the d that is expected. The cells of ``Columns`` are read as numbers;
     where there are more than ``width`` of them in a row, the first count.
@@ -157,7 +157,7 @@ def _are_tables(sequences: Sequence[Any]) -> bool:
 
 
 def _width_of(item: Any) -> int:
-    """How many numbers a row has; 0 where it is none."""
+    """How many numbers a row has; 0 if it is not a row of numbers."""
     if not isinstance(item, (list, tuple, np.ndarray)) or getattr(item, "ndim", 1) != 1:
         return 0
     return len(item) if all(isinstance(value, (int, float, np.number)) for value in item) else 0

@@ -221,7 +221,7 @@ def _of_items(sequences: list[Any]) -> RawTable:
         if isinstance(sequence, (str, bytes, Mapping)) or not hasattr(sequence, "__len__"):
             hint = "; the letters of a word are list(word)" if isinstance(sequence, str) else ""
             raise InputError(
-                f"sequence {i}: expected a list of items, one a position, got {type(sequence).__name__} "
+                f"sequence {i}: expected a list of items, one per position, got {type(sequence).__name__} "
                 f"{sequence!r:.60}{hint}"
             )
     offsets = offsets_of([len(sequence) for sequence in sequences])

@@ -92,7 +92,7 @@ class TableSchema:
             found = raw.name_of(meant)
             if found is None:
                 raise InputError(
-                    f"categorical names the column {str(meant)!r}, which X has not; it has "
+                    f"categorical names the column {str(meant)!r}, but X has no such column; it has "
                     f"{', '.join(list(raw.columns)[:20])}"
                 )
             named.add(found)

@@ -193,7 +193,7 @@ class Associations:
     # ---- the model file
 
     def header(self) -> dict[str, Any]:
-        """What is no array, as JSON values."""
+        """Everything except the arrays, as JSON values."""
         record = {"use": self.use, "n_positions": self.rules.n_positions, "loudness": self.loudness}
         return {**record, "kinds": self.kinds} if self.kinds else record
 

@@ -61,7 +61,7 @@ def find_examples(
     offsets = sequences.offsets
     if [len(text) for text in texts] != np.diff(offsets).tolist():
         raise InputError(
-            f"words must be one list a sequence, as long as it; got {len(texts)} lists for "
+            f"words must be one list per sequence, as long as it; got {len(texts)} lists for "
             f"{sequences.n_sequences} sequences"
         )
     matcher = _native.RuleMatcher(rules.first, rules.items, len(rules.vocabulary))
@@ -106,5 +106,5 @@ def _words(
     if not isinstance(words, int):
         return words
     if template is None or isinstance(X, Encoded):
-        raise InputError("X has no column of words: give them as words=…, one list a sequence")
+        raise InputError("X has no column of words: give them as words=…, one list per sequence")
     return (X if isinstance(X, Columns) else Columns.from_rows(X)).column(words)

@@ -74,7 +74,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     template
         For X of columns: the template that makes attributes of them, as in ``CRF(template=…)``.
     folds
-        With "votes": the parts into which the training data is cut, at most one a sequence.
+        With "votes": the parts into which the training data is cut, at most one per sequence.
     max_rules
         Most rules to keep in memory; more are an error.
     n_jobs

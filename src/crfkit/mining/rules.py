@@ -198,7 +198,7 @@ class Rules:
         return cls.from_arrays(header, arrays)
 
     def header(self) -> dict[str, Any]:
-        """What is no array, as JSON values."""
+        """Everything except the arrays, as JSON values."""
         return {"classes": self.classes, "n_positions": self.n_positions}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -221,7 +221,7 @@ class Rules:
         return checked_rules(vocabulary, header.get("classes"), header.get("n_positions"), arrays)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """One line a rule, with a header; ``-`` is standard output."""
+        """One line per rule, with a header; ``-`` is standard output."""
         with open_output(path) as file:
             writer = csv.writer(_Text(file), lineterminator="\n")
             writer.writerow(["items", "label", "support", "confidence", "rival", "margin", *self._more()])
@@ -231,7 +231,7 @@ class Rules:
                 writer.writerow([*row, *([] if fixes is None else [fixes])])
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """A list of objects, one a line; ``-`` is standard output."""
+        """A list of objects, one per line; ``-`` is standard output."""
         with open_output(path) as file:
             file.write(b"[")
             for i, rule in enumerate(self.rows()):
@@ -242,7 +242,7 @@ class Rules:
             file.write(b"\n]\n")
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a rule."""
+        """A pandas DataFrame, one row per rule."""
         import pandas as pd
 
         frame = pd.DataFrame(self.rows(), columns=Rule._fields)

@@ -122,7 +122,7 @@ def _taken(values: IntArray, places: IntArray) -> IntArray:
 
 
 class GainSelector(GradientSelector):
-    """Choose features by gain: one optimisation a candidate.
+    """Choose features by gain: one optimisation per candidate.
 
     Parameters as those of :class:`GradientSelector`, and
 

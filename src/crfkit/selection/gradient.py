@@ -53,7 +53,7 @@ class GradientSelector(ForwardSelector):
     patience
         With a dev set: stop after so many rounds without a better accuracy on it.
     n_jobs, verbose
-        Threads; a line a round on stderr.
+        Threads; one line per round on stderr.
 
     Attributes
     ----------

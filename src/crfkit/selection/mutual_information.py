@@ -65,7 +65,7 @@ def relevance(pool: Pool) -> FloatArray:
 
 
 def _with_attributes(pool: Pool, events: IntArray, width: int, keys: IntArray) -> FloatArray:
-    """The information of attributes and events 0 … width-1 (one a position, -1: none), for keys of both."""
+    """The information of attributes and events 0 … width-1 (one per position, -1: none), for keys of both."""
     sequences = pool.sequences
     known = events >= 0
     at = np.repeat(events, np.diff(sequences.indptr))  # [nnz]

@@ -180,7 +180,7 @@ class Selection(Sequence[Feature]):
     # ---- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a JSON file, a feature a line."""
+        """Write it to a JSON file, one feature per line."""
         head = {"format": _FORMAT, "version": _VERSION, "made_by": self.made_by}
         parts = [json.dumps(head, ensure_ascii=False)[:-1]]
         made = [[name, list(atoms)] for name, atoms in self.conjunctions.items()]

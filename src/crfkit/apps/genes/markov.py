@@ -28,7 +28,7 @@ def log_odds_table(
     labels: Sequence[Ids],
     order: int,
     prior: float,
-    classes: Sequence[Classes],  # [T] a sequence
+    classes: Sequence[Classes],  # [T] per sequence
     n_classes: int,
 ) -> FloatArray:
     """[G, 4^(order+1), 4] log odds of coding base 0, 1, 2 of a codon, and of introns, against other DNA."""

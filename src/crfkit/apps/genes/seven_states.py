@@ -229,11 +229,11 @@ class SevenStateGenes:
     def predict_labels(
         self, sequences: Sequence[Bases], *, partial: bool = False
     ) -> list[npt.NDArray[np.integer]]:
-        """The same as labels, places in LABELS, [T] a window."""
+        """The same as labels, places in LABELS, [T] per window."""
         return decode_legal(self.scores(sequences), codes_of(sequences), partial=partial, donors=self.donors_)
 
     def predict_marginals(self, sequences: Sequence[Bases]) -> list[FloatArray]:
-        """p(y_t = l | x) over legal gene structures, [T, 7] a window."""
+        """p(y_t = l | x) over legal gene structures, [T, 7] per window."""
         refined = RefinedStates(self.donors_)
         lattice = refined.lattice(self.scores(sequences), codes_of(sequences))
         by_state = marginals(lattice, n_jobs=self.crf.n_jobs).node  # [ΣT, S]
@@ -250,7 +250,7 @@ def decode_legal(
     donors: tuple[str, ...] = DONORS,
     n_jobs: int | None = None,
 ) -> list[npt.NDArray[np.integer]]:
-    """The best legal gene structure under the scores of seven labels, as labels [T] a sequence."""
+    """The best legal gene structure under the scores of seven labels, as labels [T] per sequence."""
     refined = RefinedStates(donors)
     states = viterbi(refined.lattice(scores, list(codes), partial=partial), n_jobs=n_jobs).labels
     ids = refined.labels[states]

@@ -128,7 +128,7 @@ class Backtest:
         return min(rivals, key=self.log_loss, default=None)
 
     def log_loss(self, method: str) -> float:
-        """Over all forecasts of all stocks; nats a forecast."""
+        """Over all forecasts of all stocks; nats per forecast."""
         return float(np.concatenate([r.forecasts[method].losses(r.stock) for r in self.results]).mean())
 
     def intervals(self) -> tuple[dict[str, Interval], dict[str, Interval]]:

@@ -43,7 +43,7 @@ class Trial:
 
     @property
     def log_loss(self) -> float:
-        """The mean; nats a day."""
+        """The mean; nats per day."""
         return float(self.losses.mean())
 
 

@@ -73,7 +73,7 @@ class ConstrainedDailyCRF(DailyCRF):
         self._read()
 
     def _spans(self, shown: int) -> Spans:
-        """The last days: one path over all of them or, where each day is trained for itself, one a day."""
+        """The last days: one path over all of them or, where each day is trained for itself, one per day."""
         if self._stock.settings.training == "chain":
             return Spans(np.array([shown - self._last]), np.array([shown]), np.zeros(1, np.int32), 1)
         days = np.arange(shown - self._last, shown)

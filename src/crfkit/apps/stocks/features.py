@@ -95,7 +95,7 @@ class Settings:
 
     @property
     def conjunction_values(self) -> list[float]:
-        """One an order: a longer conjunction counts less, and so is held back more by the penalty."""
+        """One per order: a longer conjunction counts less, and so is held back more by the penalty."""
         shortest = min(self.orders)
         largest = _BESIDE_NUMBERS if self.numbers else 1.0
         return [largest * _LONGER ** (order - shortest) for order in self.orders]
@@ -129,7 +129,7 @@ class Stock:
         return day - self.first
 
     def sequences(self) -> Sequences:
-        """All days from ``first`` on: one sequence, or where each day is trained for itself, one a day."""
+        """All days from ``first`` on: one sequence, or where each day is trained for itself, one per day."""
         shown = self.attributes[self.first :]
         n, k = shown.shape
         chain = self.settings.training == "chain"

@@ -1,4 +1,4 @@
-"""All forecasts of a back-test as a CSV file, a row a stock and day."""
+"""All forecasts of a back-test as a CSV file, one row per stock and day."""
 
 from __future__ import annotations
 

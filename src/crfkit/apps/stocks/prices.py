@@ -130,7 +130,7 @@ def _read_file(
 ) -> list[Prices]:
     columns = read_csv(path)
     if not columns.n_positions:
-        raise InputError(f"{columns.source}: there are no rows; expected a header and a row a day")
+        raise InputError(f"{columns.source}: there are no rows; expected a header and one row per day")
     dates = _column(columns, date_column, _DATE_NAMES, "dates", "--date-column")
     prices = _column(columns, price_column, _PRICE_NAMES, "prices", "--price-column")
     tickers = None

@@ -24,7 +24,7 @@ class Line:
     method: str
     accuracy: Interval  # of the smoothed direction
     above: Interval | None  # persistence; None for persistence itself
-    log_loss: float | None  # nats a forecast; None where the method gives no probabilities
+    log_loss: float | None  # nats per forecast; None where the method gives no probabilities
     raw: float  # accuracy on the raw direction, when it is copied
     implied: float  # share of the forecasts that imply a raw direction
     implied_right: float | None  # how many of these were right
@@ -33,7 +33,7 @@ class Line:
 
 
 def lines(backtest: Backtest) -> list[Line]:
-    """One line a method."""
+    """One line per method."""
     own, above = backtest.intervals()
     found = []
     for method in backtest.methods:

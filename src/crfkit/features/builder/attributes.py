@@ -154,7 +154,7 @@ class _Layout:
         self.tabled: set[Chain] = set()  # whose table has the values of this block
 
     def transposed(self, streams: list[Stream]) -> list[list[Any]]:
-        """From one stream an extractor to one list a position [ΣT], without what is missing."""
+        """From one stream per extractor to one list per position [ΣT], without what is missing."""
         if not streams:
             return [[] for _ in range(self.block.offsets[-1])]
         rows = [list(filter(None, row)) for row in zip(*streams, strict=True)]

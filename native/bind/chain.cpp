@@ -83,6 +83,7 @@ void bind_posterior(nb::module_& m) {
         if (node) require_size(*node, batch.n_positions() * L);
         if (pair) require_size(*pair, batch.n_positions() * L * L);
         if (window) require_size(*window, batch.n_positions() * W);
+        LatticeBatch::require(!window || d.order > 1, "order 2 for windows");
         if (entropy) require_size(*entropy, batch.n_sequences());
         if (ends) require_size(*ends, 3 * L);
         const bool counts = !tables.empty();

@@ -118,7 +118,7 @@ struct LogOut {
   double* log_z;
   double* node;               // [T, L] marginals
   double* pair;               // [T, L, L] marginals of (y_{t-1}, y_t); 0 at t = 0
-  double* window;             // [T, L^(n+1)] marginals of the last n + 1 labels; 0 before position n
+  double* window;             // [T, L^(n+1)] marginals of the last n + 1 labels, n > 1; 0 before position n
   double weight;              // of the sequence, in the counts
   double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
   double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t

@@ -24,14 +24,9 @@ int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const Lo
       for (int l = 0; l < d.labels; ++l) padded[t * d.padded + l] = x.node[t * d.labels + l];
       for (int l = d.labels; l < d.padded; ++l) padded[t * d.padded + l] = 0;
     }
-    PosteriorOut<double> out = {};
-    out.log_z = wanted.log_z;
+    PosteriorOut<double> out = wanted;
     out.node = wanted.node ? padded : nullptr;
-    out.pair = wanted.pair;
     out.pair_row = d.labels;
-    out.weight = wanted.weight;
-    out.counts = wanted.counts;
-    for (int t = 1; t < d.order; ++t) out.expand[t] = wanted.expand[t];
     double* memory = worker.room(scaled_workspace_size<double>(d, x.length, false));
     if (kernels().scaled_posterior(batch.exp_edges(), x.length, padded, nullptr, memory, out)) {
       if (wanted.node)

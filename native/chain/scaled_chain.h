@@ -366,18 +366,9 @@ template <class Real>
 bool scaled_posterior(const SharedEdges<Real>& e, int64_t T, const Real* node, const Real* pairs,
                       double* memory, const PosteriorOut<Real>& out) {
   const FlushTiny guard;
-  switch (e.dims.padded / Lanes<Real>::count) {
-    case 1:
-      return scaled_posterior_of_width<Real, 1>(e, T, node, pairs, memory, out);
-    case 2:
-      return scaled_posterior_of_width<Real, 2>(e, T, node, pairs, memory, out);
-    case 3:
-      return scaled_posterior_of_width<Real, 3>(e, T, node, pairs, memory, out);
-    case 4:
-      return scaled_posterior_of_width<Real, 4>(e, T, node, pairs, memory, out);
-    default:
-      return scaled_posterior_of_width<Real, 0>(e, T, node, pairs, memory, out);
-  }
+  return with_width(e.dims.padded / Lanes<Real>::count, [&](auto width) {
+    return scaled_posterior_of_width<Real, decltype(width)::value>(e, T, node, pairs, memory, out);
+  });
 }
 
 }  // namespace crfkit::CRFKIT_ISA

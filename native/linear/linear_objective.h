@@ -326,11 +326,11 @@ class LinearObjective {
   // A block's sums, set to zero, as the kernel sees them.
   LinearBlock sums_of(Block& b, bool with_diagonal) const {
     LinearBlock out = transitions_of(b);
-    out.state = b.state.zeros(state_.layout());
-    if (pair_) out.pair = b.pair.zeros(pair_->layout());
+    out.state = state_.zeros(b.state);
+    if (pair_) out.pair = pair_->zeros(b.pair);
     if (with_diagonal) {
-      out.state_diag = b.state_diag.zeros(state_.layout());
-      if (pair_) out.pair_diag = b.pair_diag.zeros(pair_->layout());
+      out.state_diag = state_.zeros(b.state_diag);
+      if (pair_) out.pair_diag = pair_->zeros(b.pair_diag);
       b.label_diag.assign(static_cast<size_t>(d_.padded), 0.0);
       out.label_diag = b.label_diag.data();
     }

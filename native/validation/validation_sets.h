@@ -144,8 +144,12 @@ class ValidationSets {
   size_t n_spans() const { return spans_.first.size(); }
 
   void load(const double* theta) {
-    load_exact(*scores_.state, theta, scores_.state_weights);
-    if (scores_.pair) load_exact(*scores_.pair, theta + o_.first_pair(), scores_.pair_weights);
+    scores_.state_weights.reset(*scores_.state);
+    scores_.state_weights.load(*scores_.state, theta);
+    if (scores_.pair) {
+      scores_.pair_weights.reset(*scores_.pair);
+      scores_.pair_weights.load(*scores_.pair, theta + o_.first_pair());
+    }
     scores_.edges = o_.edges().zeros();
     o_.edges().from_theta(theta + o_.first_edge(), scores_.edges);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -10,6 +11,20 @@
 #include <vector>
 
 namespace crfkit {
+
+// Cuts items 0 .. n - 1 into one contiguous run per thread, of about equal total length: [threads + 1].
+template <class Length>
+std::vector<int64_t> equal_runs(int64_t n, int threads, Length&& length) {
+  int64_t total = 0, seen = 0;
+  for (int64_t i = 0; i < n; ++i) total += length(i);
+  std::vector<int64_t> cuts{0};
+  for (int64_t i = 0; i < n && static_cast<int>(cuts.size()) < threads; ++i) {
+    seen += length(i);
+    if (seen * threads >= total * static_cast<int64_t>(cuts.size())) cuts.push_back(i + 1);
+  }
+  cuts.resize(static_cast<size_t>(threads) + 1, n);
+  return cuts;
+}
 
 // Calls fn(block, worker) for block = 0..n_blocks-1 on up to n_threads threads; blocks are handed out in
 // order. The first exception thrown by a block is rethrown here after all threads have stopped.

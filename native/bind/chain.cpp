@@ -24,14 +24,9 @@ int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const Lo
       for (int l = 0; l < d.labels; ++l) padded[t * d.padded + l] = x.node[t * d.labels + l];
       for (int l = d.labels; l < d.padded; ++l) padded[t * d.padded + l] = 0;
     }
-    PosteriorOut<double> out = {};
-    out.log_z = wanted.log_z;
+    PosteriorOut<double> out = wanted;
     out.node = wanted.node ? padded : nullptr;
-    out.pair = wanted.pair;
     out.pair_row = d.labels;
-    out.weight = wanted.weight;
-    out.counts = wanted.counts;
-    for (int t = 1; t < d.order; ++t) out.expand[t] = wanted.expand[t];
     double* memory = worker.room(scaled_workspace_size<double>(d, x.length, false));
     if (kernels().scaled_posterior(batch.exp_edges(), x.length, padded, nullptr, memory, out)) {
       if (wanted.node)
@@ -56,26 +51,16 @@ struct BlockCounts {
 // Adds the counts of all blocks to ends and tables, in block order: the same bits for any number of threads.
 void add_blocks(const ChainDims& d, const std::vector<BlockCounts>& blocks, double* ends,
                 const std::vector<Array<double>>& tables) {
-  const int64_t L = d.labels;
   for (const BlockCounts& block : blocks)
     for (size_t s = 0; s < block.ends.size(); ++s) ends[s] += block.ends[s];
   if (tables.empty()) return;
   std::vector<double> total(static_cast<size_t>(log_tables_size(d)));
   for (const BlockCounts& block : blocks)
     for (size_t s = 0; s < block.tables.size(); ++s) total[s] += block.tables[s];
-  // A history of m labels and the label after it count in every table that looks back no further.
-  auto spread = [&](const double* row, int m, int64_t h) {
-    int64_t span = 1;
-    for (int k = 0; k < m; ++k) {
-      span *= L;
-      for (int64_t l = 0; l < L; ++l) tables[static_cast<size_t>(k)].data()[h % span * L + l] += row[l];
-    }
-  };
   const LogTables summed = cut_log_tables(d, total.data(), true);
-  for (int t = 1; t < d.order; ++t)
-    for (int64_t h = 0; h < power(L, t); ++h) spread(summed.expand[t] + h * d.padded, t, h);
-  for (int64_t c = 0; c < d.contexts; ++c)
-    for (int64_t j = 0; j < L; ++j) spread(summed.full + (c * L + j) * d.padded, d.order, j * d.contexts + c);
+  double* to[kMaxOrder];
+  for (size_t k = 0; k < tables.size(); ++k) to[k] = tables[k].data();
+  add_expected_edges(d, summed.full, summed.expand, to);
 }
 
 void bind_posterior(nb::module_& m) {
@@ -93,6 +78,7 @@ void bind_posterior(nb::module_& m) {
         if (node) require_size(*node, batch.n_positions() * L);
         if (pair) require_size(*pair, batch.n_positions() * L * L);
         if (window) require_size(*window, batch.n_positions() * W);
+        LatticeBatch::require(!window || d.order > 1, "order 2 for windows");
         if (entropy) require_size(*entropy, batch.n_sequences());
         if (ends) require_size(*ends, 3 * L);
         const bool counts = !tables.empty();

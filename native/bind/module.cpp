@@ -1,4 +1,4 @@
-// The extension module crfkit._native: one entry point a file.
+// The extension module crfkit._native: one entry point per file.
 #include "bind.h"
 #include "simd/kernels.h"
 

@@ -16,50 +16,27 @@ namespace crfkit::CRFKIT_ISA {
 // The first position that no permitted path reaches, or -1.
 inline int64_t best_scores(const ChainDims& d, const LatticeView& x, const LogTables& tables, bool keep_all,
                            double* delta, double* maxima, uint16_t* back, double* psi) {
-  constexpr int W = Lanes<double>::count;
   const int L = d.labels, Lp = d.padded;
-  for (int64_t t = 0; t < x.length; ++t, back += d.states) {
-    double* now = delta + (keep_all ? t : t % 2) * d.states;
-    const double* before = delta + (keep_all ? t - 1 : (t + 1) % 2) * d.states;
-    const int64_t H = contexts_at(d, t);
-    fill_psi(d, x, t, psi);
-    if (t == 0) {
-      for (int l = 0; l < Lp; ++l) now[l] = psi[l];
-    } else if (t < d.order) {
-      const double* table = table_at(d, x, tables, t);
-      for (int64_t h = 0; h < H; ++h) {
-        const double in = before[state_offset(d, h)];
-        for (int l = 0; l < Lp; ++l) now[h * Lp + l] = psi[l] + (in + table[h * Lp + l]);
-      }
-    } else {
-      const double* table = table_at(d, x, tables, t);
-      for (int64_t c = 0; c < d.contexts; ++c) {
-        const double* in = before + in_offset(d, c);
-        for (int l = 0; l < Lp; l += W) {
-          const double* rows = table + c * L * Lp + l;
-          // Two halves of the labels side by side, to hide latency; the first half wins ties.
-          const int half = (L + 1) / 2;
-          Pack<double> best = splat(kForbidden), best2 = best, label = splat(0.0), label2 = label;
-          auto meet = [&](int j, Pack<double>& top, Pack<double>& arg) {
-            const Pack<double> score = load(rows + j * Lp) + in[j * d.forget_stride];
-            arg = select_greater(score, top, splat(static_cast<double>(j)), arg);
-            top = larger(score, top);
-          };
-          for (int j = 0; j + half < L; ++j) {
-            meet(j, best, label);
-            meet(j + half, best2, label2);
-          }
-          if (L % 2) meet(half - 1, best, label);
-          label = select_greater(best2, best, label2, label);
-          store(now + c * Lp + l, load(psi + l) + larger(best2, best));
-          store_whole(back + c * Lp + l, label);
+  return log_recursion(
+      d, x, tables, maxima, psi, [&](int64_t t) { return delta + (keep_all ? t : t % 2) * d.states; },
+      [&](int64_t t, const double* rows, const double* in, const double* psi_l, int64_t place, double* to) {
+        // Two halves of the labels side by side, to hide latency; the first half wins ties.
+        const int half = (L + 1) / 2;
+        Pack<double> best = splat(kForbidden), best2 = best, label = splat(0.0), label2 = label;
+        auto meet = [&](int j, Pack<double>& top, Pack<double>& arg) {
+          const Pack<double> score = load(rows + j * Lp) + in[j * d.forget_stride];
+          arg = select_greater(score, top, splat(static_cast<double>(j)), arg);
+          top = larger(score, top);
+        };
+        for (int j = 0; j + half < L; ++j) {
+          meet(j, best, label);
+          meet(j + half, best2, label2);
         }
-      }
-    }
-    maxima[t] = subtract_maximum(now, H * Lp);
-    if (maxima[t] == kForbidden) return t;
-  }
-  return -1;
+        if (L % 2) meet(half - 1, best, label);
+        label = select_greater(best2, best, label2, label);
+        store(to, load(psi_l) + larger(best2, best));
+        store_whole(back + t * d.states + place, label);
+      });
 }
 
 // The best state at the last position, as a flat history index: the smallest of equals.

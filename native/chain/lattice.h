@@ -113,18 +113,6 @@ static inline LogTables cut_log_tables(const ChainDims& d, double* memory, bool 
   return tables;
 }
 
-// What log_posterior gives for a sequence. Every pointer but log_z may be null: that result is not wanted.
-struct LogOut {
-  double* log_z;
-  double* node;               // [T, L] marginals
-  double* pair;               // [T, L, L] marginals of (y_{t-1}, y_t); 0 at t = 0
-  double* window;             // [T, L^(n+1)] marginals of the last n + 1 labels; 0 before position n
-  double weight;              // of the sequence, in the counts
-  double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
-  double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t
-  double* entropy;            // of p(y | x)
-};
-
 // How many doubles log_posterior wants as its workspace for a sequence of T positions.
 static inline int64_t log_workspace_size(const ChainDims& d, int64_t T) {
   return T * (d.states + 1) + 2 * d.states + 2 * d.padded;
@@ -153,17 +141,22 @@ static inline int64_t shared_edges_size(const ChainDims& d) {
   return 2 * d.states * d.labels + expand_size(d) + 2 * d.padded;
 }
 
-// What scaled_posterior gives. Every pointer but log_z may be null: that result is not wanted.
+// What is wanted of the posterior of a sequence. Every pointer but log_z may be null: that result is not
+// wanted. Windows and entropy come from log space alone.
 template <class Real>
 struct PosteriorOut {
   double* log_z;
-  Real* node;                 // [T, Lp] marginals; may be the array of node scores itself. Padding: 0
+  Real* node;                 // marginals: [T, Lp] with 0 in the padding, which may be the array of node
+                              // scores itself; in log space [T, L]
   Real* pair;                 // [T, L, pair_row] marginals of (y_{t-1}, y_t); 0 at t = 0
-  int64_t pair_row;           // L; Lp with 0 in the padding where there are pair scores
+  int64_t pair_row;           // L; Lp with 0 in the padding where there are pair scores; in log space L
   double weight;              // of the sequence, in the counts
   double* counts;             // [C, L(j), Lp(l)] += weight * expected transitions from position n on
   double* expand[kMaxOrder];  // expand[t], 1 <= t < n: [L^t, Lp] += weight * expected histories at position t
+  double* window;             // [T, L^(n+1)] marginals of the last n + 1 labels, n > 1; 0 before position n
+  double* entropy;            // of p(y | x)
 };
+using LogOut = PosteriorOut<double>;
 
 constexpr int kCountBlock = 64;  // positions whose expected transitions are summed in registers at once
 

@@ -2,9 +2,9 @@
 // what lattices with edge scores per position use (they would need as many exponentials there). A kernel
 // header.
 //
-//   α_t[c, l]     = ψ_t[l] + log Σ_j exp(α_{t-1}[j, c] + F_t[c][j, l]) - a_t      a_t: so that max α_t = 0
-//   β_{t-1}[j, c] = log Σ_l exp(F_t[c][j, l] + ψ_t[l] + β_t[c, l]) - b_t          b_t: so that max β_{t-1} =
-//   0 log Z         = Σ_t a_t + log Σ exp(α_{T-1})
+//   α_t[c, l]     = ψ_t[l] + log Σ_j exp(α_{t-1}[j, c] + F_t[c][j, l]) - a_t    a_t: so that max α_t = 0
+//   β_{t-1}[j, c] = log Σ_l exp(F_t[c][j, l] + ψ_t[l] + β_t[c, l]) - b_t        b_t: so that max β_{t-1} = 0
+//   log Z         = Σ_t a_t + log Σ exp(α_{T-1})
 //
 // ψ_t holds the node score, and the start or end score where there is one; F_t all edge scores. Subtracting
 // the maximum at each position keeps α and β small, so that marginals stay exact when log Z is huge.
@@ -93,46 +93,58 @@ struct CarefulSum {
   }
 };
 
-// α [T, states] and its maxima a [T]. The first position that no permitted path reaches, or -1.
+// The recursion from left to right, of which sums and maxima over paths are the two cases:
+//
+//   α_t[c, l] = ψ_t[l] + ⊕_j (α_{t-1}[j, c] + F_t[c][j, l]) - a_t
+//
+// combine(t, rows, in, psi, place, to) does it for the labels of one pack: `rows` holds F, [L, Lp], `in`
+// α_{t-1}, forget_stride apart; it writes to to[0..W), which is at `place` of α_t. alpha_at(t) is where α_t
+// is kept. Returns the first position that no permitted path reaches, or -1. maxima: a, [T]; psi: [Lp]
+// workspace.
+template <class AlphaAt, class Combine>
+CRFKIT_INLINE int64_t log_recursion(const ChainDims& d, const LatticeView& x, const LogTables& tables,
+                                    double* maxima, double* psi, AlphaAt&& alpha_at, Combine&& combine) {
+  constexpr int W = Lanes<double>::count;
+  const int L = d.labels, Lp = d.padded;
+  for (int64_t t = 0; t < x.length; ++t) {
+    double* now = alpha_at(t);
+    const double* before = t > 0 ? alpha_at(t - 1) : nullptr;
+    const double* table = t > 0 ? table_at(d, x, tables, t) : nullptr;
+    const int64_t H = contexts_at(d, t);
+    fill_psi(d, x, t, psi);
+    if (t == 0) {
+      for (int l = 0; l < Lp; ++l) now[l] = psi[l];
+    } else if (t < d.order) {  // histories grow by a label: each has one predecessor
+      for (int64_t h = 0; h < H; ++h) {
+        const double in = before[state_offset(d, h)];
+        for (int l = 0; l < Lp; ++l) now[h * Lp + l] = psi[l] + (in + table[h * Lp + l]);
+      }
+    } else {
+      for (int64_t c = 0; c < d.contexts; ++c)
+        for (int l = 0; l < Lp; l += W)
+          combine(t, table + c * L * Lp + l, before + in_offset(d, c), psi + l, c * Lp + l, now + c * Lp + l);
+    }
+    maxima[t] = subtract_maximum(now, H * Lp);
+    if (maxima[t] == kForbidden) return t;
+  }
+  return -1;
+}
+
+// α [T, states] of sums over paths.
 inline int64_t log_forward(const ChainDims& d, const LatticeView& x, const LogTables& tables, double* alpha,
                            double* maxima, double* psi) {
   constexpr int W = Lanes<double>::count;
   const int L = d.labels, Lp = d.padded;
-  for (int64_t t = 0; t < x.length; ++t, alpha += d.states) {
-    fill_psi(d, x, t, psi);
-    const double* before = alpha - d.states;
-    const int64_t H = contexts_at(d, t);
-    if (t == 0) {
-      for (int l = 0; l < Lp; ++l) alpha[l] = psi[l];
-    } else if (t < d.order) {
-      const double* table = table_at(d, x, tables, t);
-      for (int64_t h = 0; h < H; ++h) {
-        const double in = before[state_offset(d, h)];
-        for (int l = 0; l < Lp; ++l) alpha[h * Lp + l] = psi[l] + (in + table[h * Lp + l]);
-      }
-    } else {
-      const double* table = table_at(d, x, tables, t);
-      for (int64_t c = 0; c < d.contexts; ++c) {
-        const double* in = before + in_offset(d, c);
-        for (int l = 0; l < Lp; l += W) {
-          const double* rows = table + c * L * Lp + l;
-          Pack<double> top = splat(kLowest);
-          for (int j = 0; j < L; ++j) top = larger(top, load(rows + j * Lp) + in[j * d.forget_stride]);
-          Pack<double> sum = splat(0.0);
-          for (int j = 0; j < L; ++j)
-            sum += exponential<double>(load(rows + j * Lp) + in[j * d.forget_stride] - top);
-          store(alpha + c * Lp + l, sum);
-          for (int i = 0; i < W; ++i) {
-            double& a = alpha[c * Lp + l + i];
-            a = psi[l + i] + (top[i] + log(a));
-          }
-        }
-      }
-    }
-    maxima[t] = subtract_maximum(alpha, H * Lp);
-    if (maxima[t] == kForbidden) return t;
-  }
-  return -1;
+  return log_recursion(
+      d, x, tables, maxima, psi, [&](int64_t t) { return alpha + t * d.states; },
+      [&](int64_t, const double* rows, const double* in, const double* psi_l, int64_t, double* to) {
+        Pack<double> top = splat(kLowest), sum = splat(0.0);
+        for (int j = 0; j < L; ++j) top = larger(top, load(rows + j * Lp) + in[j * d.forget_stride]);
+        for (int j = 0; j < L; ++j)
+          sum += exponential<double>(load(rows + j * Lp) + in[j * d.forget_stride] - top);
+        store(to, sum);
+        for (int i = 0; i < W; ++i) to[i] = psi_l[i] + (top[i] + log(to[i]));
+      });
 }
 
 // log Σ exp over n numbers, n a multiple of the padding.
@@ -180,13 +192,12 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
 
     double* node = out.node ? out.node + t * L : nullptr;
     double* pair = out.pair ? out.pair + t * L * L : nullptr;
-    double* window = out.window ? out.window + t * d.contexts * L * L : nullptr;
     if (node)
       for (int l = 0; l < L; ++l) node[l] = 0;
     if (pair)
       for (int i = 0; i < L * L; ++i) pair[i] = 0;
-    if (window)
-      for (int64_t i = 0; i < d.contexts * L * L; ++i) window[i] = 0;
+    if (out.window)
+      for (int64_t i = 0; i < d.contexts * L * L; ++i) out.window[t * d.contexts * L * L + i] = 0;
     if (node || (pair && d.order > 1 && t > 0) || (out.entropy && t == 0)) {
       for (int64_t h = 0; h < H; ++h) {
         for (int l = 0; l < Lp; l += W) store(row + l, exponential<double>(load(onward + h * Lp + l) - q));
@@ -208,6 +219,8 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
     // One in-state, the one of row i of the table: its β, and what passes from it to the labels after it.
     const double* table = table_at(d, x, tables, t);
     double* counts = !out.counts ? nullptr : t >= d.order ? out.counts : out.expand[t];
+    double* window = d.order == 1 ? pair : nullptr;
+    if (out.window && t >= d.order) window = out.window + t * d.contexts * L * L;
     auto leave = [&](int64_t i, double in_alpha, int64_t context) {
       const double* scores = table + i * Lp;
       const double* to = onward + context * Lp;
@@ -227,9 +240,7 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
         if (out.entropy) entropy += share * (total * log_total - sum_lanes<double>(moment));
         if (counts)
           for (int l = 0; l < L; ++l) counts[i * Lp + l] += out.weight * (share * row[l]);
-        if (pair && d.order == 1)
-          for (int l = 0; l < L; ++l) pair[i * L + l] = share * row[l];
-        if (window && t >= d.order)  // row i is in-state (j, c) = (i % L, i / L)
+        if (window)  // row i is in-state (j, c) = (i % L, i / L)
           for (int l = 0; l < L; ++l) window[(i % L * d.contexts + i / L) * L + l] = share * row[l];
       }
       return max + log_total;

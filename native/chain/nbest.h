@@ -3,7 +3,7 @@
 //
 // Viterbi gives every state its best way in. A state's next best way in is found only when somebody asks: the
 // candidates are, for each predecessor, its best path not yet used here, so asking a state for one more path
-// asks one predecessor for one more, and so on back, at most once a position. Cost: Viterbi, then O(T + log
+// asks one predecessor for one more, and so on back, at most once per position. Cost: Viterbi, then O(T + log
 // L) or so for each path, whatever k is.
 //
 // Ties: the smaller predecessor state, then the earlier of its paths.

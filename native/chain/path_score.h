@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "chain/lattice.h"
+#include "chain/edge_tables.h"
 
 namespace crfkit {
 
@@ -22,12 +22,7 @@ static inline double path_score(const ChainDims& d, const LatticeView& x, const 
     add(x.node[t * d.labels + labels[t]]);
     if (t == 0 && x.start) add(x.start[labels[t]]);
     if (t == x.length - 1 && x.end) add(x.end[labels[t]]);
-    int64_t history = 0, span = 1;
-    for (int k = 0; k < d.order && k < t; ++k) {
-      history += span * labels[t - 1 - k];
-      span *= d.labels;
-      add(x.edges[k][t * x.edge_strides[k] + history * d.labels + labels[t]]);
-    }
+    for_edges_into(d, labels, t, [&](int k, int64_t slot) { add(x.edges[k][t * x.edge_strides[k] + slot]); });
   }
   return sum + carry;
 }

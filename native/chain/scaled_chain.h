@@ -27,7 +27,8 @@
 #include <limits>
 
 #include "chain/lattice.h"
-#include "chain/shared_edges.h"
+#include "chain/scaled_counts.h"
+#include "chain/scaled_factors.h"
 #include "simd/tiles.h"
 
 namespace crfkit::CRFKIT_ISA {
@@ -48,126 +49,6 @@ struct Floor<double> {
 template <class Real>
 CRFKIT_INLINE Real spare(const ChainDims& d, Real scale) {
   return 2 * static_cast<Real>(d.labels + 4) * std::numeric_limits<Real>::min() * (1 + scale);
-}
-
-// counts[c, j, l] += weight M[c][j, l] Σ_{i < n} α_i[j, c] v_i[c, l]: the expected transitions of n
-// positions. alpha: [n, states] of the in-states; v: [n, states].
-template <class Real, int K>
-void add_counts(const SharedEdges<Real>& e, int64_t n, const Real* alpha, const Real* v, double weight,
-                double* counts) {
-  constexpr int W = Lanes<Real>::count;
-  const ChainDims& d = e.dims;
-  const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
-  for (int64_t c = 0; c < d.contexts; ++c) {
-    const Real* a0 = alpha + in_offset(d, c);
-    const Real* v0 = v + c * Lp;
-    for_tiles<K>(Lp / W, [&](auto tile, int k0) {
-      constexpr int KT = decltype(tile)::value;
-      constexpr int R = KT == 1 ? 8 : KT == 2 ? 6 : KT == 3 ? 4 : 3;  // rows j held in registers at once
-      for (int j = 0; j < L; j += R) {
-        const int rows = L - j < R ? L - j : R;
-        const Real* a[R];  // surplus rows repeat the last one and are not stored
-        CRFKIT_UNROLL
-        for (int r = 0; r < R; ++r) a[r] = a0 + (j + (r < rows ? r : rows - 1)) * d.forget_stride;
-        Pack<Real> acc[R][KT];
-        CRFKIT_UNROLL
-        for (int r = 0; r < R; ++r) {
-          CRFKIT_UNROLL
-          for (int k = 0; k < KT; ++k) acc[r][k] = splat<Real>(0);
-        }
-        const Real* vi = v0 + k0 * W;
-        for (int64_t i = 0; i < n; ++i, vi += d.states) {
-          Pack<Real> row[KT];
-          CRFKIT_UNROLL
-          for (int k = 0; k < KT; ++k) row[k] = load(vi + k * W);
-          CRFKIT_UNROLL
-          for (int r = 0; r < R; ++r) {
-            const Pack<Real> s = splat<Real>(a[r][i * d.states]);
-            CRFKIT_UNROLL
-            for (int k = 0; k < KT; ++k) acc[r][k] += s * row[k];
-          }
-        }
-        CRFKIT_UNROLL
-        for (int r = 0; r < R; ++r) {
-          if (r >= rows) break;
-          const int64_t at = (c * L + j + r) * Lp + k0 * W;
-          CRFKIT_UNROLL
-          for (int k = 0; k < KT; ++k) {
-            const Pack<Real> p = acc[r][k] * load(e.full + at + k * W);
-            double* to = counts + at + k * W;
-            add_weighted<Real>(to, weight, p);
-          }
-        }
-      }
-    });
-  }
-}
-
-// ψ = exp(node - max) for each position, 0 in the padding; the sum of the maxima. False: a position has none.
-template <class Real, int K>
-bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node, Real* psi, double* maxima) {
-  constexpr int W = Lanes<Real>::count;
-  const int L = e.dims.labels, Lp = K > 0 ? K * W : e.dims.padded;
-  const int packs = K > 0 ? K : Lp / W;
-  constexpr int kTail = kPadding / W;  // packs at the end of a row that may hold padding
-  Pack<Real> mask[kTail];              // is added to them: -inf in the padding
-  for (int i = 0; i < kPadding; ++i)
-    mask[i / W][i % W] = Lp - kPadding + i < L ? Real(0) : -static_cast<Real>(HUGE_VAL);
-  double total = 0;
-  for (int64_t t = 0; t < T; ++t, node += Lp, psi += Lp) {
-    Pack<Real> last[kTail], top = splat(-static_cast<Real>(HUGE_VAL));
-    CRFKIT_UNROLL
-    for (int k = 0; k < kTail; ++k) {
-      last[k] = load(node + (packs - kTail + k) * W) + mask[k];
-      top = larger(top, last[k]);
-    }
-    CRFKIT_UNROLL
-    for (int k = 0; k < packs - kTail; ++k) top = larger(top, load(node + k * W));
-    const Real max = max_lanes<Real>(top);
-    if (!(max > -HUGE_VAL)) return false;
-    total += static_cast<double>(max);
-    CRFKIT_UNROLL
-    for (int k = 0; k < packs - kTail; ++k) store(psi + k * W, exponential<Real>(load(node + k * W) - max));
-    CRFKIT_UNROLL
-    for (int k = 0; k < kTail; ++k) store(psi + (packs - kTail + k) * W, exponential<Real>(last[k] - max));
-  }
-  Real* final_row = psi - Lp;  // the end scores count at the last position
-  for (int l = 0; l < Lp; ++l) final_row[l] *= e.end[l];
-  *maxima = total;
-  return true;
-}
-
-// P_t for each position t >= 1, in order 1 times M; the sum of the maxima. scores, tables: [T, L, Lp].
-template <class Real>
-double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* scores, Real* tables) {
-  constexpr int W = Lanes<Real>::count;
-  const int64_t size = static_cast<int64_t>(e.dims.labels) * e.dims.padded;
-  double total = 0;
-  for (int64_t t = 1; t < T; ++t) {
-    const Real* from = scores + t * size;
-    Real* to = tables + t * size;
-    Pack<Real> top = load(from);
-    for (int64_t i = W; i < size; i += W) top = larger(top, load(from + i));
-    const Real max = max_lanes<Real>(top);
-    total += static_cast<double>(max);
-    if (e.dims.order == 1)
-      for (int64_t i = 0; i < size; i += W)
-        store(to + i, exponential<Real>(load(from + i) - max) * load(e.full + i));
-    else
-      for (int64_t i = 0; i < size; i += W) store(to + i, exponential<Real>(load(from + i) - max));
-  }
-  return total;
-}
-
-// ψ_t P_t for the labels after history h: psi itself where there are no pair scores, or else in `row`.
-template <class Real>
-CRFKIT_INLINE const Real* paired_psi(const ChainDims& d, const Real* psi, const Real* table, int64_t h,
-                                     Real* row) {
-  constexpr int W = Lanes<Real>::count;
-  if (!table) return psi;
-  const Real* factors = table + h % d.labels * d.padded;
-  for (int l = 0; l < d.padded; l += W) store(row + l, load(psi + l) * load(factors + l));
-  return row;
 }
 
 // α and its sums. tables: [T, L, Lp] of exponentiate_pairs, or null; row: [Lp].
@@ -485,18 +366,9 @@ template <class Real>
 bool scaled_posterior(const SharedEdges<Real>& e, int64_t T, const Real* node, const Real* pairs,
                       double* memory, const PosteriorOut<Real>& out) {
   const FlushTiny guard;
-  switch (e.dims.padded / Lanes<Real>::count) {
-    case 1:
-      return scaled_posterior_of_width<Real, 1>(e, T, node, pairs, memory, out);
-    case 2:
-      return scaled_posterior_of_width<Real, 2>(e, T, node, pairs, memory, out);
-    case 3:
-      return scaled_posterior_of_width<Real, 3>(e, T, node, pairs, memory, out);
-    case 4:
-      return scaled_posterior_of_width<Real, 4>(e, T, node, pairs, memory, out);
-    default:
-      return scaled_posterior_of_width<Real, 0>(e, T, node, pairs, memory, out);
-  }
+  return with_width(e.dims.padded / Lanes<Real>::count, [&](auto width) {
+    return scaled_posterior_of_width<Real, decltype(width)::value>(e, T, node, pairs, memory, out);
+  });
 }
 
 }  // namespace crfkit::CRFKIT_ISA

@@ -11,34 +11,11 @@
 
 namespace crfkit {
 
-// One number a parameter, as a layout has them: dense rows and lists.
-struct ExactTable {
-  std::vector<double> dense, sparse;
-
-  void reset(const LinearLayout& layout, double value = 0.0) {
-    dense.assign(static_cast<size_t>(layout.n_rows) * static_cast<size_t>(layout.padded), value);
-    sparse.assign(static_cast<size_t>(layout.n_sparse), value);
-  }
-};
-
-// θ of a group, times √k: what a parameter adds to a score.
-inline void load_exact(const LinearLayout& layout, const double* theta, ExactTable& out) {
-  const auto n_dense = layout.slots.size();
-  out.dense.resize(static_cast<size_t>(layout.n_rows) * static_cast<size_t>(layout.padded));
-  out.sparse.resize(static_cast<size_t>(layout.n_sparse));
-  for (size_t i = 0; i < n_dense; ++i)
-    out.dense[static_cast<size_t>(layout.slots[i])] = theta[i] * layout.scale[i];
-  for (size_t i = 0; i < out.sparse.size(); ++i)
-    out.sparse[i] = theta[n_dense + i] * layout.scale[n_dense + i];
-}
+using ExactTable = ParameterTable<double>;
 
 // out[i] += the table's entry for parameter i, times √k: derivatives by scores to derivatives by θ.
 inline void add_exact(const LinearLayout& layout, const ExactTable& table, double* out) {
-  const auto n_dense = layout.slots.size();
-  for (size_t i = 0; i < n_dense; ++i)
-    out[i] += table.dense[static_cast<size_t>(layout.slots[i])] * layout.scale[i];
-  for (size_t i = 0; i < table.sparse.size(); ++i)
-    out[n_dense + i] += table.sparse[i] * layout.scale[n_dense + i];
+  for (size_t i = 0; i < layout.scale.size(); ++i) out[i] += table(layout, i) * layout.scale[i];
 }
 
 // Calls fn(entry of the table, value) for every parameter active at position t with this label (of a pair:

@@ -11,24 +11,38 @@
 
 namespace crfkit {
 
-// One number a parameter, in a thread's own memory.
-struct GroupSums {
-  std::vector<float> dense, sparse;
+// One number per parameter, as a layout has them: dense rows and lists.
+template <class Real>
+struct ParameterTable {
+  std::vector<Real> dense, sparse;
 
-  // Set to zero, as the kernel sees them.
-  LinearTable<float> zeros(const LinearLayout& layout) {
-    dense.assign(static_cast<size_t>(layout.n_rows) * static_cast<size_t>(layout.padded), 0.0f);
-    sparse.assign(static_cast<size_t>(layout.n_sparse), 0.0f);
-    return {dense.data(), sparse.data()};
+  void reset(const LinearLayout& layout, Real value = 0) {
+    dense.assign(static_cast<size_t>(layout.n_rows) * static_cast<size_t>(layout.padded), value);
+    sparse.assign(static_cast<size_t>(layout.n_sparse), value);
+  }
+
+  // θ of a group, [n_parameters], times √k: what a parameter adds to a score.
+  void load(const LinearLayout& layout, const double* theta) {
+    const auto n_dense = layout.slots.size();
+    for (size_t i = 0; i < n_dense; ++i)
+      dense[static_cast<size_t>(layout.slots[i])] = static_cast<Real>(theta[i] * layout.scale[i]);
+    for (size_t i = 0; i < sparse.size(); ++i)
+      sparse[i] = static_cast<Real>(theta[n_dense + i] * layout.scale[n_dense + i]);
+  }
+
+  // The entry of parameter i.
+  Real operator()(const LinearLayout& layout, size_t i) const {
+    const auto n_dense = layout.slots.size();
+    return i < n_dense ? dense[static_cast<size_t>(layout.slots[i])] : sparse[i - n_dense];
   }
 };
+using GroupSums = ParameterTable<float>;
 
 class LinearGroup {
  public:
-  LinearGroup(const AttributeData& attributes, int padded)
-      : layout_(make_layout(attributes, padded)),
-        dense_(static_cast<size_t>(layout_.n_rows * padded)),
-        sparse_(static_cast<size_t>(layout_.n_sparse)) {}
+  LinearGroup(const AttributeData& attributes, int padded) : layout_(make_layout(attributes, padded)) {
+    weights_.reset(layout_);
+  }
 
   const LinearLayout& layout() const { return layout_; }
   int64_t n_parameters() const { return layout_.n_parameters(); }
@@ -53,27 +67,24 @@ class LinearGroup {
   }
 
   // θ as the kernel wants it: in float, times √k, in dense rows and lists; and back.
-  void load(const double* theta) {
-    const auto n_dense = layout_.slots.size();
-    for (size_t i = 0; i < n_dense; ++i)
-      dense_[static_cast<size_t>(layout_.slots[i])] = static_cast<float>(theta[i] * layout_.scale[i]);
-    for (size_t i = 0; i < sparse_.size(); ++i)
-      sparse_[i] = static_cast<float>(theta[n_dense + i] * layout_.scale[n_dense + i]);
-  }
+  void load(const double* theta) { weights_.load(layout_, theta); }
   void store(double* theta) const {
-    const auto n_dense = layout_.slots.size();
-    for (size_t i = 0; i < n_dense; ++i)
-      theta[i] = static_cast<double>(dense_[static_cast<size_t>(layout_.slots[i])]) / layout_.scale[i];
-    for (size_t i = 0; i < sparse_.size(); ++i)
-      theta[n_dense + i] = static_cast<double>(sparse_[i]) / layout_.scale[n_dense + i];
+    for (size_t i = 0; i < layout_.scale.size(); ++i)
+      theta[i] = static_cast<double>(weights_(layout_, i)) / layout_.scale[i];
   }
   void multiply(float factor) {
-    for (float& w : dense_) w *= factor;
-    for (float& w : sparse_) w *= factor;
+    for (float& w : weights_.dense) w *= factor;
+    for (float& w : weights_.sparse) w *= factor;
   }
 
-  LinearTable<const float> weights() const { return {dense_.data(), sparse_.data()}; }
-  LinearTable<float> weights() { return {dense_.data(), sparse_.data()}; }
+  LinearTable<const float> weights() const { return {weights_.dense.data(), weights_.sparse.data()}; }
+  LinearTable<float> weights() { return {weights_.dense.data(), weights_.sparse.data()}; }
+
+  // Sums, set to zero, as the kernel sees them.
+  LinearTable<float> zeros(GroupSums& sums) const {
+    sums.reset(layout_);
+    return {sums.dense.data(), sums.sparse.data()};
+  }
 
   LinearFeatures features() const {
     LinearFeatures f{};
@@ -94,13 +105,9 @@ class LinearGroup {
   // sum_of(fn) adds fn(sums) over the blocks, in their order.
   template <class SumOf>
   void collect(double* out, int64_t from, int64_t to, int power, SumOf&& sum_of) const {
-    const auto n_dense = static_cast<int64_t>(layout_.slots.size());
     for (int64_t i = from; i < to; ++i) {
-      const double sum = sum_of([&](const GroupSums& sums) {
-        return static_cast<double>(
-            i < n_dense ? sums.dense[static_cast<size_t>(layout_.slots[static_cast<size_t>(i)])]
-                        : sums.sparse[static_cast<size_t>(i - n_dense)]);
-      });
+      const double sum = sum_of(
+          [&](const GroupSums& sums) { return static_cast<double>(sums(layout_, static_cast<size_t>(i))); });
       const double scale = layout_.scale[static_cast<size_t>(i)];
       out[i] = sum * (power == 1 ? scale : scale * scale);
     }
@@ -108,7 +115,7 @@ class LinearGroup {
 
  private:
   LinearLayout layout_;
-  std::vector<float> dense_, sparse_;  // weights
+  ParameterTable<float> weights_;
 };
 
 }  // namespace crfkit

@@ -100,14 +100,18 @@ inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t 
   // The marginals go to their own place first: a failed attempt must leave the scores as they were.
   float* marginals = reinterpret_cast<float*>(block.memory);
   double* memory = block.memory + (n_node + n_pair + 1) / 2;
-  PosteriorOut<float> out{.log_z = &log_z,
-                          .node = marginals,
-                          .pair = pairs ? marginals + n_node : nullptr,
-                          .pair_row = d.padded,
-                          .weight = weight,
-                          .counts = block.counts,
-                          .expand = {}};
-  for (int t = 1; t < d.order; ++t) out.expand[t] = block.expand[t];
+  auto wanted = [&]<class Real>(Real* node_out, Real* pair_out) {
+    PosteriorOut<Real> out{};
+    out.log_z = &log_z;
+    out.node = node_out;
+    out.pair = pairs ? pair_out : nullptr;
+    out.pair_row = d.padded;
+    out.weight = weight;
+    out.counts = block.counts;
+    for (int t = 1; t < d.order; ++t) out.expand[t] = block.expand[t];
+    return out;
+  };
+  const auto out = wanted(marginals, marginals + n_node);
   if (scaled_posterior<float>(*w.shared, T, node, pairs, memory, out)) {
     memcpy(node, marginals, sizeof(float) * static_cast<size_t>(n_node));
     if (pairs) memcpy(pairs, out.pair, sizeof(float) * static_cast<size_t>(n_pair));
@@ -120,14 +124,7 @@ inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t 
   memory = pair_results + n_pair;
   for (int64_t i = 0; i < n_node; ++i) scores[i] = static_cast<double>(node[i]);
   for (int64_t i = 0; i < n_pair; ++i) pair_scores[i] = static_cast<double>(pairs[i]);
-  PosteriorOut<double> exact{.log_z = &log_z,
-                             .node = results,
-                             .pair = pairs ? pair_results : nullptr,
-                             .pair_row = d.padded,
-                             .weight = weight,
-                             .counts = block.counts,
-                             .expand = {}};
-  for (int t = 1; t < d.order; ++t) exact.expand[t] = block.expand[t];
+  const auto exact = wanted(results, pair_results);
   if (scaled_posterior<double>(*w.exact, T, scores, pairs ? pair_scores : nullptr, memory, exact)) {
     for (int64_t i = 0; i < n_node; ++i) node[i] = static_cast<float>(results[i]);
     for (int64_t i = 0; i < n_pair; ++i) pairs[i] = static_cast<float>(pair_results[i]);
@@ -153,15 +150,7 @@ inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t 
     tables = cut_log_tables(d, memory, false);
     memory += log_tables_size(d);
   }
-  LogOut log_out{.log_z = &log_z,
-                 .node = results,
-                 .pair = pairs ? pair_results : nullptr,
-                 .weight = weight,
-                 .counts = block.counts,
-                 .expand = {},
-                 .entropy = nullptr};
-  for (int t = 1; t < d.order; ++t) log_out.expand[t] = block.expand[t];
-  log_posterior(d, view, tables, memory, log_out);
+  log_posterior(d, view, tables, memory, exact);
   for (int64_t t = 0; t < T; ++t)
     for (int64_t l = 0; l < Lp; ++l) node[t * Lp + l] = l < L ? static_cast<float>(results[t * L + l]) : 0.0f;
   for (int64_t row = 0; row < (pairs ? T * L : 0); ++row)
@@ -290,25 +279,10 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
 // Sequences ids[first..last) (or first..last themselves where ids is null), added to the block's sums.
 inline void linear_block(const LinearProblem& p, const LinearWeights& w, const int32_t* ids, int64_t first,
                          int64_t last, LinearBlock& block) {
-  for (int64_t i = first; i < last; ++i) {
-    const int64_t sequence = ids ? ids[i] : i;
-    switch (p.dims.padded / Lanes<float>::count) {
-      case 1:
-        linear_sequence<1>(p, w, sequence, block);
-        break;
-      case 2:
-        linear_sequence<2>(p, w, sequence, block);
-        break;
-      case 3:
-        linear_sequence<3>(p, w, sequence, block);
-        break;
-      case 4:
-        linear_sequence<4>(p, w, sequence, block);
-        break;
-      default:
-        linear_sequence<0>(p, w, sequence, block);
-    }
-  }
+  with_width(p.dims.padded / Lanes<float>::count, [&](auto width) {
+    for (int64_t i = first; i < last; ++i)
+      linear_sequence<decltype(width)::value>(p, w, ids ? ids[i] : i, block);
+  });
 }
 
 }  // namespace crfkit::CRFKIT_ISA

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "linear/linear_edges.h"
 #include "linear/linear_group.h"
 #include "linear/linear_problem.h"
 #include "simd/kernels.h"
@@ -29,18 +30,13 @@ struct LinearSettings {
 };
 
 class LinearObjective {
-  friend class ValidationSets;  // constraints over the same data, parameters and buffers
-
  public:
   // pairs: the attributes that score label pairs, with "labels" previous * L + label; or null.
   LinearObjective(const AttributeData& attributes, const AttributeData* pairs, LinearSettings settings)
-      : s_(std::move(settings)), d_(chain_dims(s_.order, s_.labels)), state_(attributes, d_.padded) {
-    for (int k = 0; k < s_.order; ++k) {
-      for (size_t i = 0; i < s_.free[k].size(); ++i)
-        if (s_.free[k][i]) edge_slots_[k].push_back(static_cast<int64_t>(i));
-      edges_[k].assign(s_.free[k].size(), 0.0);
-      observed_[k].assign(s_.free[k].size(), 0.0);
-    }
+      : s_(std::move(settings)),
+        d_(chain_dims(s_.order, s_.labels)),
+        state_(attributes, d_.padded),
+        edges_(d_, s_.free) {
     if (pairs) make_pairs(*pairs);
     make_masks();
     for (int64_t i = 0; i < n_sequences(); ++i) longest_ = std::max(longest_, length(i));
@@ -56,14 +52,22 @@ class LinearObjective {
   int64_t n_pair_features() const { return pair_ ? pair_->n_features() : 0; }
   int order() const { return s_.order; }
   const std::vector<int64_t>& offsets() const { return s_.offsets; }
-  const std::vector<double>& edge_table(int k) const { return edges_[k]; }
+  const std::vector<double>& edge_table(int k) const { return edges_.weights[static_cast<size_t>(k)]; }
 
-  // Only the first T positions count from now on, those of the sequence they end in cut off: what lies behind
-  // them is not looked at, and with attributes `as_given` nothing depends on it. What grows is laid out once,
-  // and shown bit by bit.
+  // The data and how θ is made up of it: the state parameters first, then the edges, then the label pairs.
+  const LinearSettings& settings() const { return s_; }
+  const ChainDims& dims() const { return d_; }
+  const LinearLayout& state_layout() const { return state_.layout(); }
+  const LinearLayout* pair_layout() const { return pair_ ? &pair_->layout() : nullptr; }
+  const LinearEdges& edges() const { return edges_; }
+  int64_t first_edge() const { return state_.n_parameters(); }
+  int64_t first_pair() const { return first_edge() + edges_.n_parameters(); }
+
+  // Lets only the first T positions count from now on; the sequence they end in is cut off there. Positions
+  // behind them are not looked at, and with attributes `as_given` nothing depends on them. Growing data is
+  // laid out once; each call evaluates a prefix of it.
   void show(int64_t T) {
     for (size_t i = 0; i < s_.offsets.size(); ++i) s_.offsets[i] = std::min(all_offsets_[i], T);
-    for (int k = 0; k < s_.order; ++k) std::fill(observed_[k].begin(), observed_[k].end(), 0.0);
     count_observed();
   }
 
@@ -78,13 +82,13 @@ class LinearObjective {
   // features that share a parameter, which leaves every score on the training data as it was.
   void to_features(const double* theta, double* features, double* const* edges, double* pairs) const {
     state_.to_features(theta, features);
-    for_edges([&](int k, int64_t slot, int64_t p) { edges[k][slot] = theta[p]; });
+    edges_.from_theta(theta + first_edge(), edges);
     if (pair_) pair_->to_features(theta + first_pair(), pairs);
   }
   void from_features(const double* features, const double* const* edges, const double* pairs,
                      double* theta) const {
     state_.from_features(features, theta);
-    for_edges([&](int k, int64_t slot, int64_t p) { theta[p] = edges[k][slot]; });
+    edges_.to_theta(edges, theta + first_edge());
     if (pair_) pair_->from_features(pairs, theta + first_pair());
   }
 
@@ -93,7 +97,8 @@ class LinearObjective {
   double evaluate(const double* theta, const int32_t* ids, int64_t n, double* gradient, double* diagonal) {
     load(theta);
     prepare_chain();
-    const std::vector<int64_t> cuts = cut(ids, n);
+    const std::vector<int64_t> cuts =
+        equal_runs(n, s_.threads, [&](int64_t i) { return length(ids ? ids[i] : i); });
     parallel_for(s_.threads, s_.threads, [&](int b, int) {
       LinearBlock block = sums_of(blocks_[static_cast<size_t>(b)], diagonal != nullptr);
       kernels().linear_block(problem(), weights(), ids, cuts[static_cast<size_t>(b)],
@@ -103,13 +108,57 @@ class LinearObjective {
     double loss = 0;
     for (const Block& b : blocks_) loss += b.loss;
     collect(gradient, &Block::state, &Block::pair, 1);
-    collect_edges(gradient, ids, n, diagonal);
-    if (diagonal) collect(diagonal, &Block::state_diag, &Block::pair_diag, 2);
+    EdgeTables table = expected_transitions();
+    if (diagonal) {
+      collect(diagonal, &Block::state_diag, &Block::pair_diag, 2);
+      std::vector<double> spread(static_cast<size_t>(d_.labels), 0.0);
+      for (const Block& b : blocks_)
+        for (size_t l = 0; l < spread.size(); ++l) spread[l] += b.label_diag[l];
+      edges_.diagonal(table, spread, diagonal + first_edge());
+    }
+    if (ids) {
+      for (int64_t i = 0; i < n; ++i) subtract_observed(ids[i], table);
+    } else {
+      for (size_t k = 0; k < table.size(); ++k)
+        for (size_t i = 0; i < table[k].size(); ++i) table[k][i] -= observed_[k][i];
+    }
+    edges_.to_theta(table, gradient + first_edge());
     return loss;
   }
 
-  // Stochastic gradient descent on loss + c2‖w‖², in place: begin loads θ, run takes one step a sequence, end
-  // reads θ back. The step is step0 / (1 + step0 λ t) with λ = 2 c2 / N (Bottou, "Large-scale machine
+  // The losses [n] of spans of positions, ends[2 i] .. ends[2 i + 1] - 1, as sequences of their own, at θ;
+  // and the gradient of their sum, each times its weight (weights[2 i] > 0). log_cost: [L] or null.
+  void evaluate_spans(const double* theta, const std::vector<int64_t>& ends,
+                      const std::vector<double>& weights, const float* log_cost, double* loss,
+                      double* gradient) {
+    load(theta);
+    prepare_chain();
+    LinearProblem spans = problem();
+    spans.offsets = ends.data();
+    spans.weights = weights.data();
+    spans.log_cost = log_cost;
+    const auto n = static_cast<int64_t>(ends.size() / 2);
+    const LinearWeights w = this->weights();
+    const std::vector<int64_t> cuts = equal_runs(n, s_.threads, [&](int64_t i) {
+      return ends[static_cast<size_t>(2 * i) + 1] - ends[static_cast<size_t>(2 * i)];
+    });
+    parallel_for(s_.threads, s_.threads, [&](int b, int) {
+      LinearBlock block = sums_of(blocks_[static_cast<size_t>(b)], false);
+      for (int64_t i = cuts[static_cast<size_t>(b)]; i < cuts[static_cast<size_t>(b) + 1]; ++i) {
+        const auto id = static_cast<int32_t>(2 * i);
+        block.loss = 0;
+        kernels().linear_block(spans, w, &id, 0, 1, block);
+        loss[i] = block.loss / weights[static_cast<size_t>(id)];
+      }
+    });
+    collect(gradient, &Block::state, &Block::pair, 1);
+    EdgeTables table = expected_transitions();
+    for (size_t i = 0; i < ends.size(); i += 2) subtract_observed(ends[i], ends[i + 1], weights[i], table);
+    edges_.to_theta(table, gradient + first_edge());
+  }
+
+  // Stochastic gradient descent on loss + c2‖w‖², in place: begin loads θ, run takes one step per sequence,
+  // end reads θ back. The step is step0 / (1 + step0 λ t) with λ = 2 c2 / N (Bottou, "Large-scale machine
   // learning with stochastic gradient descent", COMPSTAT 2010), t counting sequences from `t`. The shrinking
   // by c2 is kept in one common factor. Transitions, which every position uses, are renewed every few
   // sequences.
@@ -134,13 +183,13 @@ class LinearObjective {
       }
       loss += block.loss;
       edge_step /= static_cast<double>(last - first);
-      std::vector<double> table[kMaxOrder];
-      expected_transitions(buffers, table);
+      EdgeTables table = edges_.zeros();
+      add_expected(buffers, table);
       for (int64_t i = first; i < last; ++i) subtract_observed(ids[i], table);
       const double shrink = std::pow(1 - edge_step * lambda, static_cast<double>(last - first));
-      for_edges([&](int k, int64_t slot, int64_t) {
-        double& w = edges_[k][static_cast<size_t>(slot)];
-        w = w * shrink - edge_step * table[k][static_cast<size_t>(slot)];
+      edges_.for_each([&](size_t k, size_t slot, int64_t) {
+        double& w = edges_.weights[k][slot];
+        w = w * shrink - edge_step * table[k][slot];
       });
       if (scale_ < 1e-3f) absorb_scale();
     }
@@ -149,7 +198,7 @@ class LinearObjective {
   void end_steps(double* theta) {
     absorb_scale();
     state_.store(theta);
-    for_edges([&](int k, int64_t slot, int64_t p) { theta[p] = edges_[k][static_cast<size_t>(slot)]; });
+    edges_.to_theta(edges_.weights, theta + first_edge());
     if (pair_) pair_->store(theta + first_pair());
   }
 
@@ -206,61 +255,39 @@ class LinearObjective {
     double loss = 0;
   };
 
-  // Where the parameters of label pairs begin in θ.
-  int64_t first_pair() const { return state_.n_parameters() + n_edges(); }
   int64_t length(int64_t i) const {
     return s_.offsets[static_cast<size_t>(i) + 1] - s_.offsets[static_cast<size_t>(i)];
   }
-  int64_t n_edges() const {
-    int64_t n = 0;
-    for (int k = 0; k < s_.order; ++k) n += static_cast<int64_t>(edge_slots_[k].size());
-    return n;
+  // Adds -weight times the transitions of positions first .. last - 1; where a label is not known, the kernel
+  // has subtracted what is expected instead.
+  void subtract_observed(int64_t first, int64_t last, double weight, EdgeTables& table) const {
+    const auto y = s_.targets.begin();
+    if (std::all_of(y + first, y + last, [](int32_t label) { return label >= 0; }))
+      edges_.add_path(s_.targets.data() + first, last - first, -weight, table);
   }
-  template <class Fn>
-  void for_edges(Fn&& fn) const {
-    int64_t p = state_.n_parameters();
-    for (int k = 0; k < s_.order; ++k)
-      for (int64_t slot : edge_slots_[k]) fn(k, slot, p++);
-  }
-
-  // Calls fn(k, slot) for every transition of sequence i whose labels are all known.
-  template <class Fn>
-  void for_transitions(int64_t i, Fn&& fn) const {
-    const int32_t* y = s_.targets.data() + s_.offsets[static_cast<size_t>(i)];
-    for (int64_t t = 1; t < length(i); ++t) {
-      int64_t slot = y[t], span = s_.labels;
-      for (int k = 0; k < s_.order && t - 1 - k >= 0; ++k) {
-        slot += y[t - 1 - k] * span;
-        span *= s_.labels;
-        fn(k, slot);
-      }
-    }
-  }
-  bool fully_labelled(int64_t i) const {
-    if (s_.allowed.empty()) return true;
-    for (int64_t t = s_.offsets[static_cast<size_t>(i)]; t < s_.offsets[static_cast<size_t>(i) + 1]; ++t)
-      if (s_.targets[static_cast<size_t>(t)] < 0) return false;
-    return true;
+  void subtract_observed(int64_t i, EdgeTables& table) const {
+    subtract_observed(s_.offsets[static_cast<size_t>(i)], s_.offsets[static_cast<size_t>(i) + 1], weight(i),
+                      table);
   }
   double weight(int64_t i) const { return s_.weights.empty() ? 1.0 : s_.weights[static_cast<size_t>(i)]; }
 
   void count_observed() {
-    for (int64_t i = 0; i < n_sequences(); ++i)
-      if (fully_labelled(i))
-        for_transitions(i,
-                        [&](int k, int64_t slot) { observed_[k][static_cast<size_t>(slot)] += weight(i); });
+    observed_ = edges_.zeros();
+    for (int64_t i = 0; i < n_sequences(); ++i) subtract_observed(i, observed_);
+    for (auto& table : observed_)
+      for (double& count : table) count = -count;
   }
 
   void load(const double* theta) {
     scale_ = 1;
     state_.load(theta);
-    for_edges([&](int k, int64_t slot, int64_t p) { edges_[k][static_cast<size_t>(slot)] = theta[p]; });
+    edges_.from_theta(theta + first_edge(), edges_.weights);
     if (pair_) pair_->load(theta + first_pair());
   }
 
   void prepare_chain() {
     const double* edges[kMaxOrder] = {};
-    for (int k = 0; k < s_.order; ++k) edges[k] = edges_[k].data();
+    for (int k = 0; k < s_.order; ++k) edges[k] = edge_table(k).data();
     float_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
     double_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
     kernels().prepare_edges_float(d_, edges, nullptr, nullptr, float_memory_.data(), &shared_);
@@ -289,7 +316,7 @@ class LinearObjective {
     w.scale = scale_;
     w.state = state_.weights();
     if (pair_) w.pair = pair_->weights();
-    for (int k = 0; k < s_.order; ++k) w.edges[k] = edges_[k].data();
+    for (int k = 0; k < s_.order; ++k) w.edges[k] = edge_table(k).data();
     w.shared = &shared_;
     w.exact = &exact_;
     w.tables = &tables_;
@@ -299,11 +326,11 @@ class LinearObjective {
   // A block's sums, set to zero, as the kernel sees them.
   LinearBlock sums_of(Block& b, bool with_diagonal) const {
     LinearBlock out = transitions_of(b);
-    out.state = b.state.zeros(state_.layout());
-    if (pair_) out.pair = b.pair.zeros(pair_->layout());
+    out.state = state_.zeros(b.state);
+    if (pair_) out.pair = pair_->zeros(b.pair);
     if (with_diagonal) {
-      out.state_diag = b.state_diag.zeros(state_.layout());
-      if (pair_) out.pair_diag = b.pair_diag.zeros(pair_->layout());
+      out.state_diag = state_.zeros(b.state_diag);
+      if (pair_) out.pair_diag = pair_->zeros(b.pair_diag);
       b.label_diag.assign(static_cast<size_t>(d_.padded), 0.0);
       out.label_diag = b.label_diag.data();
     }
@@ -338,19 +365,6 @@ class LinearObjective {
     return out;
   }
 
-  // One contiguous run of sequences a thread, with about equally many positions: [threads + 1].
-  std::vector<int64_t> cut(const int32_t* ids, int64_t n) const {
-    int64_t total = 0, seen = 0;
-    for (int64_t i = 0; i < n; ++i) total += length(ids ? ids[i] : i);
-    std::vector<int64_t> cuts{0};
-    for (int64_t i = 0; i < n && static_cast<int>(cuts.size()) < s_.threads; ++i) {
-      seen += length(ids ? ids[i] : i);
-      if (seen * s_.threads >= total * static_cast<int64_t>(cuts.size())) cuts.push_back(i + 1);
-    }
-    cuts.resize(static_cast<size_t>(s_.threads) + 1, n);
-    return cuts;
-  }
-
   // Adds up the blocks, in their order; each parameter times scale^power.
   void collect(double* out, GroupSums Block::* state, GroupSums Block::* pair, int power) const {
     parallel_for(s_.threads, s_.threads, [&](int b, int) {
@@ -367,68 +381,24 @@ class LinearObjective {
     });
   }
 
-  // Adds a block's expected transitions to the tables; table k counts the last k+2 labels, summed over what
-  // came before them.
-  void expected_transitions(const Block& b, std::vector<double>* table) const {
-    const int L = d_.labels;
-    for (int k = 0; k < s_.order; ++k) table[k].resize(edges_[k].size(), 0.0);
-    auto add = [&](int64_t history, int n_labels, int l, double count) {
-      int64_t span = 1;
-      for (int k = 0; k < n_labels; ++k) {
-        span *= L;
-        table[k][static_cast<size_t>(history % span * L + l)] += count;
-      }
-    };
-    for (int64_t c = 0; c < d_.contexts; ++c)
-      for (int j = 0; j < L; ++j)
-        for (int l = 0; l < L; ++l)
-          add(j * d_.contexts + c, s_.order, l, b.counts[static_cast<size_t>((c * L + j) * d_.padded + l)]);
-    for (int t = 1; t < s_.order; ++t)
-      for (int64_t h = 0; h < power(L, t); ++h)
-        for (int l = 0; l < L; ++l) add(h, t, l, b.expand[t][static_cast<size_t>(h * d_.padded + l)]);
+  void add_expected(const Block& b, EdgeTables& table) const {
+    const double* expand[kMaxOrder];
+    for (int t = 1; t < s_.order; ++t) expand[t] = b.expand[t].data();
+    edges_.add_expected(b.counts.data(), expand, table);
   }
-  void subtract_observed(int64_t i, std::vector<double>* table) const {
-    if (fully_labelled(i))
-      for_transitions(i, [&](int k, int64_t slot) { table[k][static_cast<size_t>(slot)] -= weight(i); });
-  }
-
-  // Expected minus observed transitions.
-  void collect_edges(double* gradient, const int32_t* ids, int64_t n, double* diagonal) {
-    std::vector<double> table[kMaxOrder];
-    for (const Block& b : blocks_) expected_transitions(b, table);
-    if (diagonal) {
-      // Σ p (1 - p) of a label, shared out over the transitions into it as they are expected.
-      const int L = d_.labels;
-      std::vector<double> spread(static_cast<size_t>(L), 0.0);
-      for (const Block& b : blocks_)
-        for (int l = 0; l < L; ++l) spread[static_cast<size_t>(l)] += b.label_diag[static_cast<size_t>(l)];
-      for_edges([&](int k, int64_t slot, int64_t p) {
-        // Under partial labels the table holds differences, which may be negative: they count as none.
-        double into = 0;
-        for (size_t i = static_cast<size_t>(slot % L); i < table[k].size(); i += static_cast<size_t>(L))
-          into += std::max(0.0, table[k][i]);
-        diagonal[p] = into > 0 ? spread[static_cast<size_t>(slot % L)] *
-                                     (std::max(0.0, table[k][static_cast<size_t>(slot)]) / into)
-                               : 0.0;
-      });
-    }
-    if (ids) {
-      for (int64_t i = 0; i < n; ++i) subtract_observed(ids[i], table);
-    } else {
-      for (int k = 0; k < s_.order; ++k)
-        for (size_t i = 0; i < table[k].size(); ++i) table[k][i] -= observed_[k][i];
-    }
-    for_edges([&](int k, int64_t slot, int64_t p) { gradient[p] = table[k][static_cast<size_t>(slot)]; });
+  EdgeTables expected_transitions() const {
+    EdgeTables table = edges_.zeros();
+    for (const Block& b : blocks_) add_expected(b, table);
+    return table;
   }
 
   LinearSettings s_;
   ChainDims d_;
   LinearGroup state_;
-  std::optional<LinearGroup> pair_;             // attributes that score label pairs
-  std::vector<double> edges_[kMaxOrder];        // [L^(k+2)]
-  std::vector<double> observed_[kMaxOrder];     // observed transitions of the whole data
-  std::vector<int64_t> edge_slots_[kMaxOrder];  // free ones
-  std::vector<float> masks_;                    // [M, L, Lp] 0, or -inf where a pair is forbidden
+  LinearEdges edges_;
+  std::optional<LinearGroup> pair_;  // attributes that score label pairs
+  EdgeTables observed_;              // transitions of the whole data
+  std::vector<float> masks_;         // [M, L, Lp] 0, or -inf where a pair is forbidden
   std::vector<float> float_memory_;
   std::vector<double> double_memory_, log_memory_;
   SharedEdges<float> shared_{};

@@ -43,7 +43,7 @@ static inline int64_t linear_memory_size(const ChainDims& d, int64_t T, bool pai
   return 2 * T * d.padded + pair_scores + 8 + (scaled > logs ? scaled : logs);
 }
 
-// One number a parameter, as the kernel reads or adds it.
+// One number per parameter, as the kernel reads or adds it.
 template <class Real>
 struct LinearTable {
   Real* dense;   // [rows, padded]

@@ -5,93 +5,187 @@
 //
 // Then p(y_t = l) = a_t[l] b_t[l], and a change of ψ between two positions is felt by log Z through what lies
 // between them alone: a before the first one and b after the last one stay as they are.
+//
+// Both come from the recursion in log space (log_chain.h), b from that of the reversed sequence. Where scores
+// are so large that a step of these formulas could lose a path, the sequence is replaced by the Markov chain
+// that its posterior is: M becomes p(y_t = l | y_{t-1} = j), a table of its own at each position, a becomes
+// p(y_t = l), and s and b become 1. All numbers are probabilities then, and only the improbable is lost.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "base/parallel.h"
+#include "simd/kernels.h"
 
 namespace crfkit {
 
 struct CandidateChain {
-  int labels;                    // L
-  std::vector<int64_t> offsets;  // [N + 1]
-  std::vector<double> weights;   // [N] or empty
-  std::vector<int32_t> targets;  // [ΣT] all of them known
-  std::vector<double> edges;     // M = exp(edge - max): [L, L]
-  std::vector<double> s, a, b;   // [ΣT, L]
+  int labels;                                  // L
+  std::vector<int64_t> offsets;                // [N + 1]
+  std::vector<double> weights;                 // [N] or empty
+  std::vector<int32_t> targets;                // [ΣT] all of them known
+  std::vector<double> edges;                   // M = exp(edge - max): [L, L]
+  std::vector<std::vector<double>> own_edges;  // [N] M of each position, [T, L, L], or empty: it is `edges`
+  std::vector<double> s, a, b;                 // [ΣT, L]
 
   int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
   double weight(int64_t i) const { return weights.empty() ? 1.0 : weights[static_cast<size_t>(i)]; }
+
+  // M of the step to position t of sequence i; those of the next ones follow edge_stride(i) apart.
+  const double* edges_into(int64_t i, int64_t t) const {
+    const std::vector<double>& own = own_edges[static_cast<size_t>(i)];
+    return own.empty() ? edges.data() : own.data() + (t - offsets[static_cast<size_t>(i)]) * edge_stride(i);
+  }
+  int64_t edge_stride(int64_t i) const {
+    return own_edges[static_cast<size_t>(i)].empty() ? 0 : static_cast<int64_t>(labels) * labels;
+  }
 };
 
-namespace candidate_detail {
+// Fills the sequences of a chain. node: [ΣT, L] and edge: [L, L] scores, all finite.
+class CandidateChainFiller {
+ public:
+  CandidateChainFiller(CandidateChain& x, const double* node, const double* edge)
+      : x_(x), d_(chain_dims(1, x.labels)), node_(node), edge_(edge) {
+    const int L = x.labels;
+    std::vector<double> transposed(static_cast<size_t>(L * L));
+    for (int j = 0; j < L; ++j)
+      for (int l = 0; l < L; ++l) transposed[static_cast<size_t>(l * L + j)] = edge[j * L + l];
+    edge_max_ = *std::max_element(edge, edge + L * L);
+    edge_range_ = edge_max_ - *std::min_element(edge, edge + L * L);
+    x.edges.resize(transposed.size());
+    for (size_t i = 0; i < x.edges.size(); ++i) x.edges[i] = std::exp(edge[i] - edge_max_);
+    there_ = make_tables(edge, there_memory_);
+    back_ = make_tables(transposed.data(), back_memory_);
+  }
 
-inline void exponentials(const double* scores, int64_t n, double* out) {
-  double max = scores[0];
-  for (int64_t i = 1; i < n; ++i) max = std::max(max, scores[i]);
-  for (int64_t i = 0; i < n; ++i) out[i] = std::exp(scores[i] - max);
-}
+  // What one thread works in.
+  struct Worker {
+    std::vector<double> alpha, onward;  // [T, Lp] log α, and log ψ β
+    std::vector<double> maxima;         // [T] what was subtracted from log α
+    std::vector<double> reversed, row;
+  };
 
-inline void fill_sequence(CandidateChain& x, int64_t first, int64_t last) {
-  const int L = x.labels;
-  for (int64_t t = first; t < last; ++t) {
-    double* s = x.s.data() + t * L;  // ψ, and then ψ / c
-    double* a = x.a.data() + t * L;
-    double sum = 0;
-    for (int l = 0; l < L; ++l) {
-      double in = 1;
-      if (t > first) {
-        in = 0;
-        for (int j = 0; j < L; ++j) in += a[j - L] * x.edges[static_cast<size_t>(j * L + l)];
+  void fill(int64_t i, Worker& w) const {
+    const int64_t first = x_.offsets[static_cast<size_t>(i)];
+    const int64_t T = x_.offsets[static_cast<size_t>(i) + 1] - first, L = d_.labels, Lp = d_.padded;
+    if (T == 0) return;
+    const double* node = node_ + first * L;
+    w.reversed.resize(static_cast<size_t>(T * L));
+    for (int64_t t = 0; t < T; ++t) std::copy_n(node + t * L, L, w.reversed.data() + (T - 1 - t) * L);
+    run(back_, w.reversed.data(), T, w, w.onward);
+    run(there_, node, T, w, w.alpha);
+    for (int64_t t = 0; t < T / 2; ++t)
+      std::swap_ranges(w.onward.data() + t * Lp, w.onward.data() + (t + 1) * Lp,
+                       w.onward.data() + (T - 1 - t) * Lp);
+    if (!fill_scaled(first, T, w)) fill_posterior(i, first, T, w);
+  }
+
+ private:
+  // A sequence is done with scaled numbers as long as all their logarithms are this small: products of two of
+  // them are then far from the limits of double.
+  static constexpr double kLargest = 300;
+
+  LogTables make_tables(const double* edge, std::vector<double>& memory) const {
+    memory.resize(static_cast<size_t>(log_tables_size(d_)));
+    const LogTables tables = cut_log_tables(d_, memory.data(), true);
+    kernels().fill_shared_tables(d_, &edge, tables);
+    return tables;
+  }
+
+  // log α of one sequence [T, Lp], and w.maxima.
+  void run(const LogTables& tables, const double* node, int64_t T, Worker& w,
+           std::vector<double>& alpha) const {
+    LatticeView view = {};
+    view.length = T;
+    view.node = node;
+    alpha.resize(static_cast<size_t>(T * d_.states));
+    w.maxima.resize(static_cast<size_t>(T));
+    w.row.resize(static_cast<size_t>(d_.padded));
+    kernels().log_forward(d_, view, tables, alpha.data(), w.maxima.data(), w.row.data());
+  }
+
+  // log Σ_l exp(of(l)).
+  template <class Of>
+  double log_sum(Of&& of) const {
+    double max = of(0), sum = 0;
+    for (int l = 1; l < d_.labels; ++l) max = std::max(max, of(l));
+    for (int l = 0; l < d_.labels; ++l) sum += std::exp(of(l) - max);
+    return max + std::log(sum);
+  }
+
+  // a, b and s; false where a number is too large or too small.
+  bool fill_scaled(int64_t first, int64_t T, const Worker& w) const {
+    if (edge_range_ > kLargest) return false;
+    double before = -edge_max_;  // log Σ α of the position before; M of the first step does not count
+    bool moderate = true;
+    for (int64_t t = 0; t < T; ++t) {
+      const double* alpha = w.alpha.data() + t * d_.padded;
+      const double* onward = w.onward.data() + t * d_.padded;
+      const double* node = node_ + (first + t) * d_.labels;
+      const double total = log_sum([&](int l) { return alpha[l]; });
+      const double both = log_sum([&](int l) { return alpha[l] - total + (onward[l] - node[l]); });
+      const double step = edge_max_ + before - total - w.maxima[static_cast<size_t>(t)];
+      for (int l = 0; l < d_.labels; ++l) {
+        const auto at = static_cast<size_t>((first + t) * d_.labels + l);
+        auto set = [&](std::vector<double>& out, double log) {
+          moderate &= std::abs(log) <= kLargest;
+          out[at] = std::exp(log);
+        };
+        set(x_.a, alpha[l] - total);
+        set(x_.b, onward[l] - node[l] - both);
+        set(x_.s, node[l] + step);
       }
-      a[l] = s[l] * in;
-      sum += a[l];
+      if (!moderate) return false;
+      before = total;
     }
-    if (!(sum > 0)) throw std::runtime_error("position " + std::to_string(t) + " has no probable label");
-    for (int l = 0; l < L; ++l) a[l] /= sum;
-    for (int l = 0; l < L; ++l) s[l] /= sum;
+    return true;
   }
-  for (int64_t t = last - 1; t >= first; --t) {
-    double* b = x.b.data() + t * L;
-    if (t == last - 1) {
-      for (int l = 0; l < L; ++l) b[l] = 1;
-      continue;
-    }
-    const double* s = x.s.data() + (t + 1) * L;
-    for (int j = 0; j < L; ++j) {
-      double sum = 0;
-      for (int l = 0; l < L; ++l) sum += x.edges[static_cast<size_t>(j * L + l)] * s[l] * b[L + l];
-      b[j] = sum;
+
+  // The Markov chain p(y | x).
+  void fill_posterior(int64_t i, int64_t first, int64_t T, const Worker& w) const {
+    const int L = d_.labels;
+    std::vector<double>& own = x_.own_edges[static_cast<size_t>(i)];
+    own.resize(static_cast<size_t>(T * L * L));
+    double* edges = own.data();
+    for (int64_t t = 0; t < T; ++t, edges += L * L) {
+      const double* alpha = w.alpha.data() + t * d_.padded;
+      const double* onward = w.onward.data() + t * d_.padded;
+      const double* node = node_ + (first + t) * L;
+      const auto at = static_cast<size_t>((first + t) * L);
+      const double total = log_sum([&](int l) { return alpha[l] + (onward[l] - node[l]); });
+      for (int l = 0; l < L; ++l) {
+        x_.a[at + static_cast<size_t>(l)] = std::exp(alpha[l] + (onward[l] - node[l]) - total);
+        x_.b[at + static_cast<size_t>(l)] = x_.s[at + static_cast<size_t>(l)] = 1;
+      }
+      for (int j = 0; j < L; ++j) {
+        const double out = log_sum([&](int l) { return edge_[j * L + l] + onward[l]; });
+        for (int l = 0; l < L; ++l) edges[j * L + l] = std::exp(edge_[j * L + l] + onward[l] - out);
+      }
     }
   }
-}
 
-}  // namespace candidate_detail
+  CandidateChain& x_;
+  ChainDims d_;
+  const double *node_, *edge_;
+  double edge_max_, edge_range_;
+  std::vector<double> there_memory_, back_memory_;
+  LogTables there_, back_;  // of the sequences as they are, and reversed
+};
 
-// node: [ΣT, L] and edge: [L, L] scores, all finite. offsets, weights and targets are set already.
+// offsets, weights and targets are set already.
 inline void fill_candidate_chain(CandidateChain& x, const double* node, const double* edge, int n_threads) {
   const auto L = static_cast<size_t>(x.labels);
-  const size_t positions = x.targets.size();
-  x.edges.resize(L * L);
-  candidate_detail::exponentials(edge, static_cast<int64_t>(L * L), x.edges.data());
-  x.s.resize(positions * L);
-  x.a.resize(positions * L);
-  x.b.resize(positions * L);
+  for (auto* values : {&x.s, &x.a, &x.b}) values->resize(x.targets.size() * L);
   const int64_t N = x.n_sequences();
+  x.own_edges.resize(static_cast<size_t>(N));
+  const CandidateChainFiller filler(x, node, edge);
   const int blocks = n_threads > 1 ? static_cast<int>(std::min<int64_t>(N, 16 * n_threads)) : 1;
   parallel_for(blocks, n_threads, [&](int block, int) {
-    for (int64_t i = N * block / blocks; i < N * (block + 1) / blocks; ++i) {
-      const int64_t first = x.offsets[static_cast<size_t>(i)], last = x.offsets[static_cast<size_t>(i) + 1];
-      for (int64_t t = first; t < last; ++t)
-        candidate_detail::exponentials(node + t * x.labels, x.labels, x.s.data() + t * x.labels);
-      if (last > first) candidate_detail::fill_sequence(x, first, last);
-    }
+    CandidateChainFiller::Worker worker;
+    for (int64_t i = N * block / blocks; i < N * (block + 1) / blocks; ++i) filler.fill(i, worker);
   });
 }
 

@@ -37,7 +37,11 @@ struct Gain {
 class CandidateGain {
  public:
   CandidateGain(const CandidateChain& chain, const int32_t* sequence_of, double c2)
-      : x_(chain), sequence_of_(sequence_of), c2_(c2), memory_(static_cast<size_t>(6 * chain.labels)) {}
+      : x_(chain),
+        sequence_of_(sequence_of),
+        c2_(c2),
+        memory_(static_cast<size_t>(6 * chain.labels)),
+        changed_(chain.edges.size()) {}
 
   // From λ = start; in McCallum's approximation, or exactly.
   Gain best(const Candidate& f, double start, bool approximate) {
@@ -50,6 +54,8 @@ class CandidateGain {
     double low = -kFarthest / largest, high = kFarthest / largest;
     double lambda = std::min(std::max(start, low), high), gain = 0;
     for (int step = 0; step < kMostSteps; ++step) {
+      // between two scalings the candidate changes a pass by e^300 at most
+      period_ = static_cast<int64_t>(std::max(1.0, std::min(16.0, 300 / (std::abs(lambda) * largest))));
       const Sum z = approximate ? approximate_log_z(f, lambda) : exact_log_z(f, lambda);
       gain = lambda * seen - z.value - c2_ * lambda * lambda;
       const double slope = seen - z.first - 2 * c2_ * lambda;
@@ -67,7 +73,6 @@ class CandidateGain {
  private:
   static constexpr double kFarthest = 50;  // of |λ v|: what is never seen would fall for ever
   static constexpr int kMostSteps = 60;
-  static constexpr int kPeriod = 16;  // steps of a pass between two scalings
 
   // log(Z(λ) / Z(0)) and its derivatives, summed over sequences.
   struct Sum {
@@ -97,9 +102,10 @@ class CandidateGain {
 
   static double value(const Candidate& f, int64_t i) { return f.values ? f.values[i] : 1.0; }
 
-  // One active position of probability p: log(1 + p (e^(λv) - 1)).
+  // One active position of probability p: 1 + p (e^(λv) - 1), which stays positive where p is 1.
+  static double ratio_of(double p, double factor) { return std::max(0.0, 1 - p) + p * factor; }
   static void add_single(Sum& sum, double weight, double p, double v, double factor) {
-    const double ratio = 1 + p * (factor - 1), q = p * factor / ratio;
+    const double ratio = ratio_of(p, factor), q = p * factor / ratio;
     sum.add(weight, std::log(ratio), v * q, v * v * q * (1 - q));
   }
 
@@ -115,15 +121,17 @@ class CandidateGain {
       }
       return sum;
     }
-    const double factor = std::exp(lambda), edge = x_.edges[static_cast<size_t>(f.from * L + f.to)];
+    const double factor = std::exp(lambda);
     for (int64_t i = 0; i < x_.n_sequences(); ++i) {
+      const double* edge = x_.edges_into(i, x_.offsets[static_cast<size_t>(i)] + 1) + f.from * L + f.to;
+      const int64_t stride = x_.edge_stride(i);
       // Every position has this candidate: the logarithm is taken of products, not at each of them.
       double product = 1, logs = 0, first = 0, second = 0;
       for (int64_t t = x_.offsets[static_cast<size_t>(i)] + 1; t < x_.offsets[static_cast<size_t>(i) + 1];
-           ++t) {
+           ++t, edge += stride) {
         const auto at = static_cast<size_t>(t * L + f.to);
-        const double p = x_.a[static_cast<size_t>((t - 1) * L + f.from)] * edge * x_.s[at] * x_.b[at];
-        const double ratio = 1 + p * (factor - 1), q = p * factor / ratio;
+        const double p = x_.a[static_cast<size_t>((t - 1) * L + f.from)] * *edge * x_.s[at] * x_.b[at];
+        const double ratio = ratio_of(p, factor), q = p * factor / ratio;
         product *= ratio;
         if (product > 1e200 || product < 1e-200) logs += std::log(product), product = 1;
         first += q;
@@ -189,16 +197,18 @@ class CandidateGain {
 
   // The step to position t, without the candidate.
   template <int K>
-  void advance(Pass& p, int64_t t) const {
+  void advance(Pass& p, const double* edges, int64_t t) const {
     const auto L = static_cast<int64_t>(K > 0 ? K : x_.labels);
-    const double* edges = x_.edges.data();
     const double* s = x_.s.data() + t * L;
     for (int order = 0; order < 3; ++order) {
       const double* from = p.now + order * L;
       double* to = p.next + order * L;
       for (int64_t l = 0; l < L; ++l) to[l] = 0;
-      for (int64_t j = 0; j < L; ++j)
-        for (int64_t l = 0; l < L; ++l) to[l] += from[j] * edges[j * L + l];
+      for (int64_t j = 0; j < L; ++j) {
+        const double in = from[j];
+        const double* row = edges + j * L;
+        for (int64_t l = 0; l < L; ++l) to[l] += in * row[l];
+      }
       for (int64_t l = 0; l < L; ++l) to[l] *= s[l];
     }
     std::swap(p.now, p.next);
@@ -250,14 +260,16 @@ class CandidateGain {
     double factor = std::exp(lambda * value(f, i));
     Pass p = start_pass<K>(f.positions[i]);
     apply<K>(p, f.to, value(f, i), factor);
-    for (int64_t t = f.positions[i] + 1, stop = f.positions[end - 1]; t <= stop; ++t) {
-      advance<K>(p, t);
+    const double* edges = x_.edges_into(sequence, f.positions[i] + 1);
+    const int64_t stride = x_.edge_stride(sequence);
+    for (int64_t t = f.positions[i] + 1, stop = f.positions[end - 1]; t <= stop; ++t, edges += stride) {
+      advance<K>(p, edges, t);
       if (t == f.positions[i + 1]) {
         ++i;
         if (f.values) factor = std::exp(lambda * f.values[i]);
         apply<K>(p, f.to, value(f, i), factor);
       }
-      if (t % kPeriod == 0) rescale<K>(p);
+      if (t % period_ == 0) rescale<K>(p);
     }
     rescale<K>(p);
     finish<K>(p, f.positions[end - 1], x_.weight(sequence), sum);
@@ -267,17 +279,23 @@ class CandidateGain {
   void transition_pass(const Candidate& f, double lambda, int64_t sequence, int64_t first, int64_t last,
                        Sum& sum) {
     const auto L = static_cast<int64_t>(K > 0 ? K : x_.labels);
-    const double factor = std::exp(lambda), edge = x_.edges[static_cast<size_t>(f.from * L + f.to)];
+    const double factor = std::exp(lambda);
+    const double* edges = x_.edges_into(sequence, first + 1);
+    const int64_t stride = x_.edge_stride(sequence);
     Pass p = start_pass<K>(first);
-    for (int64_t t = first + 1; t < last; ++t) {
-      const double a0 = p.now[f.from], a1 = p.now[L + f.from], a2 = p.now[2 * L + f.from];
-      advance<K>(p, t);
+    for (int64_t t = first + 1; t < last; ++t, edges += stride) {
+      if (stride > 0 || t == first + 1) {
+        std::copy_n(edges, L * L, changed_.data());
+        changed_[static_cast<size_t>(f.from * L + f.to)] *= factor;
+      }
+      const double a0 = p.now[f.from], a1 = p.now[L + f.from];
+      advance<K>(p, changed_.data(), t);
       // The candidate's own step counts e^λ times, and its derivatives are as many times the step itself.
-      const double step = edge * x_.s[static_cast<size_t>(t * L + f.to)];
-      p.now[f.to] += step * (factor - 1) * a0;
-      p.now[L + f.to] += step * ((factor - 1) * a1 + factor * a0);
-      p.now[2 * L + f.to] += step * ((factor - 1) * a2 + factor * (2 * a1 + a0));
-      if (t % kPeriod == 0) rescale<K>(p);
+      const double step =
+          changed_[static_cast<size_t>(f.from * L + f.to)] * x_.s[static_cast<size_t>(t * L + f.to)];
+      p.now[L + f.to] += step * a0;
+      p.now[2 * L + f.to] += step * (2 * a1 + a0);
+      if (t % period_ == 0) rescale<K>(p);
     }
     rescale<K>(p);
     finish<K>(p, last - 1, x_.weight(sequence), sum);
@@ -286,7 +304,9 @@ class CandidateGain {
   const CandidateChain& x_;
   const int32_t* sequence_of_;  // [ΣT]
   double c2_;
-  std::vector<double> memory_;  // [2, 3, L]
+  int64_t period_ = 1;           // steps of a pass between two scalings
+  std::vector<double> memory_;   // [2, 3, L]
+  std::vector<double> changed_;  // [L, L] the edges, with the candidate
 };
 
 }  // namespace crfkit

@@ -64,6 +64,23 @@ CRFKIT_INLINE void for_tiles(int packs, Fn&& fn) {
   }
 }
 
+// fn(number of packs as a type), where it is one that loops are unrolled for, or else 0.
+template <class Fn>
+CRFKIT_INLINE auto with_width(int packs, Fn&& fn) {
+  switch (packs) {
+    case 1:
+      return fn(Tile<1>{});
+    case 2:
+      return fn(Tile<2>{});
+    case 3:
+      return fn(Tile<3>{});
+    case 4:
+      return fn(Tile<4>{});
+    default:
+      return fn(Tile<0>{});
+  }
+}
+
 template <class Real>
 CRFKIT_INLINE void add_weighted(double* to, double weight, const Pack<Real>& p) {
   constexpr int W = Lanes<Real>::count;

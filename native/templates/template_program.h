@@ -2,7 +2,7 @@
 //
 // An attribute is told apart by its line and by the texts its macros give. Lines that look at the same cells
 // from different places, such as %x[-1,1]/%x[0,1] and %x[0,1]/%x[1,1], give the same pairs of texts one
-// position apart: they share a gram. A gram is worked out once a position; its id, together with the line,
+// position apart: they share a gram. A gram is worked out once per position; its id, together with the line,
 // then leads to the attribute, and the attribute's string is made only when the two meet for the first time.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Sums of regression trees over a window of each position: node_t(v) = Σ_m h_m^v(w_t), and where trees look
 // at the label before as well (Dietterich, Ashenfelter and Bulatov, ICML 2004), edge_t(u, v) = Σ_m h_m^v(u,
 // w_t). The window is read where it lies: feature j is column j % K of the position j / K - before away. A
-// tree is walked once a position for all labels before it: only where it asks for that label do they part
+// tree is walked once per position for all labels before it: only where it asks for that label do they part
 // ways.
 #pragma once
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "linear/exact_group.h"
+#include "linear/linear_edges.h"
 #include "simd/kernels.h"
 
 namespace crfkit {
@@ -19,12 +20,12 @@ struct SpanScores {
   const LinearLayout* state;
   const LinearLayout* pair;  // or null
   ExactTable state_weights, pair_weights;
-  std::vector<double> edges[kMaxOrder];  // [L^(k+2)]
-  const int32_t* kinds;                  // [ΣT] which table of permitted pairs holds; or null
-  const uint8_t* permitted;              // [M, L, L] or null
-  const int32_t* labels;                 // [ΣT] the true ones, -1 where not known
-  const uint8_t* allowed;                // [ΣT, L] or null: every label is known
-  double margin;                         // what a wrong label gains at a position
+  EdgeTables edges;
+  const int32_t* kinds;      // [ΣT] which table of permitted pairs holds; or null
+  const uint8_t* permitted;  // [M, L, L] or null
+  const int32_t* labels;     // [ΣT] the true ones, -1 where not known
+  const uint8_t* allowed;    // [ΣT, L] or null: every label is known
+  double margin;             // what a wrong label gains at a position
 
   bool own_edges() const { return pair || permitted; }  // the edge scores differ between positions
 };
@@ -48,15 +49,11 @@ class SpanLattice {
     view_ = LatticeView{};
     view_.length = T;
     view_.node = node_.data();
-    for (int k = 0; k < s.dims.order; ++k) view_.edges[k] = s.edges[k].data();
+    for (size_t k = 0; k < s.edges.size(); ++k) view_.edges[k] = s.edges[k].data();
     if (s.own_edges()) fill_edges();
     table_memory_.resize(static_cast<size_t>(log_tables_size(s.dims)));
     tables_ = cut_log_tables(s.dims, table_memory_.data(), !s.own_edges());
-    if (!s.own_edges()) {
-      const double* edges[kMaxOrder] = {};
-      for (int k = 0; k < s.dims.order; ++k) edges[k] = s.edges[k].data();
-      kernels().fill_shared_tables(s.dims, edges, tables_);
-    }
+    if (!s.own_edges()) kernels().fill_shared_tables(s.dims, view_.edges, tables_);
   }
 
   // The best path into labels [T]. With `keep`, δ and the back-pointers of all positions stay (order 1).
@@ -124,12 +121,8 @@ class SpanLattice {
   double score(const int32_t* y, int64_t t) const {
     const int L = scores_->dims.labels;
     double sum = node_[static_cast<size_t>(t * L + y[t])];
-    int64_t slot = y[t], span = L;
-    for (int k = 0; k < scores_->dims.order && t - 1 - k >= 0; ++k) {
-      slot += y[t - 1 - k] * span;
-      span *= L;
-      sum += view_.edges[k][t * view_.edge_strides[k] + slot];
-    }
+    for_edges_into(scores_->dims, y, t,
+                   [&](int k, int64_t slot) { sum += view_.edges[k][t * view_.edge_strides[k] + slot]; });
     return sum;
   }
 

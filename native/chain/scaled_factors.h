@@ -1,0 +1,76 @@
+// The factors of scaled_chain.h at each position: ψ_t of labels, P_t of label pairs. A kernel header.
+#pragma once
+
+#include "chain/lattice.h"
+#include "simd/simd.h"
+
+namespace crfkit::CRFKIT_ISA {
+
+// ψ = exp(node - max) for each position, 0 in the padding; the sum of the maxima. False: a position has none.
+template <class Real, int K>
+bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node, Real* psi, double* maxima) {
+  constexpr int W = Lanes<Real>::count;
+  const int L = e.dims.labels, Lp = K > 0 ? K * W : e.dims.padded;
+  const int packs = K > 0 ? K : Lp / W;
+  constexpr int kTail = kPadding / W;  // packs at the end of a row that may hold padding
+  Pack<Real> mask[kTail];              // is added to them: -inf in the padding
+  for (int i = 0; i < kPadding; ++i)
+    mask[i / W][i % W] = Lp - kPadding + i < L ? Real(0) : -static_cast<Real>(HUGE_VAL);
+  double total = 0;
+  for (int64_t t = 0; t < T; ++t, node += Lp, psi += Lp) {
+    Pack<Real> last[kTail], top = splat(-static_cast<Real>(HUGE_VAL));
+    CRFKIT_UNROLL
+    for (int k = 0; k < kTail; ++k) {
+      last[k] = load(node + (packs - kTail + k) * W) + mask[k];
+      top = larger(top, last[k]);
+    }
+    CRFKIT_UNROLL
+    for (int k = 0; k < packs - kTail; ++k) top = larger(top, load(node + k * W));
+    const Real max = max_lanes<Real>(top);
+    if (!(max > -HUGE_VAL)) return false;
+    total += static_cast<double>(max);
+    CRFKIT_UNROLL
+    for (int k = 0; k < packs - kTail; ++k) store(psi + k * W, exponential<Real>(load(node + k * W) - max));
+    CRFKIT_UNROLL
+    for (int k = 0; k < kTail; ++k) store(psi + (packs - kTail + k) * W, exponential<Real>(last[k] - max));
+  }
+  Real* final_row = psi - Lp;  // the end scores count at the last position
+  for (int l = 0; l < Lp; ++l) final_row[l] *= e.end[l];
+  *maxima = total;
+  return true;
+}
+
+// P_t for each position t >= 1, in order 1 times M; the sum of the maxima. scores, tables: [T, L, Lp].
+template <class Real>
+double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* scores, Real* tables) {
+  constexpr int W = Lanes<Real>::count;
+  const int64_t size = static_cast<int64_t>(e.dims.labels) * e.dims.padded;
+  double total = 0;
+  for (int64_t t = 1; t < T; ++t) {
+    const Real* from = scores + t * size;
+    Real* to = tables + t * size;
+    Pack<Real> top = load(from);
+    for (int64_t i = W; i < size; i += W) top = larger(top, load(from + i));
+    const Real max = max_lanes<Real>(top);
+    total += static_cast<double>(max);
+    if (e.dims.order == 1)
+      for (int64_t i = 0; i < size; i += W)
+        store(to + i, exponential<Real>(load(from + i) - max) * load(e.full + i));
+    else
+      for (int64_t i = 0; i < size; i += W) store(to + i, exponential<Real>(load(from + i) - max));
+  }
+  return total;
+}
+
+// ψ_t P_t for the labels after history h: psi itself where there are no pair scores, or else in `row`.
+template <class Real>
+CRFKIT_INLINE const Real* paired_psi(const ChainDims& d, const Real* psi, const Real* table, int64_t h,
+                                     Real* row) {
+  constexpr int W = Lanes<Real>::count;
+  if (!table) return psi;
+  const Real* factors = table + h % d.labels * d.padded;
+  for (int l = 0; l < d.padded; l += W) store(row + l, load(psi + l) * load(factors + l));
+  return row;
+}
+
+}  // namespace crfkit::CRFKIT_ISA

@@ -23,10 +23,11 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from crfkit.arrays import IntArray
-from crfkit.cli.decoding import Batch, Decoded
+from crfkit.cli.batches import Batch
 from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
 from crfkit.io.csv_data import CsvRows
+from crfkit.models.tagger import Decoded
 
 if TYPE_CHECKING:
     from crfkit.models.linear.explanation import Decision
@@ -115,10 +116,6 @@ class Writer:
             rows = zip(zip(*sentence, strict=True), texts[bounds[i] : bounds[i + 1]], strict=True)
             self._csv.write_sequence((*row, *more) for row, more in rows)
         self._csv.flush()
-
-    def flush(self) -> None:
-        """What is written can be read at the other end."""
-        self._file.flush()
 
     def _is_plain(self, batch: Batch, decoded: Decoded) -> bool:
         """Whether it is the cells and a label, nothing else: then the core writes them."""

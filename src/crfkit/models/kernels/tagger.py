@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from crfkit.data.labels import decode_labels
 from crfkit.data.positions import Positions, Rows, read_objects, read_positions
 from crfkit.exceptions import InputError
-from crfkit.inference import Constraints
-from crfkit.inference.expected_gain import decoded
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.kernels.graph_map import GraphMap, Spectrum
@@ -24,7 +21,7 @@ _PIECE = 1 << 22  # kernel values and scores computed at once
 
 
 class KernelTagger(Tagger):
-    """Tags with coefficients on selected cliques. ``predict`` decodes as ``decode`` says."""
+    """Tags with coefficients on selected cliques. ``decode`` does as ``decoding`` says."""
 
     in_files = KINDS["kernel"].in_files
 
@@ -41,7 +38,7 @@ class KernelTagger(Tagger):
         super().__init__(classes, n_jobs)
         self.potential = potential
         self.width = width  # columns of X; None: any objects
-        self.decode = decode
+        self.decoding = decode
         self.boundary_gain = boundary_gain
 
     @property
@@ -76,16 +73,6 @@ class KernelTagger(Tagger):
         for number in np.unique(piece):
             yield self.potential.scores(positions.subset(np.flatnonzero(piece == number))), None
 
-    def predict(
-        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> list[list[Any]]:
-        """The labels of each sequence: by marginals, or the most probable sequence of labels (Viterbi)."""
-        found: list[list[Any]] = []
-        for lattice in self.constrained(X, lengths, constraints, known):
-            labels = decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
-            found += decode_labels(labels, lattice.offsets, self.classes)
-        return found
-
     # ---- files
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
@@ -102,7 +89,7 @@ class KernelTagger(Tagger):
         own = {
             "kernels": specifications,
             "width": self.width,
-            "decode": self.decode,
+            "decode": self.decoding,
             "boundary_gain": float(self.boundary_gain),
         }
         return own, arrays

@@ -218,6 +218,8 @@ class LinearTagger(Tagger):
         """The tagger in what a model file holds."""
         take, L = arrays.take, len(classes)
         second, paired = "edge2.weights" in arrays, "pair.weights" in arrays
+        edges = take("edge.mask", np.bool_, (L, L))
+        edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
         state_labels = take("state.labels", np.int32, (None,))
         pair_ids = take("pair.ids", np.int32, (None,)) if paired else np.zeros(0, np.int32)
         weights = LinearWeights(
@@ -226,8 +228,6 @@ class LinearTagger(Tagger):
             take("pair.weights", np.float64, (len(pair_ids),)) if paired else np.zeros(0),
             take("state.weights", np.float64, (len(state_labels),)),
         )
-        edges = take("edge.mask", np.bool_, (L, L))
-        edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
         vocabulary = Vocabulary.from_arrays(arrays.under("vocabulary."))
         rows = (len(vocabulary) + 1,)
         indptr = take("state.indptr", np.int64, rows)

@@ -41,7 +41,6 @@ def read_batches(
     tagger: Tagger,
     record: dict[str, Any] | None,
     arguments: argparse.Namespace,
-    *,
     prompt: bool,
 ) -> Iterator[Batch]:
     """The data in batches; what was taken for what is said with the first.
@@ -57,19 +56,20 @@ def read_batches(
             f"{data.name}: the model has no template to make attributes of {data.format.name}: give one with "
             f"--template, or data with ready-made attributes (--format {names_of(tables=False)})"
         )
-    return _of_tables(data.tables(positions, prompt), data, needed, tagger.classes, record, arguments)
+    return _of_tables(data, tagger, needed, record, arguments, positions, prompt)
 
 
 def _of_tables(
-    tables: Iterator[Columns],
     data: DataFile,
+    tagger: Tagger,
     needed: int,
-    classes: list[Any],
     record: dict[str, Any] | None,
     arguments: argparse.Namespace,
+    positions: int,
+    prompt: bool,
 ) -> Iterator[Batch]:
     roles = None
-    for table in tables:
+    for table in data.tables(positions, prompt):
         if table.n_positions == 0:
             continue
         if roles is None:
@@ -81,7 +81,7 @@ def _of_tables(
         gold = None if roles.label is None else table.codes(roles.label)
         allowed = None
         if roles.known is not None:
-            allowed = _allowed(table, roles.known, [str(label) for label in classes])
+            allowed = _allowed(table, roles.known, [str(label) for label in tagger.classes])
         yield Batch(x, table.offsets, table.source, gold, table, allowed)
 
 

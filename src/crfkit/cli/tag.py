@@ -16,10 +16,11 @@ from crfkit.io.formats import USUAL_TABLE
 from crfkit.io.opening import check_writable, open_output
 
 if TYPE_CHECKING:
-    from crfkit.arrays import IdArray
+    from collections.abc import Iterator
+
     from crfkit.cli.batches import Batch
-    from crfkit.cli.tag_output import Writer
     from crfkit.inference import Lattice
+    from crfkit.models.linear.explanation import Decision
     from crfkit.models.linear.tagger import LinearTagger
     from crfkit.models.tagger import Tagger
 
@@ -115,11 +116,14 @@ def run(arguments: argparse.Namespace) -> int:
     constraints = constraints_of(arguments, tagger)
 
     from crfkit.cli.batches import read_batches
-    from crfkit.cli.tag_output import Writer
+    from crfkit.cli.tag_output import Layout
 
     if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
         note("reading from the terminal: an empty line ends a sequence, Ctrl-D the input")
-    n_positions, knows_some, scores = 0, False, None
+    labels = [str(label) for label in tagger.classes]
+    layout = Layout(labels, arguments)
+    tally = _Tally(labels) if arguments.eval else None
+    n_positions, knows_some, record = 0, False, data_record(header)
     with open_data(arguments.input, arguments, tables=tagger.n_columns is not None) as data:
         if data.format.has_header and (arguments.nbest or arguments.score or arguments.why):
             raise UsageError(
@@ -129,49 +133,44 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(arguments.output)
         with open_output(arguments.output) as file:
             prompt = arguments.flush or data.waits
-            labels = [str(label) for label in tagger.classes]
-            writer = Writer(file, labels, arguments)
-            scores = _Tally(labels) if arguments.eval else None
-            for batch in read_batches(data, tagger, data_record(header), arguments, prompt=prompt):
+            for batch in read_batches(data, tagger, record, arguments, prompt):
                 scored = tagger.scored_under(batch.x, constraints, batch.allowed)
-                n_positions += len(scored.lattice.node)
+                lattice = scored.lattice
+                n_positions += len(lattice.node)
                 knows_some |= scored.known
                 try:
-                    found = _write(batch, tagger, scored.lattice, writer, arguments)
+                    if arguments.why:
+                        text = layout.with_reasons(batch, _explained(tagger, batch, lattice))
+                    elif arguments.nbest:
+                        text = layout.several(batch, tagger.decode_several(lattice, arguments.nbest))
+                    else:
+                        decoded = tagger.decode(
+                            lattice,
+                            how="marginal" if arguments.posterior else None,
+                            with_marginals=arguments.marginals is not None,
+                            with_probability=arguments.score,
+                        )
+                        text = layout.one(batch, decoded)
+                        if tally is not None:
+                            tally.add(batch, decoded.labels)
                 except NoPathError as error:
                     raise _at_its_line(error, batch) from error
-                if scores is not None:
-                    scores.add(batch, found)
+                file.write(text)
                 if prompt:
                     file.flush()
     if n_positions and not knows_some:
         warn(f"{data.name}: the model knows none of its attributes; was it trained on data of this kind?")
-    if scores is not None:
-        scores.report()
+    if tally is not None:
+        tally.report()
     return 0
 
 
-def _write(
-    batch: Batch, tagger: Tagger, lattice: Lattice, writer: Writer, arguments: argparse.Namespace
-) -> IdArray | None:
-    """Decode and write a batch; the labels [ΣT], if each sequence gets one labelling."""
-    if arguments.why:
-        from crfkit.models.linear.explanation import explain
+def _explained(tagger: Tagger, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:
+    """The best labelling of each sequence, with what speaks for it."""
+    from crfkit.models.linear.explanation import explain
 
-        linear = _linear(tagger, "--why")
-        writer.write_reasons(batch, explain(linear, linear.encode(batch.x).sequences, lattice))
-        return None
-    if arguments.nbest:
-        writer.write_several(batch, tagger.decode_several(lattice, arguments.nbest))
-        return None
-    decoded = tagger.decode(
-        lattice,
-        how="marginal" if arguments.posterior else None,
-        with_marginals=arguments.marginals is not None,
-        with_probability=arguments.score,
-    )
-    writer.write(batch, decoded)
-    return decoded.labels
+    linear = _linear(tagger, "--why")
+    return explain(linear, linear.encode(batch.x).sequences, lattice)
 
 
 def _at_its_line(error: NoPathError, batch: Batch) -> NoPathError:
@@ -213,7 +212,7 @@ def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
         _linear(tagger, "--why")
     if arguments.template is not None:
         linear = _linear(tagger, "--template")
-        linear.encoder = linear.encoder.with_template(_added_template(arguments, linear))
+        linear.use(linear.encoder.with_template(_added_template(arguments, linear)))
     if arguments.rules is not None:
         from crfkit.cli.rule_file import load_rules
         from crfkit.cli.rule_options import check_template
@@ -222,7 +221,7 @@ def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
         given = load_rules(arguments.rules)
         check_template(given, linear.template, arguments.rules)
         sure = given.rules[given.rules.confidence == 1]
-        linear.encoder = linear.encoder.under(sure, linear.classes)
+        linear.use(linear.encoder.under(sure, linear.classes))
 
 
 def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:

@@ -180,17 +180,10 @@ def _load_rows(key: str, arrays: ModelArrays) -> Rows:
     shape = arrays.take(f"{key}.shape", np.int64, (2,)).tolist()
     pointers = arrays.take(f"{key}.indptr", np.int64, (None,))
     columns = arrays.take(f"{key}.indices", np.int64, (None,))
-    data = arrays.take(f"{key}.data", np.float64, (None,))
-    sound = (
-        min(shape) >= 0
-        and len(pointers) == shape[0] + 1
-        and pointers[0] == 0
-        and pointers[-1] == len(columns) == len(data)
-        and bool((np.diff(pointers) >= 0).all())
-        and (len(columns) == 0 or (columns.min() >= 0 and columns.max() < shape[1]))
-    )
-    if not sound:
+    data = arrays.take(f"{key}.data", np.float64, (len(columns),))
+    if len(pointers) != shape[0] + 1:
         raise arrays.wrong(f"the sparse matrix {key!r} does not fit together")
+    arrays.check_rows(pointers, columns, shape[1], f"the sparse matrix {key!r}")
     return csr_matrix((data, columns, pointers), shape=tuple(shape))
 
 

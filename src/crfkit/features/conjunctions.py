@@ -116,7 +116,7 @@ class Conjunctions:
         return with_columns(sequences, self._ids, columns)
 
 
-NO_CONJUNCTIONS = Conjunctions(Vocabulary(), {})
+NO_CONJUNCTIONS: Conjunctions = Conjunctions(Vocabulary(), {})
 
 
 def expand(X: Encoded, atoms: Mapping[str, Sequence[str]]) -> Encoded:

@@ -218,8 +218,6 @@ class LinearTagger(Tagger):
         """The tagger in what a model file holds."""
         take, L = arrays.take, len(classes)
         second, paired = "edge2.weights" in arrays, "pair.weights" in arrays
-        edges = take("edge.mask", np.bool_, (L, L))
-        edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
         indptr, state_labels = (
             take("state.indptr", np.int64, (None,)),
             take("state.labels", np.int32, (None,)),
@@ -236,6 +234,8 @@ class LinearTagger(Tagger):
             take("pair.weights", np.float64, (len(pair_ids),)) if paired else np.zeros(0),
             take("state.weights", np.float64, (len(state_labels),)),
         )
+        edges = take("edge.mask", np.bool_, (L, L))
+        edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
         vocabulary = Vocabulary.from_arrays(arrays.under("vocabulary."))
         take("state.indptr", np.int64, (len(vocabulary) + 1,))
         index = FeatureIndex(L, indptr, state_labels, edges, edges2, pair_indptr, pair_ids)

@@ -26,10 +26,10 @@ from crfkit.arrays import IntArray
 from crfkit.cli.batches import Batch
 from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
-from crfkit.io.csv_data import CsvRows
 from crfkit.models.tagger import Decoded
 
 if TYPE_CHECKING:
+    from crfkit.io.csv_data import CsvRows
     from crfkit.models.linear.explanation import Decision
 
 
@@ -105,6 +105,8 @@ class Layout:
             texts = [[p] for found in self._probabilities(table.offsets, decoded)[0] for p in found]
         else:
             texts = [[] for _ in decoded.labels]
+        from crfkit.io.csv_data import CsvRows  # few tables are csv: others need not wait for it
+
         self._csv = self._csv or CsvRows()
         self._csv.write_header(
             [*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra]

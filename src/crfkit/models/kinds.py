@@ -8,9 +8,8 @@ The command line has, for each folder, a module ``cli/inspect_<folder>.py`` that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from crfkit.io.model_arrays import ModelArrays
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from crfkit.models.tagger import Tagger
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of model: its names and its classes."""
 
     name: str  # on the command line

@@ -19,6 +19,8 @@ class ModelFileError(CRFKitError):
 class NoPathError(CRFKitError):
     """Constraints leave a sequence without any permitted path; the message names the sequence."""
 
+    sequence: int | None = None  # its number in the batch
+
 
 class ConvergenceWarning(UserWarning):
     """Training stopped before it reached the requested tolerance."""

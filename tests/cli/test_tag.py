@@ -234,7 +234,7 @@ def test_true_labels_that_the_model_does_not_know(run, folder):
 def test_several_batches(run, folder, monkeypatch):
     """Constant memory: the data goes through in pieces, and nothing of the result changes."""
     straight = run("tag", folder / "model.crfkit", folder / "test.txt", "--eval", "--marginals")
-    monkeypatch.setattr("crfkit.cli.tag._POSITIONS", 3)
+    monkeypatch.setattr("crfkit.cli.batches._POSITIONS", 3)
     monkeypatch.setattr("crfkit.io.columns._SMALLEST_PIECE", 64)
     pieces = run("tag", folder / "model.crfkit", folder / "test.txt", "--eval", "--marginals")
     assert pieces == straight

@@ -2,7 +2,10 @@
 
 import pytest
 
-from crfkit.io.formats import HEAD, format_by_content, format_by_name
+from crfkit.data.columns import Columns
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.io.csv_data import NamedColumns
+from crfkit.io.formats import FORMATS, HEAD, format_by_content, format_by_name
 
 COLUMNS = b"The DT B-NP\ndog NN I-NP\n\nruns VBZ B-VP\n"
 CRFSUITE = b"B-NP\tw=The\tp=DT\tBOS\nI-NP\tw=dog\tp=NN\n\nB-VP\tw=runs\tp=VBZ\tBOS\tEOS\n"
@@ -52,3 +55,21 @@ def test_by_content(head, expected):
 def test_by_name(name, expected):
     found = format_by_name(name)
     assert (found and found.name) == expected
+
+
+@pytest.mark.parametrize("format", FORMATS.values(), ids=lambda format: format.name)
+def test_every_format_reads_what_it_writes(format, tmp_path):
+    rows = [[["The", "B-NP"], ["dog", "I-NP"]], [["runs", "B-VP"]]]
+    labels = [[label for _, label in sentence] for sentence in rows]
+    path = tmp_path / "data"
+    if format.is_table:
+        format.write(path, [NamedColumns.of(Columns.from_rows(rows), ("word", "label"))])
+        assert format.read(path) == rows
+        assert [sentence for piece in format.stream(path, positions=1) for sentence in piece] == rows
+        return
+    format.write(path, [[[f"w={word}"] for word, _ in sentence] for sentence in rows], labels)
+    vocabulary = Vocabulary()
+    assert format.read(path, vocabulary, grow=True).labels == labels
+    assert vocabulary.strings() == ["w=The", "w=dog", "w=runs"]
+    pieces = format.stream(path, vocabulary, grow=False, positions=1)
+    assert [sentence for piece in pieces for sentence in piece.labels] == labels

@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from crfkit.exceptions import InputError, ModelFileError, NoPathError
 from crfkit.inference import Constraints
-from crfkit.models.loading import load_tagger
+from crfkit.io.model_arrays import open_model
+from crfkit.models.kinds import tagger_of
 
 pytestmark = pytest.mark.parametrize("name", ESTIMATORS)
 GAPS = [[None, {"P", "Q"}, *labels[2:]] for labels in Y]
@@ -401,7 +402,7 @@ def test_everything_comes_back_from_a_file(name, tmp_path):
         assert objective(loaded) == objective(model)
         assert loaded.converged_ == model.converged_
         assert saved(loaded.set_params(n_jobs=model.n_jobs)) == saved(model)
-    assert load_tagger(path)[0].predict(X) == model.predict(X)
+    assert tagger_of(*open_model(path)).predict(X) == model.predict(X)
     assert objective(clone(found[0]).fit(X, Y)) == pytest.approx(objective(model), rel=1e-4)
 
 

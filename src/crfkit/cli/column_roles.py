@@ -77,7 +77,7 @@ def tagging_roles(
     ``needed`` columns are what the template looks at; ``record`` is what the model remembers of its training
     data: how many columns it had, and which was the label.
     """
-    n = columns.n_columns
+    n = int(columns.ids.shape[1])
     known = None if known_column is None else column_place(columns, known_column, "--known-column")
     rest = [place for place in range(n) if place != known]  # columns of the data itself
     names = getattr(columns, "names", None)

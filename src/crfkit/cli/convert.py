@@ -109,7 +109,7 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
 
         if tagger.template is not None or target != OWN:
             raise UsageError("--template goes with data, and with models that have none and become crfkit's")
-        tagger.encoder = tagger.encoder.with_template(Template.read(arguments.template))
+        tagger.use(tagger.encoder.with_template(Template.read(arguments.template)))
     if target == OWN:
         own = ("model", "classes", "template")  # the tagger writes these itself
         tagger.save(arguments.output, {name: value for name, value in header.items() if name not in own})

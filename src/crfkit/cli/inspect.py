@@ -69,10 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dump and arguments.json:
         raise UsageError("--dump is a format of its own: leave out --json")
     tagger, header = load_model(arguments.model)
-    from crfkit.models.kinds import kind_in
+    from crfkit.models.kinds import folder_of
 
-    kind = kind_in(header)
-    folder = "linear" if kind is None else kind.folder
+    folder = folder_of(tagger)
     inspector = import_module(f"crfkit.cli.inspect_{folder}")
     for option in ("attribute", "rules", "template"):
         if getattr(arguments, option) and option not in inspector.OPTIONS:

@@ -73,7 +73,7 @@ def _summary_lines(path: str, tagger: KernelTagger, header: dict[str, Any]) -> l
     lines += fact_lines(rows)
     if isinstance(header.get("risk"), float):
         lines.append(f"  {'risk':15}{header['risk']:>11,.2f}")
-    lines.append(f"  {'decoding':15}{tagger.decode:>11}")
+    lines.append(f"  {'decoding':15}{tagger.decoding:>11}")
     return lines
 
 
@@ -93,7 +93,7 @@ def to_json(arguments: argparse.Namespace, tagger: KernelTagger, header: dict[st
         "labels": [str(label) for label in tagger.classes],
         "columns": tagger.width,
         "kernels": header["kernels"],
-        "decode": tagger.decode,
+        "decode": tagger.decoding,
         "boundary_gain": tagger.boundary_gain,
         "risk": header.get("risk"),
         "transitions": tagger.potential.transitions.tolist(),

@@ -69,7 +69,7 @@ def _facts(tagger: TreeTagger, header: dict[str, Any]) -> dict[str, Any]:
         "leaves": len(forest.leaf),
         "potentials": "joint" if potential.tables is None else "factored",
         "order": 2 if potential.tables is not None and potential.tables.edge2 is not None else 1,
-        "decode": tagger.decode,
+        "decode": tagger.decoding,
     }
 
 

@@ -37,9 +37,18 @@ def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
 
 def load_model(path: str, jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
     """The model at ``path`` ("-": standard input) and its header; of models of other tools it is empty."""
-    from crfkit.models.loading import load_tagger
+    from crfkit.io.model_arrays import open_model
+    from crfkit.io.model_formats import OWN, model_format
 
-    return load_tagger(sys.stdin.buffer.read() if path == "-" else path, jobs)
+    source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
+    if model_format(source) != OWN:
+        from crfkit.models.foreign import load_any
+
+        return load_any(source, n_jobs=jobs)
+    from crfkit.models.kinds import tagger_of
+
+    header, arrays = open_model(source)
+    return tagger_of(header, arrays, jobs), header
 
 
 def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:

@@ -6,7 +6,6 @@ import argparse
 from typing import TypeAlias
 
 from crfkit.cli.tables import terminal_columns
-from crfkit.io.formats import FORMATS
 
 Group: TypeAlias = "argparse._ActionsContainer"  # a parser, or a group of its options
 
@@ -43,6 +42,8 @@ def whole(least: int) -> type[int]:
 
 def add_format(group: Group) -> None:
     """``--format`` and how its columns are told apart."""
+    from crfkit.io.formats import FORMATS
+
     group.add_argument(
         "--format",
         choices=("auto", *FORMATS),

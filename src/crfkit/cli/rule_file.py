@@ -33,7 +33,7 @@ class RuleFile:
         """Write all of it."""
         record: dict[str, Any] = {}
         if self.template is not None:
-            record["template"] = {"dialect": self.template.dialect, "text": self.template.text}
+            record["template"] = self.template.to_record()
         if self.columns is not None:
             record["columns"] = list(self.columns)
         self.rules.save(path, record=record)
@@ -58,7 +58,7 @@ def load_rules(path: str) -> RuleFile:
         return _of_model(path)
     try:
         rules = Rules.from_arrays(header, arrays)
-        template = _template(header.get("template"))
+        template = Template.from_record(header.get("template"), "the template of the rules")
     except CRFKitError as error:
         raise ModelFileError(f"{path}: {error}") from error
     columns = header.get("columns")
@@ -82,14 +82,6 @@ def column_names(record: dict[str, Any] | None) -> tuple[str, ...] | None:
     if record is None or "names" not in record:
         return None
     return tuple(name for k, name in enumerate(record["names"]) if k != record["label_column"])
-
-
-def _template(record: Any) -> Template | None:
-    if record is None:
-        return None
-    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
-        raise ModelFileError("its template is malformed")
-    return Template.parse(record["text"], str(record.get("dialect")), "the template of the rules")
 
 
 def _are_names(columns: Any) -> bool:

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.constraint_options import add_constraints, constraints_of
-from crfkit.cli.data_file import open_data, say
+from crfkit.cli.data_file import open_data
 from crfkit.cli.loading import data_record, load_model
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.exceptions import InputError, NoPathError
-from crfkit.io.formats import USUAL_TABLE, names_of
+from crfkit.io.formats import USUAL_TABLE
 from crfkit.io.opening import check_writable, open_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crfkit.cli.decoding import Batch
-    from crfkit.io.data_file import DataFile
+    from crfkit.cli.batches import Batch
+    from crfkit.inference import Lattice
+    from crfkit.models.linear.explanation import Decision
     from crfkit.models.linear.tagger import LinearTagger
     from crfkit.models.tagger import Tagger
 
@@ -40,9 +41,6 @@ examples:
 
 Empty lines part sequences; so do lines that begin with -DOCSTART-, which are
 left out of the result."""
-
-_POSITIONS = 1 << 16  # of a batch, at most
-_SCORES = 1 << 22  # of a batch, at most: 32 MB
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -117,61 +115,73 @@ def run(arguments: argparse.Namespace) -> int:
     _adapt(tagger, arguments)
     constraints = constraints_of(arguments, tagger)
 
-    from crfkit.cli.decoding import decode, decode_several, lattice_of, no_path_at
-    from crfkit.cli.tag_output import Writer
+    from crfkit.cli.batches import read_batches
+    from crfkit.cli.tag_output import Layout
 
-    labels = [str(label) for label in tagger.classes]
-    tally = _Tally(labels) if arguments.eval else None
     if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
         note("reading from the terminal: an empty line ends a sequence, Ctrl-D the input")
-    check_writable(arguments.output)
-    with (
-        open_data(arguments.input, arguments, tables=tagger.n_columns is not None) as data,
-        open_output(arguments.output) as file,
-    ):
+    labels = [str(label) for label in tagger.classes]
+    layout = Layout(labels, arguments)
+    tally = _Tally(labels) if arguments.eval else None
+    n_positions, knows_some, record = 0, False, data_record(header)
+    with open_data(arguments.input, arguments, tables=tagger.n_columns is not None) as data:
         if data.format.has_header and (arguments.nbest or arguments.score or arguments.why):
             raise UsageError(
                 f"--nbest, --score and --why write what {data.format.name} has no place for: convert it to "
                 f"{USUAL_TABLE.name}"
             )
-        writer = Writer(file, labels, arguments)
-        prompt = arguments.flush or data.waits
-        n_positions, knows_some = 0, False
-        for batch in _batches(data, tagger, data_record(header), arguments, prompt):
-            scored = tagger.scored(batch.x)
-            n_positions += scored.lattice.n_positions
-            knows_some |= scored.known
-            lattice = lattice_of(tagger, batch, scored, constraints)
-            try:
-                if arguments.why:
-                    from crfkit.models.linear.explanation import explain
-
-                    linear = _linear(tagger, "--why")
-                    reasons = explain(linear, linear.encode(batch.x).sequences, lattice)
-                    writer.write_reasons(batch, reasons)
-                elif arguments.nbest:
-                    writer.write_several(batch, decode_several(lattice, arguments.nbest, arguments.jobs))
-                else:
-                    decoded = decode(
-                        lattice,
-                        posterior=arguments.posterior or tagger.decode == "marginal",
-                        with_marginals=arguments.marginals is not None,
-                        with_probability=arguments.score,
-                        jobs=arguments.jobs,
-                        boundary_gain=0.0 if arguments.posterior else tagger.boundary_gain,
-                    )
-                    writer.write(batch, decoded)
-                    if tally is not None:
-                        tally.add(batch, decoded.labels)
-            except NoPathError as error:
-                raise no_path_at(lattice, batch, error) from error
-            if prompt:
-                writer.flush()
+        check_writable(arguments.output)
+        with open_output(arguments.output) as file:
+            prompt = arguments.flush or data.waits
+            for batch in read_batches(data, tagger, record, arguments, prompt):
+                scored = tagger.scored_under(batch.x, constraints, batch.allowed)
+                lattice = scored.lattice
+                n_positions += len(lattice.node)
+                knows_some |= scored.known
+                try:
+                    if arguments.why:
+                        text = layout.with_reasons(batch, _explained(tagger, batch, lattice))
+                    elif arguments.nbest:
+                        text = layout.several(batch, tagger.decode_several(lattice, arguments.nbest))
+                    else:
+                        decoded = tagger.decode(
+                            lattice,
+                            how="marginal" if arguments.posterior else None,
+                            with_marginals=arguments.marginals is not None,
+                            with_probability=arguments.score,
+                        )
+                        text = layout.one(batch, decoded)
+                        if tally is not None:
+                            tally.add(batch, decoded.labels)
+                except NoPathError as error:
+                    raise _at_its_line(error, batch) from error
+                file.write(text)
+                if prompt:
+                    file.flush()
     if n_positions and not knows_some:
         warn(f"{data.name}: the model knows none of its attributes; was it trained on data of this kind?")
     if tally is not None:
         tally.report()
     return 0
+
+
+def _explained(tagger: Tagger, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:
+    """The best labelling of each sequence, with what speaks for it."""
+    from crfkit.models.linear.explanation import explain
+
+    linear = _linear(tagger, "--why")
+    return explain(linear, linear.encode(batch.x).sequences, lattice)
+
+
+def _at_its_line(error: NoPathError, batch: Batch) -> NoPathError:
+    """The error with the line that the first sequence without a labelling begins at."""
+    if batch.table is None or error.sequence is None:
+        return error
+    line = batch.table.lines[batch.offsets[error.sequence]]
+    return NoPathError(
+        f"{batch.source}:{line}: nothing is left of the labellings of the sequence that begins here; forbid "
+        "less, or free some of its known labels"
+    )
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -202,7 +212,7 @@ def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
         _linear(tagger, "--why")
     if arguments.template is not None:
         linear = _linear(tagger, "--template")
-        linear.encoder = linear.encoder.with_template(_added_template(arguments, linear))
+        linear.use(linear.encoder.with_template(_added_template(arguments, linear)))
     if arguments.rules is not None:
         from crfkit.cli.rule_file import load_rules
         from crfkit.cli.rule_options import check_template
@@ -211,7 +221,7 @@ def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
         given = load_rules(arguments.rules)
         check_template(given, linear.template, arguments.rules)
         sure = given.rules[given.rules.confidence == 1]
-        linear.encoder = linear.encoder.under(sure, linear.classes)
+        linear.use(linear.encoder.under(sure, linear.classes))
 
 
 def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
@@ -220,65 +230,6 @@ def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
     if tagger.template is not None:
         raise UsageError(f"{arguments.model} has a template of its own: leave out --template")
     return Template.read(arguments.template)
-
-
-def _batches(
-    data: DataFile,
-    tagger: Tagger,
-    record: dict[str, Any] | None,
-    arguments: argparse.Namespace,
-    prompt: bool,
-) -> Iterator[Batch]:
-    """The data in pieces that the tagger takes; what was taken for what is said with the first."""
-    from crfkit.cli.column_roles import tagging_roles
-    from crfkit.cli.decoding import Batch
-    from crfkit.data.sequences import Encoded
-
-    positions = min(_POSITIONS, max(1, _SCORES // tagger.scores_per_position))
-    roles = None
-    if data.format.is_table:
-        needed = tagger.n_columns
-        if needed is None:
-            raise InputError(
-                f"{data.name}: the model has no template to make attributes of {data.format.name}: give one "
-                f"with --template, or data with ready-made attributes (--format {names_of(tables=False)})"
-            )
-        for table in data.tables(positions, prompt):
-            if table.n_positions == 0:
-                continue
-            if roles is None:
-                roles = tagging_roles(table, needed, record, arguments.label_column, arguments.known_column)
-                if not arguments.quiet:
-                    say(data, f", {table.n_columns} a row, {_labels_in_words(roles.label)}")
-            gold = None if roles.label is None else table.codes(roles.label)
-            yield Batch(roles.for_template(table), table.offsets, gold, table, roles, table.source)
-        return
-    if arguments.known_column is not None:
-        raise UsageError(f"--known-column goes with {names_of(tables=True, last='and')}")
-    from crfkit.models.linear.tagger import LinearTagger
-
-    if not isinstance(tagger, LinearTagger):
-        raise InputError(
-            f"{data.name}: {data.format.name} data has sparse attributes, and the model takes columns "
-            f"(--format {names_of(tables=True)})"
-        )
-    labelled = arguments.label_column != "none"
-    for piece in data.example_pieces(
-        tagger.vocabulary, grow=False, labelled=labelled, positions=positions, prompt=prompt
-    ):
-        if roles is None:
-            from crfkit.cli.column_roles import Roles
-
-            roles = Roles(0 if (piece.ids >= 0).any() else None)
-            if not arguments.quiet:
-                say(data, "" if roles.label is not None else ", without labels")
-        gold = None if roles.label is None else (piece.names, piece.ids)
-        x = Encoded(piece.sequences, tagger.vocabulary)
-        yield Batch(x, piece.sequences.offsets, gold, None, None, data.name)
-
-
-def _labels_in_words(column: int | None) -> str:
-    return "without labels" if column is None else f"true labels in column {column}"
 
 
 class _Tally:

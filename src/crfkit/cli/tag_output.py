@@ -18,25 +18,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from crfkit.arrays import IntArray
-from crfkit.cli.decoding import Batch, Decoded
+from crfkit.cli.batches import Batch
 from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
-from crfkit.io.csv_data import CsvRows
+from crfkit.models.tagger import Decoded
 
 if TYPE_CHECKING:
+    from crfkit.io.csv_data import CsvRows
     from crfkit.models.linear.explanation import Decision
 
 
-class Writer:
-    """Writes batches in the order they come."""
+class Layout:
+    """Gives the bytes to write for each batch, in the order they come."""
 
-    def __init__(self, file: IO[bytes], labels: list[str], arguments: argparse.Namespace) -> None:
-        self._file = file
+    def __init__(self, labels: list[str], arguments: argparse.Namespace) -> None:
         self._labels = labels  # [L]
         self._label_only: bool = arguments.label_only
         self._marginals: str | None = arguments.marginals
@@ -45,19 +45,17 @@ class Writer:
         # One format for the probabilities of a position; % in a label must stay itself.
         escaped = [label.replace("%", "%%") for label in labels]
         self._all = self._separator.join(f"{label}:%.6f" for label in escaped)
-        self._csv = CsvRows(file)
+        self._csv: CsvRows | None = None  # of tables with names
 
-    def write(self, batch: Batch, decoded: Decoded) -> None:
+    def one(self, batch: Batch, decoded: Decoded) -> bytes:
         """One labelling of each sequence."""
-        if self._is_plain(batch, decoded) and batch.table is not None:
-            self._file.write(batch.table.text((self._labels, decoded.labels), separator=self._separator))
-            return
+        if batch.table is not None and self._is_plain(batch.table, decoded):
+            return batch.table.text((self._labels, decoded.labels), separator=self._separator)
         predicted = decode_labels(decoded.labels, batch.offsets, self._labels)
         probabilities = self._probabilities(batch.offsets, decoded)
         shown = self._given(batch)
         if batch.table is not None and hasattr(batch.table, "names"):
-            self._write_csv(batch.table, [*shown, predicted], decoded)
-            return
+            return self._csv_text(batch.table, [*shown, predicted], decoded)
         heads: Iterable[str] = [""] * len(predicted)
         if decoded.probability is not None:
             heads = [f"# {p:.6f}\n" for p in decoded.probability.tolist()]
@@ -66,9 +64,9 @@ class Writer:
         for i, (head, labels) in enumerate(zip(heads, predicted, strict=True)):
             rows = zip(*(column[i] for column in shown), labels, *(p[i] for p in probabilities), strict=True)
             text.append(head + "\n".join(map(join, rows)))
-        self._put(text)
+        return _sequences(text)
 
-    def write_several(self, batch: Batch, labellings: Iterator[list[tuple[Any, float]]]) -> None:
+    def several(self, batch: Batch, labellings: Iterator[list[tuple[Any, float]]]) -> bytes:
         """Several labellings of each sequence, with their probabilities."""
         shown = self._given(batch)
         join = self._separator.join
@@ -78,9 +76,9 @@ class Writer:
             for rank, (path, probability) in enumerate(paths):
                 rows = zip(*(column[i] for column in shown), names[path].tolist(), strict=True)
                 text.append(f"# {rank} {probability:.6f}\n" + "\n".join(map(join, rows)))
-        self._put(text)
+        return _sequences(text)
 
-    def write_reasons(self, batch: Batch, explained: Iterator[list[Decision]]) -> None:
+    def with_reasons(self, batch: Batch, explained: Iterator[list[Decision]]) -> bytes:
         """The best labelling of each sequence, each label with its rival and what tells them apart."""
         shown = self._given(batch)
         text = []
@@ -95,9 +93,9 @@ class Writer:
                 )
                 rows.append("\t".join([*(column[i][t] for column in shown), *found, *rival, *reasons]))
             text.append("\n".join(rows))
-        self._put(text)
+        return _sequences(text)
 
-    def _write_csv(self, table: Columns, columns: list[list[list[str]]], decoded: Decoded) -> None:
+    def _csv_text(self, table: Columns, columns: list[list[list[str]]], decoded: Decoded) -> bytes:
         extra: list[str] = []
         if decoded.marginals is not None and self._marginals == "all":
             extra = [f"probability of {label}" for label in self._labels]
@@ -107,6 +105,9 @@ class Writer:
             texts = [[p] for found in self._probabilities(table.offsets, decoded)[0] for p in found]
         else:
             texts = [[] for _ in decoded.labels]
+        from crfkit.io.csv_data import CsvRows  # few tables are csv: others need not wait for it
+
+        self._csv = self._csv or CsvRows()
         self._csv.write_header(
             [*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra]
         )
@@ -114,25 +115,16 @@ class Writer:
         for i, sentence in enumerate(zip(*columns, strict=True)):
             rows = zip(zip(*sentence, strict=True), texts[bounds[i] : bounds[i + 1]], strict=True)
             self._csv.write_sequence((*row, *more) for row, more in rows)
-        self._csv.flush()
+        return self._csv.take()
 
-    def flush(self) -> None:
-        """What is written can be read at the other end."""
-        self._file.flush()
-
-    def _is_plain(self, batch: Batch, decoded: Decoded) -> bool:
+    def _is_plain(self, table: Columns, decoded: Decoded) -> bool:
         """Whether it is the cells and a label, nothing else: then the core writes them."""
         return not (
-            batch.table is None
-            or hasattr(batch.table, "names")
+            hasattr(table, "names")
             or self._label_only
             or decoded.marginals is not None
             or decoded.probability is not None
         )
-
-    def _put(self, sequences: list[str]) -> None:
-        if sequences:
-            self._file.write(("\n\n".join(sequences) + "\n\n").encode())
 
     def _given(self, batch: Batch) -> list[list[list[str]]]:
         """The columns before the predicted label: those of the input; of attribute files the true label."""
@@ -154,3 +146,7 @@ class Writer:
             chosen = decoded.marginals[np.arange(len(decoded.labels)), decoded.labels]  # [ΣT]
             texts = ["%.6f" % p for p in chosen.tolist()]  # noqa: UP031  (twice as fast as an f-string here)
         return [[texts[start:stop] for start, stop in pairwise(offsets.tolist())]]
+
+
+def _sequences(texts: list[str]) -> bytes:
+    return ("\n\n".join(texts) + "\n\n").encode() if texts else b""

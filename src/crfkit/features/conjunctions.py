@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.sequences import Encoded, Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import ModelFileError
 
 _JOINT = " & "
 
@@ -88,6 +90,22 @@ class Conjunctions:
         self._ids = vocabulary.lookup(self.atoms).astype(np.int64) if self.atoms else None  # of each one
         self._parts = [vocabulary.lookup(parts).tolist() for parts in self.atoms.values()]
 
+    @classmethod
+    def from_record(cls, vocabulary: Vocabulary, record: Any) -> Conjunctions:
+        """The conjunctions in the header of a file, as ``to_record`` gives them; None: there are none."""
+        try:
+            found = {made: list(atoms) for made, atoms in record or ()}
+        except (TypeError, ValueError) as error:
+            raise ModelFileError("its conjunctions are malformed") from error
+        names = [name for made, atoms in found.items() for name in (made, *atoms)]
+        if not all(isinstance(name, str) for name in names) or not all(found.values()):
+            raise ModelFileError("its conjunctions are malformed")
+        return cls(vocabulary, found)
+
+    def to_record(self) -> list[list[Any]]:
+        """Names and atoms, as JSON values for the header of a file."""
+        return [[name, list(atoms)] for name, atoms in self.atoms.items()]
+
     def fill(self, sequences: Sequences) -> Sequences:
         """The sequences with the conjunctions that hold at each position."""
         if self._ids is None:
@@ -98,7 +116,7 @@ class Conjunctions:
         return with_columns(sequences, self._ids, columns)
 
 
-NO_CONJUNCTIONS = Conjunctions(Vocabulary(), {})
+NO_CONJUNCTIONS: Conjunctions = Conjunctions(Vocabulary(), {})
 
 
 def expand(X: Encoded, atoms: Mapping[str, Sequence[str]]) -> Encoded:

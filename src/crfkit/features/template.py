@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 from crfkit import _native
 from crfkit.data.columns import Columns
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError
+from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features import template_crfpp, template_wapiti
 from crfkit.features.template_syntax import Line, Macro
 from crfkit.io.opening import open_input, source_name
@@ -51,6 +52,7 @@ class Template:
     text: str
     dialect: str = "auto"  # afterwards "crf++" or "wapiti"
     source: str = field(default="template", compare=False)  # for messages
+    n_columns: int = field(init=False, compare=False)  # that it needs: the largest column index + 1
     _lines: list[Line] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +76,13 @@ class Template:
                 f"{self.source}:{lines[_MOST_LINES].number}: a template has at most {_MOST_LINES} lines, "
                 f"this one has {len(lines)}"
             )
-        for name, value in (("text", text), ("dialect", dialect), ("_lines", lines)):
+        n_columns = max((macro.column + 1 for line in lines for macro in line.macros), default=0)
+        for name, value in (
+            ("text", text),
+            ("dialect", dialect),
+            ("n_columns", n_columns),
+            ("_lines", lines),
+        ):
             object.__setattr__(self, name, value)  # frozen from here on
 
     @classmethod
@@ -102,6 +110,21 @@ class Template:
             line = content.count(b"\n", 0, error.start) + 1
             raise InputError(f"{name}:{line}: not UTF-8 text; convert the template to UTF-8") from error
         return cls.parse(text, dialect, name)
+
+    @classmethod
+    def from_record(cls, record: Any, source: str) -> Template | None:
+        """The template in the header of a file, as ``to_record`` gives it; None: there is none."""
+        if record is None:
+            return None
+        if not isinstance(record, dict) or not all(
+            isinstance(record.get(k), str) for k in ("dialect", "text")
+        ):
+            raise ModelFileError("its template is malformed")
+        return cls.parse(record["text"], record["dialect"], source)
+
+    def to_record(self) -> dict[str, str]:
+        """Dialect and text, as JSON values for the header of a file."""
+        return {"dialect": self.dialect, "text": self.text}
 
     @cached_property
     def transitions(self) -> bool:
@@ -145,11 +168,6 @@ class Template:
             and sum(other.startswith(prefix) for other in prefixes) == 1
         }
 
-    @cached_property
-    def n_columns(self) -> int:
-        """Columns that it needs: the largest column index + 1."""
-        return max((macro.column + 1 for line in self._lines for macro in line.macros), default=0)
-
     def encode(
         self, columns: Columns, vocabulary: Vocabulary, *, grow: bool, n_jobs: int | None = None
     ) -> Sequences:
@@ -162,7 +180,8 @@ class Template:
             raise InputError(
                 f"columns must be Columns, got {type(columns).__name__}; Columns.from_rows takes lists"
             )
-        if columns.n_positions and self.n_columns > columns.n_columns:
+        n_positions, n_columns = columns.ids.shape
+        if n_positions and self.n_columns > n_columns:
             self._complain_of_columns(columns)
         indptr, indices, values, n_attributes = self._program.encode(
             columns.cells.native, columns.ids, columns.offsets, vocabulary.native, grow, thread_count(n_jobs)

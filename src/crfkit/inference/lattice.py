@@ -118,10 +118,12 @@ def require_paths(lattice: Lattice, dead: IntArray) -> None:
         return
     i = int(failed[0])
     others = f" (nor through {len(failed) - 1} other sequences)" if len(failed) > 1 else ""
-    raise NoPathError(
+    error = NoPathError(
         f"no permitted path through sequence {i}{others}: at its position {int(dead[i])} every label is "
         f"forbidden or cannot be reached from the positions before; allow more labels or transitions there"
     )
+    error.sequence = i
+    raise error
 
 
 def _floats(name: str, values: npt.ArrayLike) -> FloatArray:

@@ -73,7 +73,8 @@ def viterbi(lattice: Lattice, *, n_jobs: int | None = None) -> Path:
     score = np.zeros(lattice.n_sequences)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     _native.lattice_viterbi(native_batch(lattice), labels, score, dead, thread_count(n_jobs))
-    require_paths(lattice, dead)
+    if (dead >= 0).any():
+        require_paths(lattice, dead)
     return Path(labels, score)
 
 

@@ -96,19 +96,18 @@ def stream_csv(
 def write_csv(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[NamedColumns]) -> None:
     """Write tables, one after the other, as one CSV file with an empty line between sequences."""
     with open_output(path) as file:
-        rows = CsvRows(file)
+        rows = CsvRows()
         for table in tables:
             rows.write_header(table.names)
             for sentence in table:
                 rows.write_sequence(sentence)
-            rows.flush()
+            file.write(rows.take())
 
 
 class CsvRows:
-    """Writes a header and then the rows of sequences, with an empty line between these."""
+    """A header and then the rows of sequences, with an empty line between these, as the bytes of a file."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    def __init__(self) -> None:
         self._text = io.StringIO(newline="")
         self._rows = csv.writer(self._text, lineterminator="\n")
         self._headed = self._begun = False
@@ -126,11 +125,12 @@ class CsvRows:
         self._rows.writerows(rows)
         self._begun = True
 
-    def flush(self) -> None:
-        """Hand on what was written so far."""
-        self._file.write(self._text.getvalue().encode())
+    def take(self) -> bytes:
+        """What has been written since it was taken last."""
+        text = self._text.getvalue().encode()
         self._text.seek(0)
         self._text.truncate()
+        return text
 
 
 class _Reader:

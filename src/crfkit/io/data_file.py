@@ -107,7 +107,7 @@ class DataFile:
         return pieces
 
     def _settings(self) -> dict[str, Any]:
-        return {own: self.options[option] for option, own in self.format.options.items()}
+        return {own: self.options[option] for option, own in self.format.options}
 
     def examples(self, vocabulary: Vocabulary, *, grow: bool) -> Examples:
         """All sequences of attributes."""

@@ -7,13 +7,12 @@ imported when the format is used; importing this table is cheap, and help texts 
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from importlib import import_module
-from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 HEAD = 1 << 16  # bytes that are looked at
 
@@ -21,8 +20,7 @@ HEAD = 1 << 16  # bytes that are looked at
 _NAMED = re.compile(rb"[^=:]*[A-Za-z_][^=:]*[=:].")
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """What the first bytes of a file look like."""
 
     is_tagged_csv: bool  # whether it begins as 'crfkit tag' writes csv
@@ -44,8 +42,7 @@ class Head:
         return cls(tagged, tabs, sum(named) <= len(named) / 2 and most >= len(rows) / 2)
 
 
-@dataclass(frozen=True)
-class DataFormat:
+class DataFormat(NamedTuple):
     """What is to be known of a data format before any file of it is read."""
 
     name: str
@@ -56,7 +53,7 @@ class DataFormat:
     is_table: bool  # whether rows have cells, which a template looks at; else they have attributes
     has_header: bool = False  # a table that names its columns, one of which may tell sequences apart
     # What readers of tables can be told, and how they call it.
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[tuple[str, str], ...] = ()
     optional_labels: bool = False  # attributes: whether positions without a label can be told from others
 
     @property
@@ -91,7 +88,7 @@ FORMATS = {
             (".conll", ".bio", ".iob"),
             lambda head: head.is_table and not head.is_tagged_csv,
             is_table=True,
-            options={"separator": "separator"},
+            options=(("separator", "separator"),),
         ),
         DataFormat(
             "csv",
@@ -101,7 +98,7 @@ FORMATS = {
             lambda head: head.is_tagged_csv,
             is_table=True,
             has_header=True,
-            options={"separator": "delimiter", "sequence_column": "sequence_column"},
+            options=(("separator", "delimiter"), ("sequence_column", "sequence_column")),
         ),
         DataFormat(
             "crfsuite",
@@ -127,10 +124,10 @@ USUAL_TABLE = FORMATS["columns"]  # where rows have cells, and nothing says whic
 
 def format_by_name(path: str) -> DataFormat | None:
     """The format that the file's ending stands for; None where it says nothing."""
-    name = PurePath(path)
-    if name.suffix.lower() in (".gz", ".gzip"):
-        name = name.with_suffix("")
-    return next((format for format in FORMATS.values() if name.suffix.lower() in format.endings), None)
+    name, ending = os.path.splitext(path.lower())
+    if ending in (".gz", ".gzip"):
+        ending = os.path.splitext(name)[1]
+    return next((format for format in FORMATS.values() if ending in format.endings), None)
 
 
 def format_by_content(start: bytes) -> DataFormat:

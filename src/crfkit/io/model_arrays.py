@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crfkit.arrays import IntArray
 from crfkit.exceptions import ModelFileError
 from crfkit.io.model_file import Arrays, Source, read_model
 
@@ -52,6 +53,12 @@ class ModelArrays:
         ):
             raise self.wrong(f"{key!r} holds numbers that are not finite")
         return array
+
+    def check_rows(self, ends: IntArray, ids: npt.NDArray[Any], width: int, what: str) -> None:
+        """Raise unless rows that end at ``ends`` [R+1] hold the ``ids``, all of them in 0 .. width-1."""
+        sound = len(ends) and ends[0] == 0 and ends[-1] == len(ids) and bool((ends[1:] >= ends[:-1]).all())
+        if not sound or (len(ids) and not (ids.min() >= 0 and ids.max() < width)):
+            raise self.wrong(f"{what} does not fit together")
 
 
 def open_model(source: Source) -> tuple[dict[str, Any], ModelArrays]:

@@ -34,7 +34,7 @@ from crfkit.threads import thread_count
 
 Values = Callable[[IntArray], npt.ArrayLike]
 
-USES = ("features", "weighted", "constraints", "votes")
+USES: tuple[str, ...] = ("features", "weighted", "constraints", "votes")
 _ARRAYS = ("first", "items", "labels", "support", "coverage", "rivals", "margins", "fixes", "class_counts")
 
 

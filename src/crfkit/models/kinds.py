@@ -8,17 +8,16 @@ The command line has, for each folder, a module ``cli/inspect_<folder>.py`` that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from crfkit.io.model_arrays import ModelArrays
     from crfkit.models.sequence_labeller import SequenceLabeller
     from crfkit.models.tagger import Tagger
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of model: its names and its classes."""
 
     name: str  # on the command line
@@ -86,10 +85,15 @@ KINDS = {
 }
 
 
-def kind_in(header: Mapping[str, Any]) -> Kind | None:
-    """The kind of model that a file with this header holds, the first of several; None: of no kind here.
+def tagger_of(header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None) -> Tagger:
+    """The tagger in a model file of crfkit, of whatever kind, which its header says."""
+    known = {kind.in_files: kind for kind in KINDS.values()}
+    name = header.get("model")
+    if name not in known:
+        raise arrays.wrong(f"expected a {' or a '.join(known)}, got {name!r}")
+    return known[name].tagger.of_file(header, arrays, n_jobs)
 
-    Models of other tools have no header, and are linear.
-    """
-    name = header.get("model") if header else KINDS["linear"].in_files
-    return next((kind for kind in KINDS.values() if kind.in_files == name), None)
+
+def folder_of(tagger: Tagger) -> str:
+    """The folder of the kind that a tagger is of."""
+    return next(kind.folder for kind in KINDS.values() if kind.in_files == tagger.in_files)

@@ -10,11 +10,11 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import IO, Any, ClassVar, NamedTuple, TypeVar
+from typing import IO, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from crfkit.arrays import FloatArray, IdArray
+from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.data.labels import decode_labels, encode_labels, label_lists
 from crfkit.exceptions import InputError
 from crfkit.inference import (
@@ -24,8 +24,10 @@ from crfkit.inference import (
     force_where_possible,
     log_partition,
     marginals,
+    max_expected_gain,
     max_marginal,
     nbest,
+    path_score,
     permitted_labels,
     viterbi,
 )
@@ -42,6 +44,14 @@ class Scored(NamedTuple):
     lattice: Lattice
     forced: IdArray | None  # [ΣT] labels that are certain, -1: none
     known: bool  # whether there was anything in the batch that the model knows
+
+
+class Decoded(NamedTuple):
+    """A labelling of each sequence of a batch."""
+
+    labels: IdArray  # [ΣT]
+    marginals: FloatArray | None  # [ΣT, L], when asked for
+    probability: FloatArray | None  # [N] of the labellings, when asked for
 
 
 class Tagger(ABC):
@@ -101,7 +111,7 @@ class Tagger(ABC):
     ) -> _Self:
         """The tagger with these labels in what ``to_parts`` gave."""
 
-    decode = "viterbi"  # how ``predict`` decodes; or "marginal"
+    decoding = "viterbi"  # how ``decode`` goes about it; or "marginal"
     boundary_gain = 0.0  # what a boundary is worth to the second
 
     @property
@@ -118,28 +128,83 @@ class Tagger(ABC):
     def scored(self, X: Any) -> Scored:
         """The scores of a batch, all at once."""
 
+    def scored_under(
+        self,
+        X: Any,
+        constraints: Constraints | None = None,
+        allowed: BoolArray | None = None,  # [ΣT, L]
+    ) -> Scored:
+        """The scores of a batch with everything forbidden that constraints and known labels forbid."""
+        scored = self.scored(X)
+        lattice = scored.lattice
+        if allowed is not None:
+            lattice = constrain(lattice, permitted_labels(allowed))
+        if constraints is None and scored.forced is None:
+            return scored._replace(lattice=lattice)
+        return scored._replace(lattice=self.permit(lattice, constraints, None, scored.forced))
+
     @abstractmethod
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
         """The scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
 
+    def decode(
+        self,
+        lattice: Lattice,
+        *,
+        how: Literal["viterbi", "marginal"] | None = None,
+        with_marginals: bool = False,
+        with_probability: bool = False,
+    ) -> Decoded:
+        """The labels of a batch, and the probabilities that are asked for.
+
+        ``how`` is the most probable path, or the most probable label of each position; None: as the model
+        does it, which may give boundaries a gain (see ``crfkit.inference.max_expected_gain``).
+        """
+        node = score = None
+        if (how or self.decoding) == "viterbi":
+            labels, score = viterbi(lattice, n_jobs=self.n_jobs)
+        elif how is None and self.boundary_gain:
+            labels = max_expected_gain(lattice, self.boundary_gain, n_jobs=self.n_jobs)
+        else:
+            labels, node = max_marginal(lattice, posterior=with_marginals, n_jobs=self.n_jobs)
+        if with_marginals and node is None:
+            node = marginals(lattice, n_jobs=self.n_jobs).node
+        if not with_probability:
+            return Decoded(labels, node, None)
+        if score is None:
+            score = path_score(lattice, labels, n_jobs=self.n_jobs)
+        return Decoded(labels, node, _probability(score, log_partition(lattice, n_jobs=self.n_jobs)))
+
+    def decode_several(self, lattice: Lattice, k: int) -> Iterator[list[tuple[IdArray, float]]]:
+        """The k most probable paths through each sequence with their probabilities, best first."""
+        best, log_z = nbest(lattice, k, n_jobs=self.n_jobs), log_partition(lattice, n_jobs=self.n_jobs)
+        for i in range(lattice.n_sequences):
+            probabilities = _probability(best.scores_of(i), log_z[i])
+            yield list(zip(best.paths_of(i), probabilities.tolist(), strict=True))
+
     def predict(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Any]]:
-        """The most probable label sequence of each sequence (Viterbi)."""
-        found: list[list[Any]] = []
-        for lattice in self.constrained(X, lengths, constraints, known):
-            labels = viterbi(lattice, n_jobs=self.n_jobs).labels
-            found += decode_labels(labels, lattice.offsets, self.classes)
-        return found
+        """The labels of each sequence, decoded as the model does it."""
+        return self._predict(None, X, lengths, constraints, known)
 
     def predict_posterior(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Any]]:
         """The most probable label of each position by itself (max-marginal decoding)."""
+        return self._predict("marginal", X, lengths, constraints, known)
+
+    def _predict(
+        self,
+        how: Literal["marginal"] | None,
+        X: Any,
+        lengths: Any,
+        constraints: Constraints | None,
+        known: Any,
+    ) -> list[list[Any]]:
         found: list[list[Any]] = []
         for lattice in self.constrained(X, lengths, constraints, known):
-            labels = max_marginal(lattice, n_jobs=self.n_jobs).labels
-            found += decode_labels(labels, lattice.offsets, self.classes)
+            found += decode_labels(self.decode(lattice, how=how).labels, lattice.offsets, self.classes)
         return found
 
     def marginal_arrays(
@@ -171,18 +236,11 @@ class Tagger(ABC):
         """The k most probable label sequences of each sequence with their probabilities, best first."""
         names = np.empty(len(self.classes), dtype=object)  # [L]
         names[:] = self.classes
-        found: list[list[tuple[list[Any], float]]] = []
-        for lattice in self.constrained(X, lengths, constraints, known):
-            best = nbest(lattice, k, n_jobs=self.n_jobs)
-            log_z = log_partition(lattice, n_jobs=self.n_jobs)
-            found += [
-                [
-                    (names[path].tolist(), float(np.exp(min(0.0, score - log_z[i]))))
-                    for path, score in zip(best.paths_of(i), best.scores_of(i), strict=True)
-                ]
-                for i in range(lattice.n_sequences)
-            ]
-        return found
+        return [
+            [(names[path].tolist(), probability) for path, probability in paths]
+            for lattice in self.constrained(X, lengths, constraints, known)
+            for paths in self.decode_several(lattice, k)
+        ]
 
     def constrained(
         self,
@@ -220,3 +278,7 @@ class Tagger(ABC):
         if constraints is not None:
             lattice = constrain(lattice, constraints)
         return lattice if forced is None else force_where_possible(lattice, forced, n_jobs=self.n_jobs)
+
+
+def _probability(score: FloatArray, log_z: FloatArray) -> FloatArray:
+    return np.exp(np.minimum(score - log_z, 0.0))  # rounding must not make it more than 1

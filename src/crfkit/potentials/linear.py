@@ -61,8 +61,9 @@ class LinearPotential:
         L = index.n_labels
         self._states = _native.LinearScorer(index.state_indptr, index.state_labels, L)
         self._pairs = (
-            _native.LinearScorer(index.pair_indptr, index.pair_ids, L * L) if index.has_pairs else None
+            _native.LinearScorer(index.pair_indptr, index.pair_ids, L * L) if len(index.pair_ids) else None
         )
+        self.scores_per_position = L if self._pairs is None else L + L * L  # numbers in a lattice
 
     def __reduce__(self) -> tuple[type[LinearPotential], tuple[FeatureIndex, LinearWeights]]:
         return LinearPotential, (self.index, self.weights)
@@ -72,27 +73,21 @@ class LinearPotential:
         """How many weights there are, those of transitions without a feature included."""
         return sum(self.index.sizes)
 
-    @property
-    def scores_per_position(self) -> int:
-        """How many numbers ``scores`` gives for each position."""
-        L = self.index.n_labels
-        return L if self._pairs is None else L + L * L
-
     def scores(self, batch: Sequences, w: FloatArray | None = None, *, n_jobs: int | None = None) -> Lattice:
         """Return the lattice of a batch whose attribute ids are those of the index."""
         weights = self.weights if w is None else LinearWeights.of(self.index, w)
-        threads = thread_count(n_jobs)
-        node = np.empty((batch.n_positions, self.index.n_labels))
+        threads, n_positions = thread_count(n_jobs), len(batch.indptr) - 1
+        node = np.empty((n_positions, self.index.n_labels))
         self._states.scores(batch.indptr, batch.indices, batch.values, weights.state, node, threads)
         edge = weights.edge
         if self._pairs is not None:
             L = self.index.n_labels
-            if batch.n_positions * L * L > _MOST_PAIR_SCORES:
+            if n_positions * L * L > _MOST_PAIR_SCORES:
                 raise InputError(
-                    f"{batch.n_positions:,} positions with {L:,} labels have too many scores of label pairs "
+                    f"{n_positions:,} positions with {L:,} labels have too many scores of label pairs "
                     "to hold at once: cut the sequences into shorter ones"
                 )
-            pairs = np.empty((batch.n_positions, L * L))
+            pairs = np.empty((n_positions, L * L))
             self._pairs.scores(batch.indptr, batch.indices, batch.values, weights.pair, pairs, threads)
             edge = np.add(pairs.reshape(-1, L, L), edge, out=pairs.reshape(-1, L, L))
         return Lattice(node, edge, batch.offsets, edge2=weights.edge2)

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from crfkit import TreeCRF
 from crfkit.data import Columns
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.models.loading import load_tagger
+from crfkit.io.model_arrays import open_model
 from crfkit.models.trees.boosting import best_step
 
 pytest.importorskip("lightgbm")
@@ -190,7 +190,7 @@ def test_files_keep_a_record_but_no_stages(tmp_path):
     X, y = sequences(40)
     model = TreeCRF(**QUICK).fit(X, y)
     model.save(tmp_path / "m.crfkit", record={"note": "mine"})
-    assert load_tagger(tmp_path / "m.crfkit")[1]["note"] == "mine"
+    assert open_model(tmp_path / "m.crfkit")[0]["note"] == "mine"
     loaded = TreeCRF.load(tmp_path / "m.crfkit")
     assert loaded.n_iter_ == 25
     assert loaded.predict(X) == model.predict(X)

@@ -15,7 +15,7 @@ from crfkit.compat.pycrfsuite.dump import HEADER_SIZE, ParsedDump, dump_lines, p
 from crfkit.compat.pycrfsuite.errors import TaggerError
 from crfkit.compat.pycrfsuite.items import read_items
 from crfkit.exceptions import InputError, ModelFileError
-from crfkit.inference import Lattice, log_partition, marginals, path_score, viterbi
+from crfkit.inference import Lattice, log_partition, marginals, path_score
 from crfkit.models.linear.tagger import LinearTagger
 
 
@@ -110,7 +110,7 @@ class Tagger:
         if xseq is not None:
             self.set(xseq)
         lattice, classes = self._current(), self.model.classes
-        return [classes[i] for i in viterbi(lattice, n_jobs=1).labels.tolist()]
+        return [classes[i] for i in self.model.decode(lattice).labels.tolist()]
 
     def probability(self, yseq: Iterable[str]) -> float:
         """The probability p(yseq | x) of a labelling of the current sequence; 0 if that is empty."""

@@ -271,7 +271,7 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
     def _fitted(self) -> KernelTagger:
         tagger = super()._fitted()
         rule.check_parameters(self, {name: self._rules[name] for name in ("decode", "boundary_gain")})
-        tagger.decode, tagger.boundary_gain = self.decode, float(self.boundary_gain)
+        tagger.decoding, tagger.boundary_gain = self.decode, float(self.boundary_gain)
         return tagger
 
     @property

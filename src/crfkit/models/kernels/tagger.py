@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from crfkit.data.labels import decode_labels
 from crfkit.data.positions import Positions, Rows, read_objects, read_positions
 from crfkit.exceptions import InputError
-from crfkit.inference import Constraints
-from crfkit.inference.expected_gain import decoded
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.kernels.graph_map import GraphMap, Spectrum
@@ -24,7 +21,7 @@ _PIECE = 1 << 22  # kernel values and scores computed at once
 
 
 class KernelTagger(Tagger):
-    """Tags with coefficients on selected cliques. ``predict`` decodes as ``decode`` says."""
+    """Tags with coefficients on selected cliques. ``decode`` does as ``decoding`` says."""
 
     in_files = KINDS["kernel"].in_files
 
@@ -41,7 +38,7 @@ class KernelTagger(Tagger):
         super().__init__(classes, n_jobs)
         self.potential = potential
         self.width = width  # columns of X; None: any objects
-        self.decode = decode
+        self.decoding = decode
         self.boundary_gain = boundary_gain
 
     @property
@@ -76,16 +73,6 @@ class KernelTagger(Tagger):
         for number in np.unique(piece):
             yield self.potential.scores(positions.subset(np.flatnonzero(piece == number))), None
 
-    def predict(
-        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> list[list[Any]]:
-        """The labels of each sequence: by marginals, or the most probable sequence of labels (Viterbi)."""
-        found: list[list[Any]] = []
-        for lattice in self.constrained(X, lengths, constraints, known):
-            labels = decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
-            found += decode_labels(labels, lattice.offsets, self.classes)
-        return found
-
     # ---- files
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
@@ -102,7 +89,7 @@ class KernelTagger(Tagger):
         own = {
             "kernels": specifications,
             "width": self.width,
-            "decode": self.decode,
+            "decode": self.decoding,
             "boundary_gain": float(self.boundary_gain),
         }
         return own, arrays
@@ -193,17 +180,10 @@ def _load_rows(key: str, arrays: ModelArrays) -> Rows:
     shape = arrays.take(f"{key}.shape", np.int64, (2,)).tolist()
     pointers = arrays.take(f"{key}.indptr", np.int64, (None,))
     columns = arrays.take(f"{key}.indices", np.int64, (None,))
-    data = arrays.take(f"{key}.data", np.float64, (None,))
-    sound = (
-        min(shape) >= 0
-        and len(pointers) == shape[0] + 1
-        and pointers[0] == 0
-        and pointers[-1] == len(columns) == len(data)
-        and bool((np.diff(pointers) >= 0).all())
-        and (len(columns) == 0 or (columns.min() >= 0 and columns.max() < shape[1]))
-    )
-    if not sound:
+    data = arrays.take(f"{key}.data", np.float64, (len(columns),))
+    if len(pointers) != shape[0] + 1:
         raise arrays.wrong(f"the sparse matrix {key!r} does not fit together")
+    arrays.check_rows(pointers, columns, shape[1], f"the sparse matrix {key!r}")
     return csr_matrix((data, columns, pointers), shape=tuple(shape))
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
+from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.data.sequences import Encoded
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError
+from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.conjunctions import Conjunctions
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.template import Template
@@ -33,6 +33,8 @@ class LinearTagger(Tagger):
     """Tags with weights on attributes and transitions."""
 
     in_files = KINDS["linear"].in_files
+    n_columns: int | None = None  # of a table that its template looks at; None without one
+    scores_per_position = 0
 
     def __init__(
         self,
@@ -43,8 +45,14 @@ class LinearTagger(Tagger):
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(classes, n_jobs)
-        self.encoder = encoder
+        self.use(encoder)
         self.potential = LinearPotential(index, weights)
+        self.scores_per_position = self.potential.scores_per_position
+
+    def use(self, encoder: InputEncoder) -> None:
+        """Make attributes by this encoder from now on."""
+        self.encoder = encoder
+        self.n_columns = None if encoder.template is None else encoder.template.n_columns
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -99,21 +107,13 @@ class LinearTagger(Tagger):
             positions = slice(sequences.offsets[chosen[0]], sequences.offsets[chosen[-1] + 1])
             yield scores, None if forced is None else forced[positions]
 
-    @property
-    def n_columns(self) -> int | None:
-        """Columns of a table that its template looks at; None without one."""
-        return None if self.template is None else self.template.n_columns
-
-    @property
-    def scores_per_position(self) -> int:
-        """How many numbers a lattice has for each position."""
-        return self.potential.scores_per_position
-
     def scored(self, X: Any) -> Scored:
         """The scores of a batch, with the labels that rules make certain."""
-        encoded = self.encode(X)
-        known = not encoded.sequences.n_positions or len(encoded.sequences.indices) > 0
-        return Scored(self.lattice(encoded), self.forced(encoded), known)
+        encoded = self.encoder.encode(X, None, self.n_jobs)
+        sequences = encoded.sequences
+        forced = None if encoded.hints is None else encoded.forced(self.classes)
+        known = not len(sequences.indptr) > 1 or len(sequences.indices) > 0
+        return Scored(self.potential.scores(sequences, n_jobs=self.n_jobs), forced, known)
 
     def forced(self, X: Encoded) -> IdArray | None:
         """The label that each position of what ``encode`` made has for certain, [ΣT]; -1: any."""
@@ -203,12 +203,12 @@ class LinearTagger(Tagger):
             }
         own: dict[str, Any] = {}
         if self.template is not None:
-            own["template"] = {"dialect": self.template.dialect, "text": self.template.text}
+            own["template"] = self.template.to_record()
         if self.associations is not None:
             own["associations"] = self.associations.header()
             arrays |= self.associations.to_arrays()
         if self.conjunctions.atoms:
-            own["conjunctions"] = [[name, list(atoms)] for name, atoms in self.conjunctions.atoms.items()]
+            own["conjunctions"] = self.conjunctions.to_record()
         return own, arrays
 
     @classmethod
@@ -218,8 +218,16 @@ class LinearTagger(Tagger):
         """The tagger in what a model file holds."""
         take, L = arrays.take, len(classes)
         second, paired = "edge2.weights" in arrays, "pair.weights" in arrays
-        state_labels = take("state.labels", np.int32, (None,))
-        pair_ids = take("pair.ids", np.int32, (None,)) if paired else np.zeros(0, np.int32)
+        indptr, state_labels = (
+            take("state.indptr", np.int64, (None,)),
+            take("state.labels", np.int32, (None,)),
+        )
+        pair_indptr, pair_ids = np.zeros(len(indptr), np.int64), np.zeros(0, np.int32)
+        if paired:
+            pair_indptr = take("pair.indptr", np.int64, (len(indptr),))
+            pair_ids = take("pair.ids", np.int32, (None,))
+        arrays.check_rows(indptr, state_labels, L, "its feature index")
+        arrays.check_rows(pair_indptr, pair_ids, L**2, "its feature index")
         weights = LinearWeights(
             take("edge.weights", np.float64, (L, L)),
             take("edge2.weights", np.float64, (L, L, L)) if second else None,
@@ -229,14 +237,13 @@ class LinearTagger(Tagger):
         edges = take("edge.mask", np.bool_, (L, L))
         edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
         vocabulary = Vocabulary.from_arrays(arrays.under("vocabulary."))
-        rows = (len(vocabulary) + 1,)
-        indptr = take("state.indptr", np.int64, rows)
-        pair_indptr = take("pair.indptr", np.int64, rows) if paired else np.zeros(rows, np.int64)
-        _check_rows(indptr, state_labels, L, arrays)
-        _check_rows(pair_indptr, pair_ids, L**2, arrays)
+        take("state.indptr", np.int64, (len(vocabulary) + 1,))
         index = FeatureIndex(L, indptr, state_labels, edges, edges2, pair_indptr, pair_ids)
-        template = _template_of(header.get("template"), arrays)
-        conjunctions = Conjunctions(vocabulary, _conjunctions_of(header.get("conjunctions"), arrays))
+        try:
+            template = Template.from_record(header.get("template"), f"the template in {arrays.name}")
+            conjunctions = Conjunctions.from_record(vocabulary, header.get("conjunctions"))
+        except (InputError, ModelFileError) as error:
+            raise arrays.wrong(str(error)) from error
         associations = None
         if "associations" in header:
             from crfkit.mining.associations import Associations
@@ -246,37 +253,6 @@ class LinearTagger(Tagger):
             )
         encoder = InputEncoder(vocabulary, template, conjunctions, associations)
         return cls(classes, encoder, index, weights, n_jobs)
-
-
-def _check_rows(ends: IntArray, ids: IdArray, width: int, arrays: ModelArrays) -> None:
-    sound = ends[0] == 0 and ends[-1] == len(ids) and bool((ends[1:] >= ends[:-1]).all())
-    if not sound or (len(ids) and not (ids.min() >= 0 and ids.max() < width)):
-        raise arrays.wrong("its feature index does not fit together")
-
-
-def _template_of(record: Any, arrays: ModelArrays) -> Template | None:
-    if record is None:
-        return None
-    if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in ("dialect", "text")):
-        raise arrays.wrong("its template is malformed")
-    try:
-        return Template.parse(record["text"], record["dialect"], source=f"the template in {arrays.name}")
-    except InputError as error:
-        raise arrays.wrong(str(error)) from error
-
-
-def _conjunctions_of(record: Any, arrays: ModelArrays) -> dict[str, list[str]]:
-    if record is None:
-        return {}
-    try:
-        found = {made: list(atoms) for made, atoms in record}
-    except (TypeError, ValueError) as error:
-        raise arrays.wrong("its conjunctions are malformed") from error
-    if not all(isinstance(made, str) and atoms for made, atoms in found.items()) or not all(
-        isinstance(atom, str) for atoms in found.values() for atom in atoms
-    ):
-        raise arrays.wrong("its conjunctions are malformed")
-    return found
 
 
 def _transition_dict(

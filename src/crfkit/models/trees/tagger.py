@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crfkit.data.tables import Table, TableSchema
-from crfkit.inference import Constraints, Lattice
+from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.models.kinds import KINDS
@@ -61,7 +61,7 @@ class TreeTagger(Tagger):
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(classes, n_jobs)
-        self.schema, self.potential, self.decode = schema, potential, decode
+        self.schema, self.potential, self.decoding = schema, potential, decode
 
     @property
     def n_columns(self) -> int | None:
@@ -72,14 +72,6 @@ class TreeTagger(Tagger):
     def scores_per_position(self) -> int:
         """How many numbers a lattice has for each position."""
         return self.potential.scores_per_position
-
-    def predict(
-        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> list[list[Any]]:
-        """The labels, decoded as the model's ``decode`` says."""
-        if self.decode == "marginal":
-            return self.predict_posterior(X, lengths=lengths, constraints=constraints, known=known)
-        return super().predict(X, lengths=lengths, constraints=constraints, known=known)
 
     def encode(self, X: Any, lengths: Any = None) -> Table:
         """X as the columns of training."""
@@ -221,7 +213,7 @@ class TreeTagger(Tagger):
         own = {
             "table": self.schema.to_header(),
             "window": list(self.potential.window),
-            "decode": self.decode,
+            "decode": self.decoding,
         }
         arrays = self.potential.forest.to_arrays()
         if self.potential.tables is not None:

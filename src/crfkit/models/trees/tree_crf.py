@@ -400,7 +400,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     def _fitted(self) -> TreeTagger:
         tagger = super()._fitted()
         rule.check_parameters(self, {"decode": self._rules["decode"]})
-        tagger.decode = self.decode
+        tagger.decoding = self.decode
         return tagger
 
     def staged_predict(self, X: Any, *, lengths: Any = None) -> Iterator[list[list[Any]]]:
@@ -440,7 +440,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     def _parameters_of(cls, tagger: TreeTagger, header: Mapping[str, Any]) -> dict[str, Any]:
         before, after = tagger.potential.window
         window = before + 1 + after if before == after else (before, after)
-        return {**super()._parameters_of(tagger, header), "window": window, "decode": tagger.decode}
+        return {**super()._parameters_of(tagger, header), "window": window, "decode": tagger.decoding}
 
     def _restore(self, header: Mapping[str, Any]) -> None:
         super()._restore(header)

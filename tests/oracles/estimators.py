@@ -3,7 +3,6 @@
 A new estimator is one line in ``ESTIMATORS``. All of them learn from the same arrays.
 """
 
-import io
 from functools import cache
 from typing import Any
 
@@ -46,13 +45,6 @@ def make(name: str, **more: Any) -> Any:
 def fitted(name: str) -> Any:
     """An estimator of the table, fitted to X and Y: for tests that do not change it."""
     return make(name).fit(X, Y)
-
-
-def saved(model: Any) -> bytes:
-    """A model's file."""
-    file = io.BytesIO()
-    model.save(file)
-    return file.getvalue()
 
 
 def answers(model: Any, data: Any = X) -> list[Any]:

@@ -4,6 +4,7 @@ A new estimator is one line in ``ESTIMATORS``. All of them learn from the same a
 """
 
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ ESTIMATORS: dict[str, tuple[type, dict[str, Any]]] = {
     "graph": (KernelCRF, {"graph": GraphKernel(5, n_eigenvectors=12), "decode": "viterbi", **CLIQUES}),
     "all cliques": (KernelCRF, {"n_cliques": None, "boundary_gain": 1.0}),
 }
+if find_spec("lightgbm") is None:  # optional; it grows the trees
+    ESTIMATORS = {name: entry for name, entry in ESTIMATORS.items() if entry[0] is not TreeCRF}
 
 
 def make(name: str, **more: Any) -> Any:

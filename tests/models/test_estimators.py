@@ -177,11 +177,13 @@ def test_score(name):
     model = fitted(name)
     found = model.predict(X)
     right = np.array([sum(a == b for a, b in zip(*pair, strict=True)) for pair in zip(Y, found, strict=True)])
-    weights = np.arange(len(X), dtype=float)
+    weights, sizes = np.arange(len(X), 0.0, -1), np.array(LENGTHS)
     assert model.score(X, Y) == pytest.approx(right.sum() / sum(LENGTHS))
     assert model.score(X, Y) > 0.5
-    assert model.score(X, Y, weights) == pytest.approx(weights @ right / (weights @ LENGTHS))
+    assert model.score(X, Y, weights) == pytest.approx(weights @ right / (weights @ sizes))
     # where labels are known
+    others = weights[1:] @ right[1:] / (weights[1:] @ sizes[1:])
+    assert model.score(X, [None, *Y[1:]], weights) == pytest.approx(others)
     wrong = ["PQR"["PQR".index(label) - 1] for label in found[1]]
     gaps = [None, [*found[1][:1], *wrong[1:2], None, {"P", "Q"}, None], *[[None] * n for n in LENGTHS[2:]]]
     assert model.score(X, gaps) == model.score(TABLE, gaps, lengths=LENGTHS) == 0.5

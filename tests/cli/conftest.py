@@ -67,18 +67,37 @@ class Ran(NamedTuple):
     err: str
 
 
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """run("tag", …, stdin="…") gives exit code, standard output and standard error."""
+class Runner:
+    """Runs the command in this process: ``run("tag", …, stdin="…")``."""
 
-    def call(*arguments: object, stdin: str | bytes = b"") -> Ran:
+    def __init__(self, capsys, monkeypatch) -> None:
+        self.capsys, self.monkeypatch = capsys, monkeypatch
+
+    def __call__(self, *arguments: object, stdin: str | bytes = b"") -> Ran:
+        """Give exit code, standard output and standard error."""
         content = stdin.encode() if isinstance(stdin, str) else stdin
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(_Stdin(content))))
-        capsys.readouterr()
+        self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(_Stdin(content))))
+        self.capsys.readouterr()
         try:
             code = main([str(argument) for argument in arguments])
         except SystemExit as stop:  # argparse
             code = int(stop.code or 0)
-        return Ran(code, *capsys.readouterr())
+        return Ran(code, *self.capsys.readouterr())
 
-    return call
+    def ok(self, *arguments: object, stdin: str | bytes = b"") -> Ran:
+        """Run, and check that it succeeds."""
+        ran = self(*arguments, stdin=stdin)
+        assert ran.code == 0, ran.err
+        return ran
+
+    def fails(self, code: int, words: str, *arguments: object, stdin: str | bytes = b"") -> Ran:
+        """Run, and check that it ends with this code, says these words, and writes nothing."""
+        ran = self(*arguments, stdin=stdin)
+        assert (ran.code, ran.out) == (code, ""), ran.err
+        assert words in ran.err
+        return ran
+
+
+@pytest.fixture
+def run(capsys, monkeypatch) -> Runner:
+    return Runner(capsys, monkeypatch)

@@ -52,8 +52,7 @@ def test_pipes_and_gzip(run, data):
 
 
 def test_labels(run, data):
-    ran = run("convert", data / "data.txt", data / "x.txt", "--to", "columns", "--labels", "IOB2:IOBES")
-    assert ran.code == 0
+    ran = run.ok("convert", data / "data.txt", data / "x.txt", "--to", "columns", "--labels", "IOB2:IOBES")
     found = read_columns(data / "x.txt")
     assert {label[0] for labels in found.column(2) for label in labels} == set("BIESO")
     ran = run("convert", data / "x.txt", "-", "--to", "columns", "--labels", "auto:IOB2")
@@ -97,8 +96,7 @@ def test_label_column(run, data):
 
 def test_cells_that_columns_can_hardly_hold(run, data):
     (data / "x.csv").write_text('word,label\nNew York,B\n"",O\n')
-    ran = run("convert", data / "x.csv", data / "x.txt", "--to", "columns")
-    assert ran.code == 0
+    ran = run.ok("convert", data / "x.csv", data / "x.txt", "--to", "columns")
     assert "read it with --separator tab" in ran.err
     assert (data / "x.txt").read_text() == "New York\tB\n\tO\n\n"
     (data / "x.csv").write_text('word,label\nNew York,B\n"a\tb",O\n')
@@ -119,8 +117,7 @@ def test_weights_stay(run, data):
 
 
 def test_a_model_of_our_own(run, folder, tmp_path):
-    ran = run("convert", folder / "model.crfkit", tmp_path / "copy")
-    assert ran.code == 0
+    ran = run.ok("convert", folder / "model.crfkit", tmp_path / "copy")
     assert "(crfkit) → " in ran.err
     assert CRF.load(tmp_path / "copy").objective_ == CRF.load(folder / "model.crfkit").objective_
     expected = run("tag", folder / "model.crfkit", folder / "test.txt").out
@@ -151,17 +148,14 @@ def test_errors(arguments, code, words, run, folder, data):
     (data / "pairs").write_text("U0:%x[0,0]\nB0:%x[0,1]\n")
     (data / "a.mallet").write_text("x=1 y=2 A\nx=1 B\n")
     before = sorted(data.iterdir())
-    ran = run("convert", *(argument.format(folder, data) for argument in arguments))
-    assert (ran.code, ran.out) == (code, "")
-    assert words in ran.err
+    run.fails(code, words, "convert", *(argument.format(folder, data) for argument in arguments))
     assert sorted(data.iterdir()) == before
 
 
 def test_a_template_can_be_given_to_a_model_that_has_none(run, data):
     run("train", data / "data.txt", "-t", data / "template", "-m", data / "m", "--max-iterations", "5", "-q")
     run("convert", data / "m", data / "m.crfsuite", "-q")
-    ran = run("convert", data / "m.crfsuite", data / "again", "-t", data / "template", "-q")
-    assert ran.code == 0, ran.err
+    run.ok("convert", data / "m.crfsuite", data / "again", "-t", data / "template", "-q")
     tagged = [run("tag", data / name, data / "data.txt", "-q").out for name in ("m", "again")]
     assert tagged[0] == tagged[1] != ""
     assert run("convert", data / "m", data / "x", "-t", data / "template").code == 2

@@ -37,22 +37,18 @@ def files(tmp_path_factory):
 
 def test_train_predict_eval_plot(files, run):
     model, genome, true = str(files / "m.genes"), str(files / "genome.fasta.gz"), str(files / "true.gff3")
-    ran = run("genes", "train", genome, true, "-m", model, "-j", "1")
-    assert ran.code == 0, ran.err
+    ran = run.ok("genes", "train", genome, true, "-m", model, "-j", "1")
     assert "40 genes to learn from, 0 overlap others" in ran.err
-    ran = run("genes", "predict", model, genome, "-o", str(files / "found.gff3"), "-j", "1")
-    assert ran.code == 0, ran.err
+    ran = run.ok("genes", "predict", model, genome, "-o", str(files / "found.gff3"), "-j", "1")
     found = read_annotation(files / "found.gff3")
     assert found.wrong_phases == []
     assert {t.contig for t in found.transcripts} == {"one", "two"}
-    ran = run("genes", "eval", true, str(files / "found.gff3"))
-    assert ran.code == 0
+    ran = run.ok("genes", "eval", true, str(files / "found.gff3"))
     table = {line.split()[0]: line.split()[1:] for line in ran.out.splitlines() if "%" in line}
     assert float(table["nucleotide"][0].rstrip("%")) > 90
     assert float(table["gene"][0].rstrip("%")) > 60
     pytest.importorskip("matplotlib")
-    ran = run("genes", "plot", model, genome, "one:1-3,000", "-o", str(files / "p.svg"), "--annotation", true)
-    assert ran.code == 0, ran.err
+    run.ok("genes", "plot", model, genome, "one:1-3,000", "-o", str(files / "p.svg"), "--annotation", true)
     assert (files / "p.svg").read_text().startswith("<?xml")
 
 
@@ -64,9 +60,7 @@ def test_train_predict_eval_plot(files, run):
     ],
 )
 def test_usage(words, message, run):
-    ran = run(*words)
-    assert ran.code == 2
-    assert message in ran.err
+    run.fails(2, message, *words)
 
 
 def test_files_of_another_assembly(files, run, tmp_path):

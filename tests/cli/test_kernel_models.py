@@ -31,8 +31,7 @@ def labels_of(text):
 
 def test_tag_says_what_predict_says(place, run):
     folder, model, X = place
-    done = run("tag", folder / "m.crfkit", folder / "held.txt", "-q")
-    assert done.code == 0, done.err
+    done = run.ok("tag", folder / "m.crfkit", folder / "held.txt", "-q")
     assert labels_of(done.out) == model.predict(X)
     done = run("tag", folder / "m.crfkit", folder / "held.txt", "-q", "--posterior")
     assert labels_of(done.out) == model.predict_posterior(X)
@@ -47,8 +46,7 @@ def test_cells_that_are_no_numbers(place, run):
 
 def test_inspect(place, run):
     folder, model, _ = place
-    done = run("inspect", folder / "m.crfkit")
-    assert done.code == 0, done.err
+    done = run.ok("inspect", folder / "m.crfkit")
     assert "kernel CRF" in done.out
     assert "the first of 20 cliques" in done.out
     assert "from \\ to" in done.out

@@ -34,9 +34,7 @@ def test_without_a_command_it_helps(run):
 
 
 def test_unknown_command(run):
-    ran = run("dmeo")
-    assert ran.code == 2
-    assert "dmeo" in ran.err
+    run.fails(2, "dmeo", "dmeo")
 
 
 def test_known_errors_are_one_line(run):
@@ -46,17 +44,14 @@ def test_known_errors_are_one_line(run):
 
 @pytest.mark.parametrize("option", ["--train", "--test"])
 def test_nothing_to_learn_from(option, run):
-    ran = run("demo", option, "0")
-    assert ran.code == 2
-    assert f"{option} must be 1 or more" in ran.err
+    run.fails(2, f"{option} must be 1 or more", "demo", option, "0")
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_teaches(command, run, monkeypatch):
     """It fits 80 columns, describes in two lines at most, and has examples that can be typed."""
     monkeypatch.setenv("COLUMNS", "80")
-    ran = run(*command.split(), "--help")
-    assert ran.code == 0
+    ran = run.ok(*command.split(), "--help")
     assert max(map(len, ran.out.splitlines())) <= 80
     if command:
         module = import_module(f"crfkit.cli.{command}")

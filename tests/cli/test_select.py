@@ -26,8 +26,7 @@ def test_the_same_as_in_python(run, folder, tmp_path):
     assert "20 features in" in ran.err
     assert "n_features=20 are chosen; there were" in ran.err
     assert "… and 10 more" in ran.err
-    quiet = run("select", folder / "train.txt", "-o", tmp_path / "few.json", "-n", 5, "--batch", 5, "-q")
-    assert quiet.code == 0
+    quiet = run.ok("select", folder / "train.txt", "-o", tmp_path / "few.json", "-n", 5, "--batch", 5, "-q")
     assert "round" not in quiet.err
 
 
@@ -38,12 +37,9 @@ def test_train_takes_it(run, folder, tmp_path):
     crf = CRF.load(model)
     assert crf.tagger_.index.n_features == 30
     assert {f.key for f in crf.features} == {f.key for f in Selection.load(few)}
-    tagged = run("tag", model, folder / "test.txt")
-    assert tagged.code == 0
+    run.ok("tag", model, folder / "test.txt")
     few.write_text("{}", encoding="utf-8")
-    ran = run("train", folder / "train.txt", "-m", model, "--features", few)
-    assert ran.code == 1
-    assert "expected a selection" in ran.err
+    run.fails(1, "expected a selection", "train", folder / "train.txt", "-m", model, "--features", few)
     assert "would overwrite" in run("train", folder / "train.txt", "-m", few, "--features", few).err
 
 
@@ -64,8 +60,7 @@ def test_train_takes_it(run, folder, tmp_path):
 )
 def test_methods(run, folder, tmp_path, extra):
     extra = ["-n", 10, *extra] if "--tol" not in extra else extra
-    ran = run("select", folder / "train.txt", "-o", tmp_path / "few.json", *extra)
-    assert ran.code == 0, ran.err
+    run.ok("select", folder / "train.txt", "-o", tmp_path / "few.json", *extra)
     assert len(Selection.load(tmp_path / "few.json")) >= 1
 
 
@@ -102,9 +97,7 @@ def test_dev_and_plot(run, folder, tmp_path):
     ],
 )
 def test_wrong_usage(run, folder, tmp_path, extra, code, message):
-    ran = run("select", folder / "train.txt", "-o", tmp_path / "few.json", *extra)
-    assert ran.code == code
-    assert message in ran.err
+    run.fails(code, message, "select", folder / "train.txt", "-o", tmp_path / "few.json", *extra)
     assert not (tmp_path / "few.json").exists()
 
 

@@ -25,10 +25,9 @@ def test_backtest(folder, tmp_path, run):
     pytest.importorskip("matplotlib")
     files = [str(folder / "S0.csv"), str(folder / "S1.csv")]
     report, forecasts, figure = (str(tmp_path / name) for name in ("o.html", "f.csv", "f.png"))
-    ran = run(
+    ran = run.ok(
         "stocks", "backtest", *files, *FAST, "--report", report, "--forecasts", forecasts, "--figure", figure
     )
-    assert ran.code == 0, ran.err
     assert "2 stocks, 344 forecasts from 2003-09-17 to 2004-03-06" in ran.out
     for word in ("constrained CRF", "persistence", "logistic regression", "gradient boosting", "implied"):
         assert word in ran.out
@@ -38,8 +37,7 @@ def test_backtest(folder, tmp_path, run):
     assert (tmp_path / "o.html").stat().st_size > 10_000
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
     # One file with a column of tickers says the same.
-    again = run("stocks", "backtest", str(folder / "all.csv"), *FAST, "--no-learners", "-q")
-    assert again.code == 0
+    again = run.ok("stocks", "backtest", str(folder / "all.csv"), *FAST, "--no-learners", "-q")
     assert again.err == ""
     first, second = (_persistence(result.out) for result in (ran, again))
     assert first == second
@@ -54,8 +52,7 @@ def test_the_model_of_the_paper(folder, run):
     """Ranges alone, each stock alone, all labels together: 2,000 features."""
     paper = ["--orders", "3", "--numbers", "0", "--training", "chain", "--alone", "--c2", "0.001"]
     quick = ["--tau", "0.01", "--last", "40", "--no-learners", "-j", "1"]
-    ran = run("stocks", "backtest", str(folder / "all.csv"), *paper, *quick)
-    assert ran.code == 0, ran.err
+    ran = run.ok("stocks", "backtest", str(folder / "all.csv"), *paper, *quick)
     assert "2,000 features, trained as a chain; c2 = 0.001" in ran.out
     assert "in common" not in ran.out + ran.err
     ran = run("stocks", "backtest", str(folder / "all.csv"), "--c2", "30", "--models", "plain", "-j", "1")
@@ -77,8 +74,7 @@ def test_one_model_and_a_date(folder, run):
         "day",
         "-q",
     ]
-    ran = run("stocks", "backtest", str(folder / "S0.csv"), *more)
-    assert ran.code == 0, ran.err
+    ran = run.ok("stocks", "backtest", str(folder / "S0.csv"), *more)
     assert "from 2003-12-01" in ran.out
     assert "constrained" not in ran.out
 
@@ -103,9 +99,7 @@ def test_bad_options(folder, run, options, message):
 
 def test_bad_files(folder, tmp_path, run):
     (tmp_path / "x.csv").write_text("date,close\n2003-01-02,1\n2003-01-02,2\n", encoding="utf-8")
-    ran = run("stocks", "backtest", str(tmp_path / "x.csv"))
-    assert ran.code == 1
-    assert "x.csv:3: x has 2003-01-02 twice" in ran.err
+    ran = run.fails(1, "x.csv:3: x has 2003-01-02 twice", "stocks", "backtest", str(tmp_path / "x.csv"))
     (tmp_path / "y.csv").write_text("date,close\n2003-01-02,1\n2003-01-03,2\n", encoding="utf-8")
     ran = run("stocks", "backtest", str(tmp_path / "y.csv"))
     assert ran.code == 1

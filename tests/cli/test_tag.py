@@ -36,8 +36,7 @@ def predicted(out: str) -> list[list[str]]:
 
 
 def test_rows_and_a_label(run, folder, crf, columns):
-    ran = run("tag", folder / "model.crfkit", folder / "words.txt")
-    assert ran.code == 0
+    ran = run.ok("tag", folder / "model.crfkit", folder / "words.txt")
     assert ran.err == f"crfkit: {folder}/words.txt: columns, 2 a row, without labels\n"
     expected = [
         [[*row, label] for row, label in zip(rows, labels, strict=True)]
@@ -206,8 +205,7 @@ def test_a_model_without_transitions(run, folder, tmp_path):
 
 
 def test_three_labels_in_a_row(run, folder, tmp_path):
-    ran = run("train", folder / "train.txt", "-m", tmp_path / "m", "--order", 2, "-q")
-    assert ran.code == 0
+    run.ok("train", folder / "train.txt", "-m", tmp_path / "m", "--order", 2, "-q")
     free = predicted(run("tag", tmp_path / "m", folder / "words.txt").out)
     assert any(labels[:3] == ["B-NP", "I-NP", "B-VP"] for labels in free)
     found = predicted(run("tag", tmp_path / "m", folder / "words.txt", "--forbid", "B-NP>I-NP>B-VP").out)
@@ -226,8 +224,7 @@ def test_eval(run, folder, crf, columns):
 
 
 def test_true_labels_that_the_model_does_not_know(run, folder):
-    ran = run("tag", folder / "model.crfkit", "--eval", stdin="moo UH B-INTJ\nthe DT B-NP\n")
-    assert ran.code == 0
+    ran = run.ok("tag", folder / "model.crfkit", "--eval", stdin="moo UH B-INTJ\nthe DT B-NP\n")
     assert "INTJ: precision:   0.00%" in ran.err
 
 
@@ -249,8 +246,7 @@ def test_attribute_files(run, folder, tmp_path):
     (tmp_path / "t").write_text(default_template(2))
     for name in ("x.crfsuite", "x.mallet"):
         for part in ("train", "test"):
-            made = run("convert", folder / f"{part}.txt", tmp_path / f"{part}{name}", "-t", tmp_path / "t")
-            assert made.code == 0
+            run.ok("convert", folder / f"{part}.txt", tmp_path / f"{part}{name}", "-t", tmp_path / "t")
         assert run("train", tmp_path / f"train{name}", "-m", tmp_path / "m", "-q").code == 0
         ran = run("tag", tmp_path / "m", tmp_path / f"test{name}")
         gold = read_columns(folder / "test.txt").column(2)
@@ -262,8 +258,7 @@ def test_attribute_files(run, folder, tmp_path):
         # the template makes the attributes that the model knows
         ran = run("tag", tmp_path / "m", folder / "test.txt", "-t", tmp_path / "t")
         assert predicted(ran.out) == expected
-    ran = run("tag", tmp_path / "m", folder / "test.txt")
-    assert (ran.code, "the model has no template" in ran.err) == (1, True)
+    ran = run.fails(1, "the model has no template", "tag", tmp_path / "m", folder / "test.txt")
     ran = run("tag", folder / "model.crfkit", folder / "test.txt", "-t", tmp_path / "t")
     assert (ran.code, "has a template of its own" in ran.err) == (2, True)
 
@@ -319,9 +314,7 @@ def test_csv(run, folder, tmp_path):
     ],
 )
 def test_errors(arguments, code, words, run, folder):
-    ran = run("tag", *(argument.format(folder) for argument in arguments))
-    assert (ran.code, ran.out) == (code, "")
-    assert words in ran.err
+    run.fails(code, words, "tag", *(argument.format(folder) for argument in arguments))
 
 
 def test_the_line_of_a_bad_row(run, folder, tmp_path):

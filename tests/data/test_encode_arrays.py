@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from frames import Frame
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -136,26 +137,6 @@ def test_nan_and_infinity_name_the_place(bad, block, monkeypatch):
         refuses(message, encode, X, vocabulary, grow=True, lengths=[3, 3])
         refuses(message, encode, [X[:3], X[3:]], vocabulary, grow=True)
     assert len(vocabulary) == 0
-
-
-class Column:
-    def __init__(self, values):
-        self.values = values
-
-    def to_list(self):
-        return self.values
-
-
-class Frame:
-    """What pandas and polars data frames have in common, as far as it is used."""
-
-    def __init__(self, **columns):
-        self.content = columns
-        self.columns = list(columns)
-        self.dtypes = ["object"] * len(columns)
-
-    def __getitem__(self, name):
-        return Column(self.content[name])
 
 
 def test_data_frames():

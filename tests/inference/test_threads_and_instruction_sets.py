@@ -1,13 +1,10 @@
 """Results do not depend on the number of threads, nor (but for rounding) on the instruction set."""
 
-import os
-import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from instruction_sets import on_each_instruction_set
 from lattices import big_lattice
 
 from crfkit.inference import (
@@ -86,16 +83,6 @@ def test_samples_depend_on_the_seed_alone() -> None:
         )
 
 
-SCRIPT = """
-import pickle, sys
-sys.path[:0] = sys.argv[1:]
-from test_threads_and_instruction_sets import CASES, case, everything, masked
-from crfkit import _native
-results = [everything(lattice, 1) for c in CASES for lattice in (case(*c), masked(case(*c)))]
-sys.stdout.buffer.write(pickle.dumps((_native.isa(), results)))
-"""
-
-
 def masked(lattice: Lattice) -> Lattice:
     """Every third label fixed, and scores so large that much of it must be done in log space."""
     labels = np.where(np.arange(lattice.n_positions) % 3 == 0, np.arange(lattice.n_positions) % 5, -1)
@@ -105,19 +92,12 @@ def masked(lattice: Lattice) -> Lattice:
     return constrain(large, forced_labels(labels, 5))
 
 
+def all_cases() -> list[dict[str, np.ndarray]]:
+    return [everything(lattice, 1) for c in CASES for lattice in (case(*c), masked(case(*c)))]
+
+
 def test_instruction_sets_agree() -> None:
-    here = os.path.dirname(__file__)
-    results = {}
-    for isa in ("baseline", "avx2", "avx512"):
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT, here, os.path.join(here, "../oracles")],
-            env={**os.environ, "CRFKIT_ISA": isa},
-            capture_output=True,
-            check=True,
-        )
-        used, values = pickle.loads(run.stdout)
-        results[used] = values
-    assert "baseline" in results
+    results = on_each_instruction_set(__file__, "all_cases")
     for values in results.values():
         for case_values, baseline in zip(values, results["baseline"], strict=True):
             for name, value in baseline.items():

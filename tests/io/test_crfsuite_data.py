@@ -109,6 +109,7 @@ def test_unknown_attributes_are_dropped_unless_the_vocabulary_grows():
     examples = read_crfsuite(io.BytesIO("L\ta\tb\tü\n".encode()), vocabulary, grow=False)
     assert plain(examples, vocabulary) == [(1.0, [("L", {"b": 1.0})])]
     assert len(vocabulary) == 1
+    assert read_crfsuite(io.BytesIO(b""), vocabulary, grow=True).sequences.n_attributes == 1
     read_crfsuite(io.BytesIO("L\ta\tb\tü\n".encode()), vocabulary, grow=True)
     assert vocabulary.strings() == ["b", "a", "ü"]
 

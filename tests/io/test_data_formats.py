@@ -104,15 +104,17 @@ def test_a_slow_pipe_gives_its_sentences_at_once(name):
     received = []
     with open(reading, "rb") as source, open(writing, "wb", buffering=0) as sink:
         pieces = stream(name, source, prompt=True)
+        line = FORMATS[name][3].encode()
+        sink.write(line)
         for _ in range(3):
-            sink.write(FORMATS[name][3].encode())
-            sink.write(b"\n")
+            sink.write(line)
+            sink.write(b"\n" + line)  # the end of a sentence, and the beginning of the next
             # The answer comes although the pipe stays open.
             worker = threading.Thread(target=lambda: received.append(next(pieces)))
             worker.start()
             worker.join(10)
             assert not worker.is_alive()
-            assert received[-1] == [[["a", "b", "C"]]]
+            assert received[-1] == [[["a", "b", "C"]] * 2]
 
 
 @pytest.mark.parametrize(

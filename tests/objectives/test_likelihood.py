@@ -1,15 +1,12 @@
 """The native objective of linear CRFs against enumeration of all paths, finite differences and inference."""
 
-import os
-import pickle
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from instruction_sets import on_each_instruction_set
 from linear_problems import Problem, make_problem
 
 from crfkit.data.labels import Labels
@@ -367,21 +364,7 @@ def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
     assert loss == pytest.approx(expected_loss, rel=1e-4)
 
 
-SCRIPT = """
-import pickle, sys
-import importlib.util
-spec = importlib.util.spec_from_file_location("likelihood_cases", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-sys.modules["likelihood_cases"] = module
-sys.path[:0] = sys.argv[2:]
-spec.loader.exec_module(module)
-sys.stdout.buffer.write(pickle.dumps(module.all_widths()))
-"""
-
-
 def all_widths():
-    from crfkit import _native
-
     results = []
     for n_labels, order in [(1, 1), (3, 1), (8, 2), (9, 1), (17, 1), (25, 1), (40, 1), (3, 2), (12, 2)]:
         for scale, pairs in ((1.0, False), (50.0, False), (1.0, True), (50.0, True)):
@@ -398,22 +381,11 @@ def all_widths():
             objective = problem.objective()
             result = objective(objective.parameters(problem.linear_weights()), diagonal=True)
             results.append((result.value, result.gradient, result.diagonal))
-    return _native.isa(), results
+    return results
 
 
 def test_instruction_sets_agree():
-    here = os.path.dirname(__file__)
-    found = {}
-    for isa in ("baseline", "avx2", "avx512"):
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT, __file__, here, os.path.join(here, "../oracles")],
-            env={**os.environ, "CRFKIT_ISA": isa},
-            capture_output=True,
-            check=True,
-        )
-        name, results = pickle.loads(run.stdout)
-        found[name] = results
-    assert "baseline" in found
+    found = on_each_instruction_set(__file__, "all_widths")
     for results in found.values():
         for (value, gradient, diagonal), (v, g, d) in zip(results, found["baseline"], strict=True):
             assert value == pytest.approx(v, rel=1e-5, abs=1e-5)

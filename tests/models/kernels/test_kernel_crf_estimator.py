@@ -6,16 +6,16 @@ import pickle
 import numpy as np
 import pytest
 from enumeration import enumerate_paths
-from refusals import refuses
+from model_files import rewritten, saved
+from refusals import refuses, unreadable
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
 from crfkit import KernelCRF, KernelLogisticRegression
 from crfkit.datasets import galaxy, gaussian_mixtures
-from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning, ModelFileError
+from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
 from crfkit.inference import max_expected_gain
-from crfkit.io.model_file import read_model, write_model
 from crfkit.kernels import GraphKernel, Kernel
 
 X, Y = gaussian_mixtures(10, 6, random_state=0)
@@ -136,12 +136,6 @@ def test_precomputed():
         KernelCRF("precomputed", **FEW).fit([-row for row in rows], Y)
 
 
-def saved(model):
-    file = io.BytesIO()
-    model.save(file)
-    return file.getvalue()
-
-
 def test_files_of_sparse_support(tmp_path):
     data = [csr_matrix(x) for x in X]
     for graph in (None, GraphKernel(5, n_eigenvectors=12)):
@@ -176,13 +170,7 @@ def test_a_transform_that_is_a_function_is_not_written():
     ids=str,
 )
 def test_files_that_lie(model, change, message):
-    header, arrays = read_model(saved(model))
-    for key, value in change.items():
-        (arrays if key in arrays else header)[key] = value
-    file = io.BytesIO()
-    write_model(file, header, arrays)
-    with pytest.raises(ModelFileError, match=message):
-        KernelCRF.load(file.getvalue())
+    unreadable(message, KernelCRF.load, rewritten(saved(model), change))
 
 
 def test_grid_search():

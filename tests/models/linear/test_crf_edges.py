@@ -5,12 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-from refusals import refuses
+from refusals import refuses, unreadable
 from sklearn.base import clone
 
 from crfkit import CRF
 from crfkit.data import Columns, Encoded, Vocabulary, encode
-from crfkit.exceptions import ModelFileError
 from crfkit.features import Template
 from crfkit.features.edge_attributes import EDGE, STATE, attribute_kinds
 
@@ -103,8 +102,7 @@ def test_everything_survives_the_file(switches, tmp_path):
     # a model that says its pair features otherwise than its arrays
     buffer = io.BytesIO()
     crf.tagger_.save(buffer, {"params": {"edge_attributes": 7}, "history": [], "objective": 0.0})
-    with pytest.raises(ModelFileError, match="edge_attributes"):
-        CRF.load(buffer.getvalue())
+    unreadable("edge_attributes", CRF.load, buffer.getvalue())
 
 
 def test_continuing_with_new_labels(switches):
@@ -161,8 +159,7 @@ def test_template_goes_into_the_file(address_rows, tmp_path):
     assert again.predict(rows) == crf.predict(rows)
     buffer = io.BytesIO()
     crf.tagger_.save(buffer, {"params": {}, "history": [], "objective": 0.0, "template": {"text": "X"}})
-    with pytest.raises(ModelFileError, match="template"):
-        CRF.load(buffer.getvalue())
+    unreadable("template", CRF.load, buffer.getvalue())
 
 
 def test_template_without_b_has_no_transitions(address_rows):

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse
+from frames import Frame
 from refusals import refuses
 
 from crfkit import CRF
@@ -18,18 +19,8 @@ Y = [["A" if row.sum() > 0 else "B" for row in array] for array in ARRAYS]
 DICTS = [[{str(j): v for j, v in enumerate(row)} for row in array] for array in ARRAYS]
 
 
-class Frame:
-    """What pandas and polars data frames have in common, as far as it is used."""
-
-    def __init__(self, table):
-        self.table = table
-        self.columns = [str(j) for j in range(table.shape[1])]
-        self.dtypes = [float] * table.shape[1]
-        self.shape, self.ndim = table.shape, 2
-
-    def __getitem__(self, column):
-        values = self.table[:, int(column)].tolist()
-        return type("Column", (), {"to_list": lambda self: values})()
+def frame(table):
+    return Frame(**{str(j): column.tolist() for j, column in enumerate(table.T)})
 
 
 FORMS = {
@@ -40,8 +31,8 @@ FORMS = {
     "array and lengths": (TABLE, {"lengths": LENGTHS}),
     "csr and lengths": (scipy.sparse.csr_matrix(TABLE), {"lengths": np.array(LENGTHS)}),
     "coo array and lengths": (scipy.sparse.coo_array(TABLE), {"lengths": LENGTHS}),
-    "frames": ([Frame(a) for a in ARRAYS], {}),
-    "frame and lengths": (Frame(TABLE), {"lengths": LENGTHS}),
+    "frames": ([frame(a) for a in ARRAYS], {}),
+    "frame and lengths": (frame(TABLE), {"lengths": LENGTHS}),
 }
 
 

@@ -12,7 +12,6 @@ import pytest
 from refusals import refuses
 
 from crfkit import CRF
-from crfkit.datasets import casino
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 
@@ -295,33 +294,6 @@ def test_ctrl_c_with_a_dev_set_leaves_its_best(casino_data, monkeypatch):
     assert crf.score(X[20:], y[20:]) == pytest.approx(max(r["dev_accuracy"] for r in crf.history_))
 
 
-def test_ctrl_c_in_the_stochastic_start_keeps_what_it_has(monkeypatch):
-    rolls, dice = casino(1200, 10, random_state=0)
-    X = [[[f"roll={roll}"] for roll in sequence] for sequence in rolls]
-    steps, calls = LinearLikelihood.steps, []
-
-    def interrupted(objective, examples, step, t, l2):
-        calls.append(len(examples))
-        if calls.count(1200) == 3:  # in the third epoch; the step is calibrated on fewer
-            raise KeyboardInterrupt
-        return steps(objective, examples, step, t, l2)
-
-    monkeypatch.setattr(LinearLikelihood, "steps", interrupted)
-    with pytest.warns(ConvergenceWarning, match="interrupt"):
-        crf = CRF().fit(X, dice)
-    assert crf.score(X, dice) > 0.6
-    assert crf.transition_features_
-
-
-def test_features_of_any_size_reach_the_optimum():
-    """The stochastic start is no good for such values, and must not stand in the way."""
-    rolls, dice = casino(600, 10, random_state=0)
-    for size in (1e3, 1e6):
-        X = [[{"roll": str(roll), "year": size + roll} for roll in sequence] for sequence in rolls]
-        auto, exact = (CRF(algorithm=name, tol=1e-7).fit(X, dice) for name in ("auto", "lbfgs"))
-        assert auto.objective_ == pytest.approx(exact.objective_, rel=1e-2)
-
-
 SIGNAL = """
 import signal, sys, threading, time, warnings
 from crfkit import CRF
@@ -412,50 +384,3 @@ def test_threads_agree_at_the_optimum(address_data):
     assert one.objective_ == pytest.approx(two.objective_, rel=1e-5)
     assert one.predict(X) == two.predict(X)
     assert_close(weights_of(one), weights_of(two), 1e-2)
-
-
-# ---- the stochastic algorithm
-
-
-SGD = [
-    ("address_data", {"c2": 1.0}),
-    ("address_data", {"c2": 0.1, "class_weight": "balanced"}),
-    ("casino_data", {"c2": 100.0}),
-]
-
-
-@pytest.mark.parametrize(("task", "options"), SGD, ids=str)
-def test_sgd_comes_near_the_optimum(task, options, request):
-    X, y = request.getfixturevalue(task)
-    gaps = [[None if t == 7 else label for t, label in enumerate(labels)] for labels in y[:20]] + y[20:]
-    exact = CRF(**options, algorithm="lbfgs").fit(X, gaps)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        rough = CRF(**options, algorithm="sgd", random_state=3).fit(X, gaps)
-    assert exact.objective_ * (1 - 1e-4) <= rough.objective_ <= exact.objective_ * 1.05
-    assert rough.objective_ == min(record["objective"] for record in rough.history_)
-
-
-def test_sgd_depends_on_the_seed(casino_data):
-    X, y = casino_data
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        a, b, c = (
-            weights_of(CRF(algorithm="sgd", random_state=seed, max_iterations=3).fit(X, y))
-            for seed in (1, 1, 2)
-        )
-    assert a == b
-    assert a != c
-
-
-def test_sgd_refuses_l1(casino_data):
-    refuses("algorithm='sgd' cannot train with c1 > 0", CRF(algorithm="sgd", c1=0.1).fit, *casino_data)
-
-
-@pytest.mark.parametrize("options", [{}, {"c1": 0.05}], ids=str)
-def test_a_stochastic_start_leads_to_the_same_optimum(options, address_data):
-    X, y = address_data
-    X, y = X * 7, y * 7  # from 500 sequences on
-    auto, plain = (CRF(algorithm=name, tol=1e-6, **options).fit(X, y) for name in ("auto", "lbfgs"))
-    assert auto.objective_ == pytest.approx(plain.objective_, rel=1e-3)
-    assert np.mean([a == b for a, b in zip(auto.predict(X), plain.predict(X), strict=True)]) > 0.98

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.arrays import BoolArray, FloatArray, IntArray
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.raw_columns import RawColumn, RawTable, TextColumn, category, read_raw
-from crfkit.data.sequences import gather, inner_positions
+from crfkit.data.sequences import gather
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 
 _MISSING_NUMBERS = {"", "?", "NA", "N/A", "NaN", "nan", "None", "null"}  # in a text column of numbers
@@ -52,11 +52,6 @@ class Table:
     @property
     def n_positions(self) -> int:
         return len(self.values)
-
-    @property
-    def first(self) -> BoolArray:
-        """Whether a position is the first of its sequence [ΣT]."""
-        return ~inner_positions(self.offsets)
 
     def piece(self, start: int, stop: int) -> Table:
         """The sequences start..stop-1."""

@@ -69,10 +69,7 @@ class Chain:
                 ends -= np.bincount(y[at], share[at], len(ends))
 
     def permit(self, scores: Lattice, labels: Labels) -> Lattice:
-        if labels.allowed is None:
-            allowed = labels.ids[:, None] == np.arange(scores.n_labels)
-            return constrain(scores, permitted_labels(allowed))
-        return constrain(scores, permitted_labels(labels.allowed))
+        return constrain(scores, permitted_labels(labels.permitted(scores.n_labels)))
 
     def raise_wrong(self, scores: Lattice, labels: Labels, costs: FloatArray) -> Lattice:
         # The same as lowering the right label; where it is not known, nothing is wrong.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.tables import Table
-from crfkit.models.trees.grower import GrowthSettings, Rows, TreeGrower
+from crfkit.models.trees.grower import GrowthSettings, TrainingRows, TreeGrower
 from crfkit.potentials.forest import CATEGORY, Forest
 
 _UNSEEN = 0.1  # what counts as the number of times that an unseen label was seen
@@ -44,7 +44,7 @@ class GroupedGrower:
             self._counts.append((code, counts))
             labels = np.flatnonzero(counts > 0)
             if len(labels) > 1:
-                rows = Rows(table, window, len(labels), False, positions)
+                rows = TrainingRows(table, window, len(labels), False, positions)
                 self._groups.append((code, positions, labels, TreeGrower(rows, categories, settings)))
         self._total = observed.sum(axis=0)  # [L]
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IdArray, IntArray
+from crfkit.data.sequences import inner_positions
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
@@ -105,7 +106,7 @@ class GrowthSettings:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TrainingRows:
     """The training rows: of every position its window; with the label before it, one for each such label.
 
     With ``context``, the first positions' rows come first, with L as the label before them; then those of
@@ -121,9 +122,9 @@ class Rows:
     _rest: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
-        first = self.table.first
-        object.__setattr__(self, "_first", np.flatnonzero(first))
-        object.__setattr__(self, "_rest", np.flatnonzero(~first))
+        inner = inner_positions(self.table.offsets)
+        object.__setattr__(self, "_first", np.flatnonzero(~inner))
+        object.__setattr__(self, "_rest", np.flatnonzero(inner))
 
     def __len__(self) -> int:
         if not self.context:
@@ -152,7 +153,7 @@ class Rows:
 class TreeGrower:
     """Grows one tree a label for gradients of the rows, as often as it is asked to."""
 
-    def __init__(self, rows: Rows, categories: list[int], settings: GrowthSettings) -> None:
+    def __init__(self, rows: TrainingRows, categories: list[int], settings: GrowthSettings) -> None:
         library = lightgbm()
         self._rows = rows
         self._parameters = settings.to_lightgbm(rows.n_labels)
@@ -194,7 +195,7 @@ class TreeGrower:
         return read_trees(text, self._rows.n_features, self._rows.n_labels, self._rows.context)
 
 
-def _as_sequence(library: Any, rows: Rows) -> Any:
+def _as_sequence(library: Any, rows: TrainingRows) -> Any:
     """The rows as LightGBM asks for them, made when it does: nothing is there window-times over."""
 
     class Batches(library.Sequence):  # type: ignore[misc]

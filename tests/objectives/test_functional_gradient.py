@@ -61,7 +61,7 @@ def test_likelihood_by_finite_differences(drawn, pairs, weighted):
         return minus_log_likelihood(changed, labels, weights, n_jobs=1)
 
     errors = likelihood_errors(lattice, labels, weights, n_jobs=1)
-    assert errors.value == pytest.approx(value(lattice))
+    assert errors.objective == pytest.approx(value(lattice))
     np.testing.assert_allclose(errors.node, differences(value, lattice, "node"), atol=1e-7)
     assert (errors.edge is not None) == pairs
     if pairs:
@@ -94,7 +94,7 @@ def test_pseudo_likelihood_by_finite_differences(drawn, pairs):
         return total
 
     errors = pseudo_likelihood_errors(lattice, labels, weights)
-    assert errors.value == pytest.approx(value(lattice))
+    assert errors.objective == pytest.approx(minus_log_likelihood(lattice, labels, weights))
     np.testing.assert_allclose(errors.node, differences(value, lattice, "node"), atol=1e-7)
     if pairs:
         np.testing.assert_allclose(errors.edge, differences(value, lattice, "edge"), atol=1e-7)

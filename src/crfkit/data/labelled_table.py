@@ -24,6 +24,7 @@ class LabelledTable:
     table: Table
     labels: Labels
     weights: FloatArray | None  # [N]; None: all 1
+    categories: list[int]  # the columns that hold categories
 
     @classmethod
     def read(
@@ -43,16 +44,19 @@ class LabelledTable:
         if not classes:
             raise InputError("there is nothing to learn: every label in y is None")
         labels = encode_labels(y, classes, table.offsets)
-        return cls(schema, classes, table, labels, sequence_weights(sample_weight, table.n_sequences))
+        weights = sequence_weights(sample_weight, table.n_sequences)
+        categories = [k for k, column in enumerate(schema.columns) if column.is_category]
+        return cls(schema, classes, table, labels, weights, categories)
 
-    @property
-    def n_labels(self) -> int:
-        return len(self.classes)
-
-    @property
-    def categories(self) -> list[int]:
-        """The columns that hold categories."""
-        return [k for k, column in enumerate(self.schema.columns) if column.is_category]
+    def category_column(self, by: str | int) -> int:
+        """Return which of the columns of categories is meant, by its name or its place."""
+        k = self.schema.number_of(by)
+        if k is None:
+            names = [column.name for column in self.schema.columns]
+            raise InputError(f"by={by!r}: there is no such column; X has {names!r:.200}")
+        if k not in self.categories:
+            raise InputError(f"by={by!r} must be a column of categories, and it holds numbers")
+        return k
 
     def subset(self, sequences: IntArray) -> LabelledTable:
         """Return the given sequences, of the same columns and classes."""
@@ -62,4 +66,5 @@ class LabelledTable:
             self.table.subset(sequences),
             self.labels.subset(sequences, self.table.offsets),
             None if self.weights is None else self.weights[sequences],
+            self.categories,
         )

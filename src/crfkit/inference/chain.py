@@ -8,7 +8,6 @@ import numpy as np
 
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import Labels
-from crfkit.data.sequences import first_positions
 from crfkit.inference.constraints import constrain, permitted_labels
 from crfkit.inference.lattice import Lattice
 from crfkit.inference.paths import path_score, sample, viterbi
@@ -62,7 +61,7 @@ class Chain:
             else:
                 keys = np.ravel_multi_index(run, table.shape)
                 table -= np.bincount(keys, share[at], table.size).reshape(table.shape)
-        first = first_positions(offsets)
+        first = np.flatnonzero(place == 0)
         last = first + lengths[lengths > 0] - 1
         for ends, at in ((counts.start, first), (counts.end, last)):
             if ends is not None:

@@ -29,7 +29,7 @@ from crfkit.objectives.likelihood import expected_minus_observed, log_likelihood
 class Errors:
     """Expected minus observed, score by score, and the second derivatives."""
 
-    value: float  # -Σ weight · log p(y|x), or of the pseudo-likelihood
+    objective: float  # -Σ weight · log p(y|x)
     node: FloatArray  # [ΣT, L]
     node_curvature: FloatArray  # [ΣT, L] p (1 - p)
     edge: FloatArray | None  # [ΣT, L, L] if every position has edge scores of its own
@@ -52,23 +52,28 @@ def likelihood_errors(
         for array in (error.node, p.node, edge, edge_curvature):
             if array is not None:
                 array *= share.reshape(-1, *[1] * (array.ndim - 1))
-    return Errors(-_total(found.log_p, weights), error.node, p.node, edge, edge_curvature)
+    total = float(found.log_p.sum() if weights is None else found.log_p @ weights)
+    return Errors(-total, error.node, p.node, edge, edge_curvature)
 
 
 def minus_log_likelihood(
     lattice: Lattice, labels: Labels, weights: FloatArray | None = None, n_jobs: int | None = None
 ) -> float:
     """Return -Σ weight · log p(y|x); weights [N] are those of the sequences."""
-    return -_total(log_likelihood(CHAIN, lattice, labels, n_jobs), weights)
+    log_p = log_likelihood(CHAIN, lattice, labels, n_jobs)
+    return -float(log_p.sum() if weights is None else log_p @ weights)
 
 
-def pseudo_likelihood_errors(lattice: Lattice, labels: Labels, weights: FloatArray | None = None) -> Errors:
+def pseudo_likelihood_errors(
+    lattice: Lattice, labels: Labels, weights: FloatArray | None = None, n_jobs: int | None = None
+) -> Errors:
     """Return the functional gradient of -Σ weight · log p(y_t | y_{t-1}, y_{t+1}, x) over all positions."""
     if labels.allowed is not None:
         raise InputError("the pseudo-likelihood needs every label: some are missing or one of several")
     if lattice.edge2 is not None:
         raise InputError("the pseudo-likelihood is there for lattices of order 1")
-    y, L, n = labels.ids.astype(np.int64), lattice.n_labels, lattice.n_positions
+    objective = minus_log_likelihood(lattice, labels, weights, n_jobs)
+    y, (n, L) = labels.ids.astype(np.int64), lattice.node.shape
     inner = np.flatnonzero(inner_positions(lattice.offsets))  # [I] positions that have one before them
     pairs = lattice.edge.ndim == 3
     local = lattice.node.copy()  # [ΣT, L] scores of a label between its true neighbours
@@ -81,21 +86,15 @@ def pseudo_likelihood_errors(lattice: Lattice, labels: Labels, weights: FloatArr
     local[inner] += lattice.edge[inner, y[inner - 1]] if pairs else lattice.edge[y[inner - 1]]
     local[inner - 1] += lattice.edge[inner, :, y[inner]] if pairs else lattice.edge[:, y[inner]].T
     local -= local.max(axis=1, keepdims=True)
-    log_q = local - np.log(np.exp(local).sum(axis=1, keepdims=True))
-    q = np.exp(log_q)
+    q = np.exp(local - np.log(np.exp(local).sum(axis=1, keepdims=True)))
     share = np.ones(n) if weights is None else np.repeat(weights, lengths)  # [ΣT]
     curvature = q * (1 - q) * share[:, None]
     q[np.arange(n), y] -= 1
     node = q * share[:, None]
-    value = -float(log_q[np.arange(n), y] @ share)
     if not pairs:
-        return Errors(value, node, curvature, None, None)
+        return Errors(objective, node, curvature, None, None)
     edge, edge_curvature = np.zeros((n, L, L)), np.zeros((n, L, L))
     for whole, part in ((edge, node), (edge_curvature, curvature)):
         whole[inner, y[inner - 1]] += part[inner]
         whole[inner, :, y[inner]] += part[inner - 1]
-    return Errors(value, node, curvature, edge, edge_curvature)
-
-
-def _total(log_p: FloatArray, weights: FloatArray | None) -> float:
-    return float(log_p.sum() if weights is None else log_p @ weights)
+    return Errors(objective, node, curvature, edge, edge_curvature)

@@ -6,7 +6,7 @@ of the same name, and the expected counts stand in for the diagonal of the Hessi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,33 +18,35 @@ from crfkit.inference.lattice import Lattice
 from crfkit.io.model_arrays import ModelArrays
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TransitionTables:
-    """Scores of labels in a row that all positions share."""
+    """Scores of labels in a row that all positions share, in one vector; the tables are views of it."""
 
-    start: FloatArray  # [L]
-    end: FloatArray  # [L]
-    edge: FloatArray  # [L, L]
-    edge2: FloatArray | None = None  # [L, L, L]
+    vector: FloatArray  # [P]
+    n_labels: int
+    order: int
+    start: FloatArray = field(init=False)  # [L]
+    end: FloatArray = field(init=False)  # [L]
+    edge: FloatArray = field(init=False)  # [L, L]
+    edge2: FloatArray | None = field(init=False)  # [L, L, L] in order 2
+
+    def __post_init__(self) -> None:
+        L = self.n_labels
+        start, end, edge, edge2 = np.split(self.vector, [L, 2 * L, 2 * L + L * L])
+        tables = {"start": start, "end": end, "edge": edge.reshape(L, L)}
+        for name, table in tables.items():
+            object.__setattr__(self, name, table)
+        object.__setattr__(self, "edge2", edge2.reshape(L, L, L) if self.order == 2 else None)
 
     @classmethod
     def zeros(cls, n_labels: int, order: int) -> TransitionTables:
         """Return the tables of a model that has learned nothing yet."""
         L = n_labels
-        return cls(np.zeros(L), np.zeros(L), np.zeros((L, L)), np.zeros((L, L, L)) if order == 2 else None)
+        return cls(np.zeros(2 * L + L * L + (L**3 if order == 2 else 0)), n_labels, order)
 
-    def to_vector(self) -> FloatArray:
-        """Return all of them in a row."""
-        parts = [self.start, self.end, self.edge.reshape(-1)]
-        return np.concatenate(parts if self.edge2 is None else [*parts, self.edge2.reshape(-1)])
-
-    def from_vector(self, x: FloatArray) -> TransitionTables:
-        """Return tables of the same shapes with the scores that ``to_vector`` put in a row."""
-        L = len(self.start)
-        start, end, edge, edge2 = np.split(x, [L, 2 * L, 2 * L + L * L])
-        return TransitionTables(
-            start, end, edge.reshape(L, L), None if self.edge2 is None else edge2.reshape(L, L, L)
-        )
+    def at(self, vector: FloatArray) -> TransitionTables:
+        """Return tables of the same shapes with other scores [P]."""
+        return TransitionTables(vector, self.n_labels, self.order)
 
     def lattice(self, node: FloatArray, offsets: IntArray) -> Lattice:
         """Return the scores of labels [ΣT, L] and of labels in a row together."""
@@ -62,14 +64,13 @@ class TransitionTables:
         """Return the tables in a model file; None if it has none."""
         if "transitions.edge" not in arrays:
             return None
-        ranks = {"start": 1, "end": 1, "edge": 2, "edge2": 3}
-        return cls(
-            *(
-                arrays.take(f"transitions.{key}", np.float64, (n_labels,) * rank, infinite=True)
-                for key, rank in ranks.items()
-                if key != "edge2" or "transitions.edge2" in arrays
-            )
-        )
+        order = 2 if "transitions.edge2" in arrays else 1
+        ranks = {"start": 1, "end": 1, "edge": 2} | ({"edge2": 3} if order == 2 else {})
+        tables = [
+            arrays.take(f"transitions.{key}", np.float64, (n_labels,) * rank, infinite=True)
+            for key, rank in ranks.items()
+        ]
+        return cls(np.concatenate([table.reshape(-1) for table in tables]), n_labels, order)
 
 
 class NodeScores(NamedTuple):
@@ -87,10 +88,10 @@ class TransitionPotential:
 
     @property
     def n_parameters(self) -> int:
-        return len(self.tables.to_vector())
+        return len(self.tables.vector)
 
     def scores(self, batch: NodeScores, w: FloatArray | None = None, *, n_jobs: int | None = None) -> Lattice:
-        tables = self.tables if w is None else self.tables.from_vector(w)
+        tables = self.tables if w is None else self.tables.at(w)
         return tables.lattice(batch.node, batch.offsets)
 
     def backward(self, batch: NodeScores, d_scores: ScoreGradient) -> FloatArray:
@@ -101,6 +102,6 @@ class TransitionPotential:
 
 
 def _in_a_row(numbers: ScoreGradient) -> FloatArray:
-    """Return what is there for the tables, in the order of ``TransitionTables.to_vector``."""
+    """Return what is there for the tables, in the order of ``TransitionTables.vector``."""
     parts = (numbers.start, numbers.end, numbers.edge, numbers.edge2)
     return np.concatenate([part.reshape(-1) for part in parts if part is not None])

@@ -40,7 +40,7 @@ class GrowingScores:
     @classmethod
     def zeros(cls, table: Table, window: tuple[int, int], n_labels: int, *, joint: bool) -> GrowingScores:
         """Return the scores without any trees."""
-        L, n = n_labels, table.n_positions
+        L, n = n_labels, len(table.values)
         if joint and n * L * L > _MOST_PAIR_SCORES:
             raise InputError(
                 f"{n:,} positions with {L:,} labels have too many scores of label pairs to hold at once: use "
@@ -83,13 +83,14 @@ class TreePotential:
     @classmethod
     def mean(cls, potentials: Sequence[TreePotential]) -> TreePotential:
         """Return the potential whose scores are the mean of those of others of the same form."""
+        if len(potentials) == 1:
+            return potentials[0]
         share = 1 / len(potentials)
         forest = Forest.end_to_end([potential.forest.scaled(share) for potential in potentials])
         all_tables = [potential.tables for potential in potentials if potential.tables is not None]
         tables = None
         if all_tables:
-            mean = np.mean([tables.to_vector() for tables in all_tables], axis=0)
-            tables = all_tables[0].from_vector(mean)
+            tables = all_tables[0].at(np.mean([tables.vector for tables in all_tables], axis=0))
         return cls(forest, potentials[0].window, tables)
 
     @property
@@ -99,9 +100,13 @@ class TreePotential:
         return L if self.tables is not None else L + L * L
 
     def scores(self, batch: Table, *, n_jobs: int | None = None) -> Lattice:
+        return self.growing(batch, n_jobs=n_jobs).lattice(self.tables)
+
+    def growing(self, batch: Table, *, n_jobs: int | None = None) -> GrowingScores:
+        """Return the scores of the trees, to which more trees can be added."""
         growing = self.without_trees(batch)
         growing.add(self.forest, n_jobs=n_jobs)
-        return growing.lattice(self.tables)
+        return growing
 
     def without_trees(self, batch: Table) -> GrowingScores:
         """Return scores of 0 that the trees can be added to."""

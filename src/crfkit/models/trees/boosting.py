@@ -17,12 +17,9 @@ import numpy as np
 
 from crfkit.arrays import FloatArray
 from crfkit.data.labelled_table import LabelledTable
-from crfkit.data.tables import Table
-from crfkit.inference import Lattice
 from crfkit.models.trees.grouped_trees import GroupedGrower
 from crfkit.models.trees.grower import GrowthSettings, TrainingRows, TreeGrower
 from crfkit.objectives.functional_gradient import (
-    Errors,
     likelihood_errors,
     minus_log_likelihood,
     pseudo_likelihood_errors,
@@ -32,7 +29,7 @@ from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.penalised import Penalised
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.transitions import NodeScores, TransitionPotential, TransitionTables
-from crfkit.potentials.tree import GrowingScores, TreePotential
+from crfkit.potentials.tree import TreePotential
 
 # Iterations of fitting the transitions, before the first and before later rounds.
 _FIRST_FIT, _NEXT_FIT = 30, 4
@@ -63,29 +60,29 @@ class Boosting:
     def __init__(self, data: LabelledTable, settings: BoostingSettings, n_jobs: int | None = None) -> None:
         self.settings, self._n_jobs = settings, n_jobs
         self._labels, self._weights = data.labels, data.weights
-        table, n_labels, categories = data.table, data.n_labels, data.categories
-        rows = TrainingRows(table, settings.window, n_labels, settings.joint)
-        self.tables = None if settings.joint else TransitionTables.zeros(n_labels, settings.order)
-        self.rounds: list[Forest] = []
-        self.stages: list[TransitionTables | None] = []  # the tables after each round
-        self.start = Forest.empty(rows.n_features, n_labels, settings.joint)  # before the first round
-        self._blank = TreePotential(self.start, settings.window, self.tables)
+        table, window, n_labels = data.table, settings.window, len(data.classes)
+        rows = TrainingRows(table, window, n_labels, settings.joint)
+        n_features = rows.n_features
         self._grower: TreeGrower | GroupedGrower
         if settings.by is None:
-            self._grower = TreeGrower(rows, categories, settings.growth)
+            self._grower = TreeGrower(rows, data.categories, settings.growth)
+            start = Forest.empty(n_features, n_labels, settings.joint)
         else:
             observed = data.labels.permitted(n_labels).astype(np.float64)
             self._grower = GroupedGrower(
-                table, settings.window, observed, settings.by, categories, settings.growth
+                table, window, observed, settings.by, data.categories, settings.growth
             )
-            self.start = self._grower.start()
-        self._scores = self.watch(table)
-
-    def watch(self, table: Table) -> GrowingScores:
-        """Return the scores of a table before the first round; the caller adds each round's trees."""
-        growing = self._blank.without_trees(table)
-        growing.add(self.start, n_jobs=self._n_jobs)
-        return growing
+            start = self._grower.start()
+        self.tables = None if settings.joint else TransitionTables.zeros(n_labels, settings.order)
+        self.start = TreePotential(start, window, self.tables)  # the model before the first round
+        self.rounds: list[Forest] = []
+        self.stages: list[TransitionTables | None] = []  # the tables after each round
+        self._scores = self.start.growing(table, n_jobs=n_jobs)
+        self._transitions = None
+        if self.tables is not None:
+            potential, batch = TransitionPotential(self.tables), NodeScores(self._scores.node, table.offsets)
+            likelihood = Likelihood(potential, batch, data.labels, weights=data.weights, n_jobs=n_jobs)
+            self._transitions = Penalised(likelihood, settings.transition_c2)
 
     def round(self) -> dict[str, Any] | None:
         """Grow one more tree per label; return None if that is no longer possible.
@@ -93,13 +90,16 @@ class Boosting:
         The record has the objective (minus the log-likelihood) that the round began with, and its step.
         """
         number, settings = len(self.rounds), self.settings
-        if self.tables is not None and number % settings.transition_every == 0:
-            self.tables = self._fitted_tables(self.tables, _FIRST_FIT if number == 0 else _NEXT_FIT)
-        errors, objective = self._errors(self._scores.lattice(self.tables), number)
-        table, potential = self._scores.table, self._blank
-        gradient = potential.targets(table, errors.node, errors.edge)  # [rows, L]
+        if number % settings.transition_every == 0:
+            self._fit_tables(_FIRST_FIT if number == 0 else _NEXT_FIT)
+        known = self._labels.allowed is None
+        pseudo = number < settings.pseudo_iterations and known and settings.order == 1
+        errors_of = pseudo_likelihood_errors if pseudo else likelihood_errors
+        errors = errors_of(self._scores.lattice(self.tables), self._labels, self._weights, self._n_jobs)
+        table = self._scores.table
+        gradient = self.start.targets(table, errors.node, errors.edge)  # [rows, L]
         if settings.newton:
-            hessian = potential.targets(table, errors.node_curvature, errors.edge_curvature)
+            hessian = self.start.targets(table, errors.node_curvature, errors.edge_curvature)
             hessian = np.maximum(hessian, _LEAST_CURVATURE)
         else:
             hessian = np.ones_like(gradient)
@@ -114,13 +114,7 @@ class Boosting:
         self._scores.add(forest, n_jobs=self._n_jobs)
         self.rounds.append(forest)
         self.stages.append(self.tables)
-        return {"iteration": number + 1, "objective": objective, "step": step}
-
-    def potential(self, n_rounds: int) -> TreePotential:
-        """Return the model after so many rounds."""
-        forest = Forest.end_to_end([self.start, *self.rounds[:n_rounds]])
-        tables = self.stages[n_rounds - 1] if n_rounds else self.tables
-        return TreePotential(forest, self.settings.window, tables)
+        return {"iteration": number + 1, "objective": errors.objective, "step": step}
 
     def _grown(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
         """Grow the next trees. If a round sees a sample, another one may have the split that it lacks."""
@@ -131,38 +125,26 @@ class Boosting:
                 return forest
         return None
 
-    def _errors(self, lattice: Lattice, number: int) -> tuple[Errors, float]:
-        """Return what the next trees are fitted to, and minus the log-likelihood."""
-        settings = self.settings
-        known = self._labels.allowed is None
-        if number < settings.pseudo_iterations and known and settings.order == 1:
-            errors = pseudo_likelihood_errors(lattice, self._labels, self._weights)
-            return errors, self._objective(lattice)
-        errors = likelihood_errors(lattice, self._labels, self._weights, self._n_jobs)
-        return errors, errors.value
-
-    def _objective(self, lattice: Lattice) -> float:
-        return minus_log_likelihood(lattice, self._labels, self._weights, self._n_jobs)
-
-    def _fitted_tables(self, start: TransitionTables, iterations: int) -> TransitionTables:
-        """Return the tables that are best for the trees so far."""
-        batch = NodeScores(self._scores.node, self._scores.table.offsets)
-        likelihood = Likelihood(
-            TransitionPotential(start), batch, self._labels, weights=self._weights, n_jobs=self._n_jobs
-        )
-        objective = Penalised(likelihood, self.settings.transition_c2)
-        found = minimize_lbfgs(objective, start.to_vector(), max_iterations=iterations, tol=1e-4)
+    def _fit_tables(self, iterations: int) -> None:
+        """Fit the tables to the trees so far, starting from where they are."""
+        if self.tables is None or self._transitions is None:
+            return
+        start = self.tables.vector
+        found = minimize_lbfgs(self._transitions, start, max_iterations=iterations, tol=1e-4)
         if found.interrupted:
             raise KeyboardInterrupt
-        return start.from_vector(found.x)
+        self.tables = self.tables.at(found.x)
 
     def _line_search(self, forest: Forest) -> float:
         """Return the step along the new trees that is best for the likelihood, within a factor of √2."""
-        direction = self._blank.without_trees(self._scores.table)
+        direction = self.start.without_trees(self._scores.table)
         direction.add(forest, n_jobs=self._n_jobs)
-        return best_step(
-            lambda step: -self._objective(self._scores.moved(step, direction).lattice(self.tables))
-        )
+
+        def value(step: float) -> float:
+            lattice = self._scores.moved(step, direction).lattice(self.tables)
+            return -minus_log_likelihood(lattice, self._labels, self._weights, self._n_jobs)
+
+        return best_step(value)
 
 
 def best_step(value: Callable[[float], float]) -> float:

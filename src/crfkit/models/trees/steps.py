@@ -9,36 +9,38 @@ from typing import Any
 
 import numpy as np
 
-from crfkit import parameters as rule
-from crfkit.data.labelled_table import LabelledTable
-from crfkit.data.tables import TableSchema
 from crfkit.exceptions import InputError
 from crfkit.models.training import Watch, run_rounds
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
 from crfkit.models.trees.grower import GrowthSettings
 from crfkit.models.trees.tagger import Stage
 from crfkit.models.trees.validation import HeldOut
-from crfkit.potentials.tree import TreePotential
+from crfkit.potentials.forest import Forest
+from crfkit.potentials.transitions import TransitionTables
 
 Callback = Callable[[dict[str, Any]], Any]
 
 _MANY_LABELS = 5  # from here on potentials="auto" is factored
 
 
-def boosting_settings(estimator: Any, data: LabelledTable, n_threads: int) -> BoostingSettings:
-    """Return what the parameters of a ``TreeCRF`` mean for this data."""
-    window = window_of(estimator.window)
+def boosting_settings(
+    estimator: Any, n_labels: int, window: tuple[int, int], by: int | None, n_threads: int
+) -> BoostingSettings:
+    """Return what the parameters of a ``TreeCRF`` mean for data with so many labels.
+
+    ``window`` and ``by`` are the parameters of these names as positions before and behind, and as a column.
+    """
     return BoostingSettings(
-        joint=_is_joint(estimator, data.n_labels),
+        joint=_is_joint(estimator, n_labels),
         order=estimator.order,
-        window=(0, 0) if window is None else window,
+        window=window,
         newton=estimator.newton,
         pseudo_iterations=estimator.pseudo_iterations,
         trim=float(estimator.trim),
         line_search=estimator.line_search,
         transition_c2=float(estimator.transition_c2),
         transition_every=estimator.transition_every,
-        by=None if estimator.by is None else _category(data.schema, estimator.by),
+        by=by,
         growth=GrowthSettings(
             n_leaves=int(estimator.n_leaves),
             learning_rate=float(estimator.learning_rate),
@@ -53,14 +55,6 @@ def boosting_settings(estimator: Any, data: LabelledTable, n_threads: int) -> Bo
     )
 
 
-def window_of(value: Any) -> tuple[int, int] | None:
-    """Return the positions before and behind that a window has; None if it is no window."""
-    whole = rule.whole_number(0)[1]
-    if isinstance(value, (tuple, list)):
-        return (int(value[0]), int(value[1])) if len(value) == 2 and all(map(whole, value)) else None
-    return (int(value) // 2, int(value) // 2) if whole(value) and int(value) % 2 else None
-
-
 def _is_joint(estimator: Any, n_labels: int) -> bool:
     """Tell whether trees see the label before, too."""
     for name, given in (("order=2", estimator.order == 2), ("by", estimator.by is not None)):
@@ -71,23 +65,12 @@ def _is_joint(estimator: Any, n_labels: int) -> bool:
     return estimator.potentials == "joint" or (estimator.potentials == "auto" and n_labels < _MANY_LABELS)
 
 
-def _category(schema: TableSchema, meant: str | int) -> int:
-    """Return which of the columns of categories ``by`` means."""
-    k = schema.number_of(meant)
-    if k is None:
-        raise InputError(
-            f"by={meant!r}: there is no such column; X has {[c.name for c in schema.columns]!r:.200}"
-        )
-    if not schema.columns[k].is_category:
-        raise InputError(f"by={meant!r} must be a column of categories, and it holds numbers")
-    return k
-
-
 @dataclass(frozen=True)
 class Member:
     """A trained model: the whole TreeCRF, or one of a committee."""
 
-    potential: TreePotential
+    forests: list[Forest]  # what comes before the first round, and the trees of each round that is kept
+    tables: TransitionTables | None  # after the last of them
     stages: list[Stage]  # one per round that is kept
     history: list[dict[str, Any]]  # one record per round
     message: str  # why training ended
@@ -126,6 +109,13 @@ def grow_member(
     kept = len(boosting.rounds)
     if held is not None:
         kept = 0 if watch.best is None else watch.best[1]
-    n_trees = np.cumsum([boosting.start.n_trees, *(forest.n_trees for forest in boosting.rounds)])
-    stages = list(zip(n_trees[1:].tolist(), boosting.stages, strict=True))[:kept]
-    return Member(boosting.potential(kept), stages, watch.history, message, converged)
+    forests, tables = [boosting.start.forest, *boosting.rounds[:kept]], boosting.stages[:kept]
+    n_trees = np.cumsum([len(forest.root) for forest in forests]).tolist()
+    return Member(
+        forests,
+        tables[-1] if tables else boosting.tables,
+        list(zip(n_trees[1:], tables, strict=True)),
+        watch.history,
+        message,
+        converged,
+    )

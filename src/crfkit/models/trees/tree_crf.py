@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.arrays import FloatArray
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labelled_table import LabelledTable
 from crfkit.data.labels import decode_labels
 from crfkit.data.tables import Table
@@ -23,12 +23,12 @@ from crfkit.inference.expected_gain import decoded
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training import Watch
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
-from crfkit.models.trees.grower import check_lightgbm_parameters
-from crfkit.models.trees.steps import Callback, Member, boosting_settings, grow_member, window_of
+from crfkit.models.trees.steps import Callback, Member, boosting_settings, grow_member
 from crfkit.models.trees.tagger import Conjunction, Stage, TreeTagger
 from crfkit.models.trees.validation import HeldOut, fold_numbers, read_dev, rounds_by_folds
 from crfkit.objectives.dev_set import DevSet
 from crfkit.objectives.functional_gradient import minus_log_likelihood
+from crfkit.potentials.forest import Forest
 from crfkit.potentials.tree import TreePotential
 from crfkit.progress import Progress
 from crfkit.threads import thread_count
@@ -126,13 +126,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
 
     _tagger = TreeTagger
     _rules: ClassVar[dict[str, rule.Rule]] = {
-        "window": (
-            "an odd number of positions, or a pair (before, after)",
-            lambda v: window_of(v) is not None,
-        ),
+        "window": rule.window(),
         "n_leaves": rule.whole_number(2),
         "n_iterations": rule.whole_number(1),
-        "learning_rate": ("a number above 0", lambda v: rule.number(0)[1](v) and float(v) > 0),
+        "learning_rate": rule.positive(),
         "order": rule.one_of(1, 2),
         "pseudo_iterations": rule.whole_number(0),
         "subsample": ("a share, above 0 and at most 1", lambda v: rule.number(0)[1](v) and 0 < v <= 1),
@@ -238,19 +235,25 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         sequence, what must not be torn apart by the folds of ``early_stopping`` and ``committee``.
         """
         self._check(X_dev, y_dev, groups)
+        window = rule.window_sides(self.window) or (0, 0)
         threads = thread_count(self.n_jobs)
         data = LabelledTable.read(X, y, sample_weight, lengths, self.categorical)
-        dev = None if X_dev is None else read_dev(X_dev, y_dev, data, self.decode, self.n_jobs)
-        settings = boosting_settings(self, data, threads)
+        by = None if self.by is None else data.category_column(self.by)
         progress = Progress(self.verbose, self.n_iterations)
+        settings = boosting_settings(self, len(data.classes), window, by, threads)
+        dev = None if X_dev is None else read_dev(X_dev, y_dev, data, self.decode, self.n_jobs)
         limit = self._choose_rounds(data, settings, groups, progress)
         members = self._grow(data, dev, settings, groups, limit, progress)
-        self._keep(data, members)
+        potential = TreePotential.mean(
+            [TreePotential(Forest.end_to_end(m.forests), window, m.tables) for m in members]
+        )
+        scores = potential.scores(data.table, n_jobs=self.n_jobs)
+        self.objective_ = minus_log_likelihood(scores, data.labels, data.weights, self.n_jobs)
+        self._keep(data, potential, members)
         return self
 
     def _check(self, X_dev: Any, y_dev: Any, groups: Sequence[Any] | None) -> None:
         rule.check_parameters(self, self._rules)
-        check_lightgbm_parameters(self.lightgbm_params or {})
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
         if X_dev is not None and self.early_stopping is not None:
@@ -294,13 +297,13 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         progress: Progress,
     ) -> list[Member]:
         """Train the model, or every member of a committee; of an interrupted one, those that are of use."""
-        parts = [data]
+        chosen: list[IntArray | None] = [None]
         if self.committee is not None:
             fold = fold_numbers(data, groups, self.committee, self.random_state or 0, "committee")
-            parts = [data.subset(np.flatnonzero(fold != k)) for k in range(self.committee)]
+            chosen = [np.flatnonzero(fold != k) for k in range(self.committee)]
         found: list[Member] = []
-        for part in parts:
-            boosting = Boosting(part, settings, self.n_jobs)
+        for part in chosen:
+            boosting = Boosting(data if part is None else data.subset(part), settings, self.n_jobs)
             member = grow_member(
                 boosting,
                 None if dev is None else HeldOut(boosting, *dev),
@@ -311,7 +314,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             )
             message, self.converged_ = member.message, member.converged
             if not self.converged_ and found:  # a member that has barely begun would spoil the mean
-                message = f"training was interrupted: {len(found)} of {len(parts)} members are kept"
+                message = f"training was interrupted: {len(found)} of {len(chosen)} members are kept"
                 break
             if not self.converged_ and not member.stages:
                 raise KeyboardInterrupt
@@ -323,10 +326,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return found
 
-    def _keep(self, data: LabelledTable, members: list[Member]) -> None:
-        first = members[0].potential
-        potential = first if len(members) == 1 else TreePotential.mean([m.potential for m in members])
-        if self.converged_ and not potential.forest.n_trees and data.n_labels > 1:
+    def _keep(self, data: LabelledTable, potential: TreePotential, members: list[Member]) -> None:
+        if self.converged_ and not len(potential.forest.root) and len(data.classes) > 1:
             warnings.warn(
                 "no split was worth while: the model has no trees, and does not look at X. Are there enough "
                 "sequences for min_samples_leaf, and enough columns for colsample?",
@@ -338,8 +339,6 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         self.stages_: list[Stage] = members[0].stages if len(members) == 1 else []
         self.history_ = [record for member in members for record in member.history]
         self.n_iter_ = len(members[-1].stages)
-        lattice = potential.scores(data.table, n_jobs=self.n_jobs)
-        self.objective_ = minus_log_likelihood(lattice, data.labels, data.weights, self.n_jobs)
 
     # ---- asking the fitted model
 

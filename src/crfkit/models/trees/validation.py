@@ -22,7 +22,7 @@ class HeldOut:
 
     def __init__(self, boosting: Boosting, table: Table, labels: DevSet) -> None:
         self._boosting, self._labels = boosting, labels
-        self._scores = boosting.watch(table)
+        self._scores = boosting.start.growing(table, n_jobs=labels.n_jobs)
 
     def after_round(self) -> float:
         """Add the trees of the last round and return the accuracy with them."""
@@ -60,7 +60,7 @@ def fold_numbers(
 
     ``asked_by`` is the parameter that wants them, for messages.
     """
-    given = DevSet.of_labels(data.labels, data.n_labels).given  # [ΣT]
+    given = DevSet.of_labels(data.labels, len(data.classes)).given  # [ΣT]
     sizes = np.diff(np.concatenate([[0], np.cumsum(given)])[data.table.offsets])  # [N]
     if groups is not None and len(groups) != len(sizes):
         raise InputError(f"groups must be one a sequence, {len(sizes)} of them; got {len(groups)}")
@@ -104,7 +104,7 @@ def rounds_by_folds(
     for k in range(int(fold.max()) + 1):
         boosting = Boosting(data.subset(np.flatnonzero(fold != k)), settings, n_jobs)
         out = data.subset(np.flatnonzero(fold == k))
-        truth = DevSet.of_labels(out.labels, data.n_labels, decode=decode, n_jobs=n_jobs)
+        truth = DevSet.of_labels(out.labels, len(data.classes), decode=decode, n_jobs=n_jobs)
         parts.append((boosting, HeldOut(boosting, out.table, truth)))
     right = [held.accuracy() * held.n_labels for _, held in parts]  # positions, of each fold
     n_labels = sum(held.n_labels for _, held in parts)

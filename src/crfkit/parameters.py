@@ -88,6 +88,22 @@ def name_or_place() -> Rule:
     )
 
 
+def window() -> Rule:
+    """How far one looks around a position."""
+    return (
+        "an odd number of positions, or a pair (before, after)",
+        lambda v: window_sides(v) is not None,
+    )
+
+
+def window_sides(value: Any) -> tuple[int, int] | None:
+    """Return how many positions before and behind a window has; None if it is no window."""
+    whole = whole_number(0)[1]
+    if isinstance(value, (tuple, list)):
+        return (int(value[0]), int(value[1])) if len(value) == 2 and all(map(whole, value)) else None
+    return (int(value) // 2, int(value) // 2) if whole(value) and int(value) % 2 else None
+
+
 def functions() -> Rule:
     """A list of functions."""
     return (

@@ -34,6 +34,13 @@ class Labels:
         _, positions = gather(offsets, checked_ids(sequence_ids, offsets.size - 1))
         return Labels(self.ids[positions], None if self.allowed is None else self.allowed[positions])
 
+    def permitted(self, n_labels: int) -> BoolArray:
+        """Return which labels each position may have [ΣT, L]."""
+        if self.allowed is not None:
+            return self.allowed
+        only: BoolArray = self.ids[:, None] == np.arange(n_labels)
+        return only
+
 
 def label_set(y: Iterable[Any]) -> list[Any]:
     """All labels in y, in sets too, sorted: bools, then ints, then strings, each by value."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import Labels
-from crfkit.data.sequences import first_positions
 from crfkit.inference.constraints import constrain, permitted_labels
 from crfkit.inference.lattice import Lattice
 from crfkit.inference.paths import path_score, sample, viterbi
@@ -62,17 +61,14 @@ class Chain:
             else:
                 keys = np.ravel_multi_index(run, table.shape)
                 table -= np.bincount(keys, share[at], table.size).reshape(table.shape)
-        first = first_positions(offsets)
+        first = np.flatnonzero(place == 0)
         last = first + lengths[lengths > 0] - 1
         for ends, at in ((counts.start, first), (counts.end, last)):
             if ends is not None:
                 ends -= np.bincount(y[at], share[at], len(ends))
 
     def permit(self, scores: Lattice, labels: Labels) -> Lattice:
-        if labels.allowed is None:
-            allowed = labels.ids[:, None] == np.arange(scores.n_labels)
-            return constrain(scores, permitted_labels(allowed))
-        return constrain(scores, permitted_labels(labels.allowed))
+        return constrain(scores, permitted_labels(labels.permitted(scores.n_labels)))
 
     def raise_wrong(self, scores: Lattice, labels: Labels, costs: FloatArray) -> Lattice:
         # The same as lowering the right label; where it is not known, nothing is wrong.

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError, NoPathError
+from crfkit.threads import thread_count
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -103,12 +104,13 @@ class Lattice:
         )
 
 
-def native_batch(lattice: Lattice) -> _native.LatticeBatch:
-    """The lattice as the core takes it."""
+def native_batch(lattice: Lattice, n_jobs: int | None) -> tuple[_native.LatticeBatch, int]:
+    """Return the lattice as the core takes it, and how many threads ``n_jobs`` means."""
     tables = [lattice.edge] if lattice.edge2 is None else [lattice.edge, lattice.edge2]
-    return _native.LatticeBatch(
+    batch = _native.LatticeBatch(
         lattice.node, [table.reshape(-1) for table in tables], lattice.start, lattice.end, lattice.offsets
     )
+    return batch, thread_count(n_jobs)
 
 
 def require_paths(lattice: Lattice, dead: IntArray) -> None:

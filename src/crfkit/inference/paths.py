@@ -12,7 +12,6 @@ from crfkit import _native
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.exceptions import InputError
 from crfkit.inference.lattice import Lattice, native_batch, require_paths
-from crfkit.threads import thread_count
 
 
 class Path(NamedTuple):
@@ -59,7 +58,8 @@ def path_score(lattice: Lattice, labels: npt.ArrayLike, *, n_jobs: int | None = 
         )
     score = np.zeros(lattice.n_sequences)
     ids = np.ascontiguousarray(given, dtype=np.int32)
-    _native.lattice_path_score(native_batch(lattice), ids, score, thread_count(n_jobs))
+    batch, threads = native_batch(lattice, n_jobs)
+    _native.lattice_path_score(batch, ids, score, threads)
     return score
 
 
@@ -72,7 +72,8 @@ def viterbi(lattice: Lattice, *, n_jobs: int | None = None) -> Path:
     labels = np.empty(lattice.n_positions, dtype=np.int32)
     score = np.zeros(lattice.n_sequences)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
-    _native.lattice_viterbi(native_batch(lattice), labels, score, dead, thread_count(n_jobs))
+    batch, threads = native_batch(lattice, n_jobs)
+    _native.lattice_viterbi(batch, labels, score, dead, threads)
     if (dead >= 0).any():
         require_paths(lattice, dead)
     return Path(labels, score)
@@ -83,7 +84,8 @@ def nbest(lattice: Lattice, k: int, *, n_jobs: int | None = None) -> NBest:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k must be a whole number of paths, at least 1; got {k!r}")
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
-    labels, scores, counts = _native.lattice_nbest(native_batch(lattice), int(k), dead, thread_count(n_jobs))
+    batch, threads = native_batch(lattice, n_jobs)
+    labels, scores, counts = _native.lattice_nbest(batch, int(k), dead, threads)
     require_paths(lattice, dead)
     path_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     label_offsets = np.concatenate([[0], np.cumsum(counts * np.diff(lattice.offsets))]).astype(np.int64)
@@ -105,7 +107,8 @@ def sample(
         raise InputError(f"n_samples must be a whole number, at least 1; got {n_samples!r}")
     labels = np.empty((int(n_samples), lattice.n_positions), dtype=np.int32)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
-    _native.lattice_sample(native_batch(lattice), _seed(random_state), labels, dead, thread_count(n_jobs))
+    batch, threads = native_batch(lattice, n_jobs)
+    _native.lattice_sample(batch, _seed(random_state), labels, dead, threads)
     require_paths(lattice, dead)
     return labels
 

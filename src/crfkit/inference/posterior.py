@@ -11,7 +11,6 @@ from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.exceptions import InputError
 from crfkit.inference.lattice import Lattice, native_batch, require_paths
 from crfkit.inference.paths import viterbi
-from crfkit.threads import thread_count
 
 
 class Marginals(NamedTuple):
@@ -64,7 +63,8 @@ def dead_sequences(lattice: Lattice, *, n_jobs: int | None = None) -> IntArray:
     """Numbers of the sequences through which there is no permitted path."""
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     log_z = np.zeros(lattice.n_sequences)
-    _native.lattice_posterior(native_batch(lattice), log_z, dead, thread_count(n_jobs))
+    batch, threads = native_batch(lattice, n_jobs)
+    _native.lattice_posterior(batch, log_z, dead, threads)
     return np.flatnonzero(dead >= 0)
 
 
@@ -196,7 +196,7 @@ def _posterior(
     log_z = np.zeros(lattice.n_sequences)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     flat = [table.reshape(-1) for table in tables]
-    batch, threads = native_batch(lattice), thread_count(n_jobs)
+    batch, threads = native_batch(lattice, n_jobs)
     _native.lattice_posterior(batch, log_z, dead, threads, tables=flat, **outputs)
     require_paths(lattice, dead)
     return log_z

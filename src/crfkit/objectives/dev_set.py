@@ -38,12 +38,12 @@ class DevSet:
             raise InputError("the dev set has no labels")
         seen, several = set(classes), (set, frozenset, list, tuple)
         known = [not seen.isdisjoint(label if isinstance(label, several) else [label]) for label in flat]
-        return cls(_allowed(labels, len(classes)) & np.array(known)[:, None], given, **decoding)
+        return cls(labels.permitted(len(classes)) & np.array(known)[:, None], given, **decoding)
 
     @classmethod
     def of_labels(cls, labels: Labels, n_labels: int, **decoding: Any) -> DevSet:
         """Take labels of training data, none of which is unseen."""
-        right = _allowed(labels, n_labels)
+        right = labels.permitted(n_labels)
         given: BoolArray = np.logical_not(right.all(axis=1)) | (labels.allowed is None)
         return cls(right, given, **decoding)
 
@@ -66,11 +66,3 @@ class DevSet:
         allowed = self.right | ~known[:, None]
         total = float(partial_log_likelihood(lattice, allowed, n_jobs=self.n_jobs).sum())
         return total / max(1, int(known.sum()))
-
-
-def _allowed(labels: Labels, n_labels: int) -> BoolArray:
-    """Return the labels that each position may have [ΣT, L]."""
-    if labels.allowed is not None:
-        return labels.allowed
-    allowed: BoolArray = labels.ids[:, None] == np.arange(n_labels)
-    return allowed

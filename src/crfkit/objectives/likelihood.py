@@ -11,6 +11,7 @@ Linear chains have a fused native form (``objectives/linear_likelihood.py``); a 
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -48,21 +49,17 @@ def expected_minus_observed(
 ) -> Residuals[D]:
     """Return log p(y|x) and the gradient of -Σ weight · log p(y|x) by the scores."""
     log_z, counts = structure.expectations(scores, weights=weights, n_jobs=n_jobs)
-    kept = _each(np.copy, counts) if expected else None
+    kept = deepcopy(counts) if expected else None
     if labels.allowed is None:
         observed = structure.labelling_score(scores, labels.ids, n_jobs=n_jobs)
         structure.subtract_labelling(counts, scores, labels.ids, weights=weights)
     else:
         agreeing = structure.permit(scores, labels)
         observed, known = structure.expectations(agreeing, weights=weights, n_jobs=n_jobs)
-        _each(lambda a, b: np.subtract(a, b, out=a), counts, known)
+        for count, of_known in zip(counts, known, strict=True):
+            if count is not None:
+                np.subtract(count, of_known, out=count)
     return Residuals(observed - log_z, counts, kept)
-
-
-def _each(function: Any, *fields: Any) -> Any:
-    """Apply a function to each field that is there."""
-    parts = zip(*fields, strict=True)
-    return type(fields[0])(*(None if part[0] is None else function(*part) for part in parts))
 
 
 def log_likelihood(

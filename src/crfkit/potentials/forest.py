@@ -50,7 +50,7 @@ class Forest:
 
     @classmethod
     def empty(cls, n_features: int, n_labels: int, context: bool) -> Forest:
-        """No trees: every score is 0."""
+        """Return a forest without trees: every score is 0."""
         ints, floats = np.empty(0, np.int32), np.empty(0)
         return cls(
             ints,
@@ -72,7 +72,7 @@ class Forest:
 
     @classmethod
     def end_to_end(cls, parts: Sequence[Forest]) -> Forest:
-        """The trees of several forests, one after the other."""
+        """Return the trees of several forests, one after the other."""
         nodes = np.cumsum([0, *(len(part.feature) for part in parts)])
         leaves = np.cumsum([0, *(len(part.leaf) for part in parts)])
         sets = np.cumsum([0, *(len(part.set_indptr) - 1 for part in parts)])
@@ -110,7 +110,6 @@ class Forest:
 
     @property
     def n_trees(self) -> int:
-        """M."""
         return len(self.root)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -122,11 +121,11 @@ class Forest:
         object.__setattr__(self, "_native", [])
 
     def relabelled(self, label: IdArray) -> Forest:
-        """The same trees, each adding to another label."""
+        """Return the same trees, each adding to another label."""
         return replace(self, label=label)
 
     def scaled(self, factor: float) -> Forest:
-        """The same trees, all of what they add times a factor."""
+        """Return the same trees, all of what they add times a factor."""
         return replace(self, leaf=self.leaf * factor)
 
     def add_scores(
@@ -140,7 +139,7 @@ class Forest:
         last: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        """Adds trees first..last-1 to the scores of a table.
+        """Add trees first..last-1 to the scores of a table.
 
         ``window`` is how far trees see before and behind a position. Trees that look at the label before
         add to ``edge``, and at first positions to ``node``; others to ``node`` everywhere.
@@ -177,14 +176,14 @@ class Forest:
         )
 
     def importances(self) -> FloatArray:
-        """What the splits on each feature were worth, as shares of all [n_features]."""
+        """Return what the splits on each feature were worth, as shares of all [n_features]."""
         gains: FloatArray = np.zeros(self.n_features)
         np.add.at(gains, self.feature, self.gain)
         total = gains.sum()
         return gains / total if total > 0 else gains
 
     def categories(self, node: int) -> list[int]:
-        """The categories that go left at an inner node that asks for one."""
+        """Return the categories that go left at an inner node that asks for one."""
         chosen = int(self.threshold[node])
         words = self.set_words[self.set_indptr[chosen] : self.set_indptr[chosen + 1]]
         bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
@@ -194,13 +193,12 @@ class Forest:
     # ---- the model file
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Its arrays by name."""
         names = (f.name for f in fields(self) if f.name not in _PLAIN)
         return {f"trees.{name}": getattr(self, name) for name in names}
 
     @classmethod
     def from_arrays(cls, arrays: ModelArrays, *, n_features: int, n_labels: int, context: bool) -> Forest:
-        """The forest in a model file; the core checks that all parts fit together."""
+        """Return the forest in a model file; the core checks that all parts fit together."""
         # A threshold may be infinite: numbers to the left, missing ones to the right.
         found: dict[str, Any] = {
             key: arrays.take(f"trees.{key}", dtype, (None,), infinite=key == "threshold")

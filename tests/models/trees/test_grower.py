@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from crfkit.data.tables import Table
 from crfkit.exceptions import ModelFileError
 from crfkit.io.model_arrays import ModelArrays
-from crfkit.models.trees.grower import GrowthSettings, Rows, TreeGrower, lightgbm, read_trees
+from crfkit.models.trees.grower import GrowthSettings, TrainingRows, TreeGrower, lightgbm, read_trees
 from crfkit.potentials.forest import Forest
-from crfkit.potentials.tree import TransitionTables, TreePotential
+from crfkit.potentials.transitions import TransitionTables
+from crfkit.potentials.tree import TreePotential
 
 library = pytest.importorskip("lightgbm")
 
@@ -31,7 +32,7 @@ def table_of(rng, lengths, missing=0.2):
 
 def grown(rng, lengths, n_labels, context, window=(1, 1), rounds=3, missing=0.2):
     table = table_of(rng, lengths, missing)
-    rows = Rows(table, window, n_labels, context)
+    rows = TrainingRows(table, window, n_labels, context)
     grower = TreeGrower(rows, [2], SETTINGS)
     made = []
     for _ in range(rounds):
@@ -54,9 +55,9 @@ def test_scores_are_lightgbms(seed, lengths, n_labels, context, window):
     table, rows, forest, grower = grown(rng, lengths, n_labels, context, window)
     expected = grower._booster.predict(rows.block(0, len(rows)), raw_score=True)
     potential = TreePotential(forest, window, None if context else TransitionTables.zeros(n_labels, 1))
-    node, edge = potential.blank(table)
-    forest.add_scores(table, window, node, edge, n_jobs=2)
-    found = potential.backward(table, node, *(() if edge is None else (edge,)))  # in the order of rows
+    scores = potential.without_trees(table)
+    scores.add(forest, n_jobs=2)
+    found = potential.targets(table, scores.node, scores.edge)  # in the order of rows
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -64,7 +65,7 @@ def test_missing_where_training_had_none_goes_with_the_majority():
     rng = np.random.default_rng(0)
     values = np.concatenate([np.zeros(30), np.ones(10)])[:, None]
     table = Table(values, np.array([np.nan]), np.array([0, 40]))
-    grower = TreeGrower(Rows(table, (0, 0), 2, False), [], SETTINGS)
+    grower = TreeGrower(TrainingRows(table, (0, 0), 2, False), [], SETTINGS)
     gradient = np.column_stack([values[:, 0] - 0.5, 0.5 - values[:, 0]]) + rng.normal(size=(40, 2)) * 0.01
     forest = grower.grow(gradient, np.ones_like(gradient))
     rows = Table(np.array([[0.0], [1.0], [np.nan]]), np.array([np.nan]), np.array([0, 3]))
@@ -76,7 +77,7 @@ def test_missing_where_training_had_none_goes_with_the_majority():
 def test_rounds_that_cannot_split_do_not_shift_later_ones():
     rng = np.random.default_rng(5)
     table = table_of(rng, [40])
-    rows = Rows(table, (0, 0), 2, False)
+    rows = TrainingRows(table, (0, 0), 2, False)
     grower = TreeGrower(rows, [2], SETTINGS)
     nothing, gradient = np.zeros((40, 2)), rng.normal(size=(40, 2))
     made = [

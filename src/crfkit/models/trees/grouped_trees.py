@@ -1,9 +1,8 @@
-"""Trees of their own for each category of one column: what a letter sounds like, letter by letter.
+"""Trees of their own for each category of one column.
 
-Where that column nearly tells the label, as a letter does its sound, most labels are out of the question for
-most positions. Every category then gets trees for the labels it was seen with, grown on its own positions
-alone: fewer and smaller trees, each of which need not find out first where it is. How often a label was seen
-with a category is the score that all begin with.
+If that column nearly tells the label, as a letter does its sound, most labels are impossible at most
+positions. Every category then gets trees for the labels it was seen with, grown on its own positions alone:
+fewer and smaller trees. The scores start from how often a label was seen with a category.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.tables import Table
-from crfkit.models.trees.grower import GrowthSettings, Rows, TreeGrower
+from crfkit.models.trees.grower import GrowthSettings, TrainingRows, TreeGrower
 from crfkit.potentials.forest import CATEGORY, Forest
 
-_UNSEEN = 0.1  # what counts as the number of times that an unseen label was seen
+_UNSEEN = 0.1  # added to how often each label was seen
 
 
 class GroupedGrower:
@@ -44,12 +43,12 @@ class GroupedGrower:
             self._counts.append((code, counts))
             labels = np.flatnonzero(counts > 0)
             if len(labels) > 1:
-                rows = Rows(table, window, len(labels), False, positions)
+                rows = TrainingRows(table, window, len(labels), False, positions)
                 self._groups.append((code, positions, labels, TreeGrower(rows, categories, settings)))
         self._total = observed.sum(axis=0)  # [L]
 
     def start(self) -> Forest:
-        """Log shares of the labels with each category; of all positions, where the category is missing."""
+        """Return log shares of the labels with each category, or of all labels if it is missing."""
         shares = [(code, self._log_shares(counts)) for code, counts in self._counts]
         overall = self._log_shares(self._total)
         trees = [
@@ -59,7 +58,7 @@ class GroupedGrower:
         return self._finished(trees, np.arange(self._n_labels))
 
     def grow(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
-        """The trees of one more round; None where no split is worth while.
+        """Return the trees of one more round; None if no split is worth while.
 
         gradient and hessian [ΣT, L] are those of what is to be minimised.
         """
@@ -83,7 +82,7 @@ class GroupedGrower:
 
 
 def _only_for(code: int, feature: int, forest: Forest) -> Forest:
-    """The same trees for one category of a feature; for others they add 0."""
+    """Return the same trees for one category of a feature; for others they add 0."""
     n_trees = forest.n_trees
     n_sets = len(forest.set_indptr) - 1
     words = np.zeros(code // 32 + 1, np.uint32)
@@ -114,7 +113,7 @@ def _only_for(code: int, feature: int, forest: Forest) -> Forest:
 
 
 def _lookup(feature: int, values: list[tuple[int, float]], otherwise: float) -> Forest:
-    """A tree that adds one number for each category and another for all else."""
+    """Return a tree that adds one number for each category and another for all else."""
     left: list[int] = []
     right: list[int] = []
     sets: list[npt.NDArray[np.uint32]] = []
@@ -125,7 +124,7 @@ def _lookup(feature: int, values: list[tuple[int, float]], otherwise: float) -> 
         return ~(len(leaves) - 1)
 
     def split(part: list[tuple[int, float]]) -> int:
-        """A balanced tree over some categories; returns its root."""
+        """Add a balanced tree over some categories and return its root."""
         if len(part) == 1:
             return leaf(part[0][1])
         half = len(part) // 2

@@ -1,8 +1,8 @@
-"""Growing regression trees with LightGBM: one tree a label and round, fitted to given gradients.
+"""Growing regression trees with LightGBM: one tree per label and round, fitted to given gradients.
 
 The only module that knows LightGBM. It bins the rows once and grows leaf-wise trees with at most so many
-leaves; what it has grown is read out of its model text into a :class:`~crfkit.potentials.forest.Forest`,
-which needs it no more.
+leaves. Its trees are read from its model text into a :class:`~crfkit.potentials.forest.Forest`, which does
+not need LightGBM.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IdArray, IntArray
+from crfkit.data.sequences import inner_positions
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
@@ -26,7 +27,7 @@ _MISSING_NAN = 2  # LightGBM's missing type of a split that has seen missing val
 
 
 def lightgbm() -> Any:
-    """The library, or how to get it."""
+    """Return the library; raise with the command that installs it if it is not there."""
     try:
         import lightgbm as library
     except ImportError as error:
@@ -48,15 +49,6 @@ _RELIED_ON: dict[tuple[str, ...], Any] = {
 }
 
 
-def check_lightgbm_parameters(given: Mapping[str, Any]) -> None:
-    """Raise where LightGBM would grow trees that are not what the rest of crfkit takes them for."""
-    for names, value in _RELIED_ON.items():
-        for name in names:
-            if name in given and (value is None or given[name] != value):
-                only = "it is the number of labels" if value is None else f"it must stay {value!r}"
-                raise InputError(f"lightgbm_params: {name}={given[name]!r} cannot be: {only}")
-
-
 @dataclass(frozen=True)
 class GrowthSettings:
     """How trees are grown."""
@@ -71,13 +63,21 @@ class GrowthSettings:
     n_threads: int
     more: Mapping[str, Any]  # LightGBM's own parameters, which win
 
+    def __post_init__(self) -> None:
+        """Raise if LightGBM would grow trees that are not what the rest of crfkit takes them for."""
+        for names, value in _RELIED_ON.items():
+            for name in names:
+                if name in self.more and (value is None or self.more[name] != value):
+                    only = "it is the number of labels" if value is None else f"it must stay {value!r}"
+                    raise InputError(f"lightgbm_params: {name}={self.more[name]!r} cannot be: {only}")
+
     @property
     def is_sampled(self) -> bool:
-        """Whether a tree sees part of the rows or columns, by chance."""
+        """Whether a tree sees a random part of the rows or columns."""
         return self.subsample < 1 or self.colsample < 1 or bool(_SAMPLING & set(self.more))
 
     def to_lightgbm(self, n_labels: int) -> dict[str, Any]:
-        """Its parameters. Categories get little smoothing: windows have few of each."""
+        """Return LightGBM's parameters. Categories get little smoothing: windows have few of each."""
         return {
             "objective": "none",
             "num_class": n_labels,
@@ -105,8 +105,8 @@ class GrowthSettings:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The training rows: of every position its window; with the label before it, one for each such label.
+class TrainingRows:
+    """The rows that trees are grown on: the window of every position, with context once per label before it.
 
     With ``context``, the first positions' rows come first, with L as the label before them; then those of
     all others, position by position, label by label.
@@ -117,26 +117,25 @@ class Rows:
     n_labels: int
     context: bool
     positions: IntArray | None = None  # without context: of these alone
-    _first: IntArray = field(init=False)  # positions
-    _rest: IntArray = field(init=False)
+    _first: IntArray = field(init=False)  # with context: first positions
+    _rest: IntArray = field(init=False)  # and the others
 
     def __post_init__(self) -> None:
-        first = self.table.first
-        object.__setattr__(self, "_first", np.flatnonzero(first))
-        object.__setattr__(self, "_rest", np.flatnonzero(~first))
+        inner = inner_positions(self.table.offsets) if self.context else np.empty(0, np.bool_)
+        object.__setattr__(self, "_first", np.flatnonzero(~inner))
+        object.__setattr__(self, "_rest", np.flatnonzero(inner))
 
     def __len__(self) -> int:
         if not self.context:
-            return self.table.n_positions if self.positions is None else int(self.positions.size)
+            return len(self.table.values) if self.positions is None else int(self.positions.size)
         return int(self._first.size) + self.n_labels * int(self._rest.size)
 
     @property
     def n_features(self) -> int:
-        """Columns of a row."""
         return (sum(self.window) + 1) * int(self.table.values.shape[1]) + int(self.context)
 
     def block(self, start: int, stop: int) -> FloatArray:
-        """Rows start..stop-1, [stop-start, n_features]."""
+        """Return the rows start..stop-1, [stop-start, n_features]."""
         rows = np.arange(start, min(stop, len(self)))
         if not self.context:
             return self.table.windows(rows if self.positions is None else self.positions[rows], *self.window)
@@ -150,9 +149,9 @@ class Rows:
 
 
 class TreeGrower:
-    """Grows one tree a label for gradients of the rows, as often as it is asked to."""
+    """Grows one tree per label for gradients of the rows, as often as it is asked to."""
 
-    def __init__(self, rows: Rows, categories: list[int], settings: GrowthSettings) -> None:
+    def __init__(self, rows: TrainingRows, categories: list[int], settings: GrowthSettings) -> None:
         library = lightgbm()
         self._rows = rows
         self._parameters = settings.to_lightgbm(rows.n_labels)
@@ -176,7 +175,7 @@ class TreeGrower:
             raise InputError(f"LightGBM does not take this: {error}") from error
 
     def grow(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
-        """The trees of one more round; None where no split is worth while.
+        """Return the trees of one more round; None if no split is worth while.
 
         gradient and hessian [rows, L] are those of what is to be minimised.
         """
@@ -194,8 +193,8 @@ class TreeGrower:
         return read_trees(text, self._rows.n_features, self._rows.n_labels, self._rows.context)
 
 
-def _as_sequence(library: Any, rows: Rows) -> Any:
-    """The rows as LightGBM asks for them, made when it does: nothing is there window-times over."""
+def _as_sequence(library: Any, rows: TrainingRows) -> Any:
+    """Return the rows as a sequence that makes them when LightGBM asks: windows are never all in memory."""
 
     class Batches(library.Sequence):  # type: ignore[misc]
         batch_size = _BATCH
@@ -222,7 +221,7 @@ def _as_sequence(library: Any, rows: Rows) -> Any:
 
 
 def read_trees(text: str, n_features: int, n_labels: int, context: bool) -> Forest:
-    """The trees in a model text of LightGBM. Tree m adds to label m mod L.
+    """Return the trees in a model text of LightGBM. Tree m adds to label m mod L.
 
     A missing number where training had none goes with the majority.
     """

@@ -16,7 +16,8 @@ from crfkit.io.model_file import Arrays
 from crfkit.models.kinds import KINDS
 from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
-from crfkit.potentials.tree import TransitionTables, TreePotential
+from crfkit.potentials.transitions import TransitionTables
+from crfkit.potentials.tree import TreePotential
 
 _PIECE = 1 << 20  # scores computed at once
 Stage = tuple[int, TransitionTables | None]  # after a round: how many trees there are, and the tables
@@ -100,23 +101,16 @@ class TreeTagger(Tagger):
         return Scored(self.lattice(table), None, known)
 
     def staged(self, X: Any, stages: Sequence[Stage], lengths: Any = None) -> Iterator[Lattice]:
-        """The scores after each round; ``stages`` are the trees and the tables after each."""
+        """Yield the scores after each round, given the trees and the tables after each.
+
+        A lattice shares its arrays with the next one: use it before asking for that.
+        """
         table = self.encode(X, lengths)
-        node, edge = self.potential.blank(table)
-        done = 0
+        growing, done = self.potential.without_trees(table), 0
         for n_trees, tables in stages:
-            self.potential.forest.add_scores(
-                table,
-                self.potential.window,
-                node,
-                edge,
-                first=done,
-                last=n_trees,
-                n_jobs=self.n_jobs,
-            )
+            growing.add(self.potential.forest, first=done, last=n_trees, n_jobs=self.n_jobs)
             done = n_trees
-            now = replace(self.potential, tables=tables)
-            yield now.lattice(table, node.copy(), None if edge is None else edge.copy())
+            yield growing.lattice(tables)
 
     # ---- looking inside
 

@@ -6,9 +6,8 @@ Dietterich, Ashenfelter and Bulatov, "Training conditional random fields via gra
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,24 +15,23 @@ import numpy.typing as npt
 
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.data.labels import decode_labels, encode_labels, label_lists, label_set
-from crfkit.data.tables import Table, TableSchema
-from crfkit.data.training_data import cut_as, sequence_weights
+from crfkit.data.labelled_table import LabelledTable
+from crfkit.data.labels import decode_labels
+from crfkit.data.tables import Table
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.inference.expected_gain import decoded
 from crfkit.models.sequence_labeller import SequenceLabeller
+from crfkit.models.training import Watch
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
-from crfkit.models.trees.grower import GrowthSettings, check_lightgbm_parameters
+from crfkit.models.trees.steps import Callback, Member, boosting_settings, grow_member
 from crfkit.models.trees.tagger import Conjunction, Stage, TreeTagger
-from crfkit.models.trees.validation import HeldOut, dev_set, fold_numbers, n_labelled, rounds_by_folds
-from crfkit.objectives.functional_gradient import log_likelihood
+from crfkit.models.trees.validation import HeldOut, fold_numbers, read_dev, rounds_by_folds
+from crfkit.objectives.dev_set import DevSet
+from crfkit.objectives.functional_gradient import minus_log_likelihood
+from crfkit.potentials.forest import Forest
 from crfkit.potentials.tree import TreePotential
 from crfkit.progress import Progress
 from crfkit.threads import thread_count
-
-Callback = Callable[[dict[str, Any]], Any]
-
-_MANY_LABELS = 5  # from here on potentials="auto" is factored
 
 
 class TreeCRF(SequenceLabeller[TreeTagger]):
@@ -128,13 +126,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
 
     _tagger = TreeTagger
     _rules: ClassVar[dict[str, rule.Rule]] = {
-        "window": (
-            "an odd number of positions, or a pair (before, after)",
-            lambda v: _window(v) is not None,
-        ),
+        "window": rule.window(),
         "n_leaves": rule.whole_number(2),
         "n_iterations": rule.whole_number(1),
-        "learning_rate": ("a number above 0", lambda v: rule.number(0)[1](v) and float(v) > 0),
+        "learning_rate": rule.positive(),
         "order": rule.one_of(1, 2),
         "pseudo_iterations": rule.whole_number(0),
         "subsample": ("a share, above 0 and at most 1", lambda v: rule.number(0)[1](v) and 0 < v <= 1),
@@ -239,9 +234,26 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         accuracy no longer rises, and the best number of rounds is kept. ``groups`` names, for each
         sequence, what must not be torn apart by the folds of ``early_stopping`` and ``committee``.
         """
+        self._check(X_dev, y_dev, groups)
+        window = rule.window_sides(self.window) or (0, 0)
+        threads = thread_count(self.n_jobs)
+        data = LabelledTable.read(X, y, sample_weight, lengths, self.categorical)
+        by = None if self.by is None else data.category_column(self.by)
+        progress = Progress(self.verbose, self.n_iterations)
+        settings = boosting_settings(self, len(data.classes), window, by, threads)
+        dev = None if X_dev is None else read_dev(X_dev, y_dev, data, self.decode, self.n_jobs)
+        limit = self._choose_rounds(data, settings, groups, progress)
+        members = self._grow(data, dev, settings, groups, limit, progress)
+        potential = TreePotential.mean(
+            [TreePotential(Forest.end_to_end(m.forests), window, m.tables) for m in members]
+        )
+        scores = potential.scores(data.table, n_jobs=self.n_jobs)
+        self.objective_ = minus_log_likelihood(scores, data.labels, data.weights, self.n_jobs)
+        self._keep(data, potential, members)
+        return self
+
+    def _check(self, X_dev: Any, y_dev: Any, groups: Sequence[Any] | None) -> None:
         rule.check_parameters(self, self._rules)
-        check_lightgbm_parameters(self.lightgbm_params or {})
-        thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
         if X_dev is not None and self.early_stopping is not None:
@@ -250,150 +262,83 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             )
         if groups is not None and self.early_stopping is None and self.committee is None:
             raise InputError("groups are for the folds of early_stopping and committee, which are None")
-        y = label_lists(y)
-        classes = label_set(y)
-        schema, table = TableSchema.learn(X, cut_as(X, y, lengths), self.categorical)
-        _require_data(table, classes)
-        labels = encode_labels(y, classes, table.offsets)
-        weights = sequence_weights(sample_weight, table.n_sequences)
-        settings = self._settings(len(classes), schema)
-        categories = [k for k, column in enumerate(schema.columns) if column.is_category]
 
-        def boosting_of(chosen: IntArray | None = None) -> Boosting:
-            if chosen is None:
-                return Boosting(table, labels, len(classes), categories, settings, weights, self.n_jobs)
-            part = labels.subset(chosen, table.offsets)
-            share = None if weights is None else weights[chosen]
-            return Boosting(
-                table.subset(chosen), part, len(classes), categories, settings, share, self.n_jobs
-            )
-
-        progress = Progress(self.verbose, self.n_iterations)
-        limit = self.n_iterations
-        sizes, seed = n_labelled(labels, table), self.random_state or 0
+    def _choose_rounds(
+        self,
+        data: LabelledTable,
+        settings: BoostingSettings,
+        groups: Sequence[Any] | None,
+        progress: Progress,
+    ) -> int:
+        """Return the most rounds that there may be: by cross-validation, if it is asked for."""
         self.cv_accuracy_: list[float] = []
-        if self.early_stopping is not None:
-            fold = fold_numbers(sizes, groups, self.early_stopping, seed, "early_stopping")
-            progress.say(f"choosing the number of rounds by {self.early_stopping} folds")
-            limit, self.cv_accuracy_ = rounds_by_folds(
-                fold,
-                table,
-                labels,
-                boosting_of,
-                n_iterations=self.n_iterations,
-                patience=self.patience,
-                decode=self.decode,
-                n_jobs=self.n_jobs,
-                show=lambda record: progress.say(
-                    f"folds: round {record['iteration']}, accuracy {record['cv_accuracy']:.4f}"
-                ),
-            )
-        members: list[IntArray | None] = [None]
+        if self.early_stopping is None:
+            return self.n_iterations
+        progress.say(f"choosing the number of rounds by {self.early_stopping} folds")
+        limit, self.cv_accuracy_ = rounds_by_folds(
+            data,
+            fold_numbers(data, groups, self.early_stopping, self.random_state or 0, "early_stopping"),
+            settings,
+            n_iterations=self.n_iterations,
+            patience=self.patience,
+            decode=self.decode,
+            n_jobs=self.n_jobs,
+            show=progress.say,
+        )
+        return limit
+
+    def _grow(
+        self,
+        data: LabelledTable,
+        dev: tuple[Table, DevSet] | None,
+        settings: BoostingSettings,
+        groups: Sequence[Any] | None,
+        limit: int,
+        progress: Progress,
+    ) -> list[Member]:
+        """Train the model, or every member of a committee; of an interrupted one, those that are of use."""
+        chosen: list[IntArray | None] = [None]
         if self.committee is not None:
-            fold = fold_numbers(sizes, groups, self.committee, seed, "committee")
-            members = [np.flatnonzero(fold != k) for k in range(self.committee)]
-        self.history_: list[dict[str, Any]] = []
-        found: list[TreePotential] = []
-        for chosen in members:
-            boosting = boosting_of(chosen)
-            held = None
-            if X_dev is not None:
-                held = dev_set(boosting, schema, classes, X_dev, y_dev, self.decode, self.n_jobs)
-            n_records = len(self.history_)
-            kept, message, self.converged_ = self._boost(boosting, held, limit, progress)
+            fold = fold_numbers(data, groups, self.committee, self.random_state or 0, "committee")
+            chosen = [np.flatnonzero(fold != k) for k in range(self.committee)]
+        found: list[Member] = []
+        for part in chosen:
+            boosting = Boosting(data if part is None else data.subset(part), settings, self.n_jobs)
+            member = grow_member(
+                boosting,
+                None if dev is None else HeldOut(boosting, *dev),
+                limit,
+                Watch(progress, self.patience),
+                patience=self.patience,
+                callbacks=self.callbacks or (),
+            )
+            message, self.converged_ = member.message, member.converged
             if not self.converged_ and found:  # a member that has barely begun would spoil the mean
-                del self.history_[n_records:]
-                message = f"training was interrupted: {len(found)} of {len(members)} members are kept"
+                message = f"training was interrupted: {len(found)} of {len(chosen)} members are kept"
                 break
-            if not self.converged_ and kept == 0:
+            if not self.converged_ and not member.stages:
                 raise KeyboardInterrupt
-            found.append(boosting.potential(kept))
-            n_trees = np.cumsum([boosting.start.n_trees, *(forest.n_trees for forest in boosting.rounds)])
-            self.stages_: list[Stage] = list(zip(n_trees[1:].tolist(), boosting.stages, strict=True))[:kept]
-            self.n_iter_ = kept
+            found.append(member)
             if not self.converged_:
                 break
         progress.close(message)
         if not self.converged_:
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        elif not any(potential.forest.n_trees for potential in found) and len(classes) > 1:
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        return found
+
+    def _keep(self, data: LabelledTable, potential: TreePotential, members: list[Member]) -> None:
+        if self.converged_ and not len(potential.forest.root) and len(data.classes) > 1:
             warnings.warn(
                 "no split was worth while: the model has no trees, and does not look at X. Are there enough "
                 "sequences for min_samples_leaf, and enough columns for colsample?",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        potential = found[0]
-        if len(found) > 1:
-            potential, self.stages_ = TreePotential.mean(found), []
-        self.tagger_ = TreeTagger(classes, schema, potential, self.decode, self.n_jobs)
-        self.classes_ = classes
-        log_p = log_likelihood(potential.scores(table, n_jobs=self.n_jobs), labels, self.n_jobs)
-        self.objective_ = -float(log_p.sum() if weights is None else log_p @ weights)
-        return self
-
-    def _settings(self, n_labels: int, schema: TableSchema) -> BoostingSettings:
-        joint = self.potentials == "joint" or (self.potentials == "auto" and n_labels < _MANY_LABELS)
-        for name, given in (("order=2", self.order == 2), ("by", self.by is not None)):
-            if joint and given:
-                if self.potentials == "joint":
-                    raise InputError(f"{name} goes with potentials='factored'")
-                joint = False
-        window = _window(self.window)
-        return BoostingSettings(
-            joint=joint,
-            order=self.order,
-            window=(0, 0) if window is None else window,
-            newton=self.newton,
-            pseudo_iterations=self.pseudo_iterations,
-            trim=float(self.trim),
-            line_search=self.line_search,
-            transition_c2=float(self.transition_c2),
-            transition_every=self.transition_every,
-            by=None if self.by is None else _category(schema, self.by),
-            growth=GrowthSettings(
-                n_leaves=int(self.n_leaves),
-                learning_rate=float(self.learning_rate),
-                min_samples_leaf=int(self.min_samples_leaf),
-                l2=float(self.l2),
-                subsample=float(self.subsample),
-                colsample=float(self.colsample),
-                seed=int(self.random_state or 0),
-                n_threads=thread_count(self.n_jobs),
-                more=dict(self.lightgbm_params or {}),
-            ),
-        )
-
-    def _boost(
-        self, boosting: Boosting, held: HeldOut | None, limit: int, progress: Progress
-    ) -> tuple[int, str, bool]:
-        """Round after round: how many to keep, why it ended, and whether by its own will."""
-        began = time.perf_counter()
-        best = (-1.0, 0)  # dev accuracy, rounds
-        message, converged = f"{limit} rounds", True
-        try:
-            while len(boosting.rounds) < limit:
-                record = boosting.round()
-                if record is None:
-                    message = f"no split is worth while after {len(boosting.rounds)} rounds"
-                    break
-                record["seconds"] = time.perf_counter() - began
-                if held is not None:
-                    accuracy = record["dev_accuracy"] = held.after_round()
-                    best = max(best, (accuracy, len(boosting.rounds)), key=lambda pair: pair[0])
-                self.history_.append(record)
-                progress.show(record)
-                if held is not None and len(boosting.rounds) - best[1] >= self.patience:
-                    message = f"no better dev accuracy than {best[0]:.4f} in {self.patience} rounds"
-                    break
-                answers = [callback(record) for callback in self.callbacks or ()]  # all get to see it
-                if any(answer is True for answer in answers):
-                    message = "a callback ended it"
-                    break
-        except KeyboardInterrupt:
-            message = f"training was interrupted after {len(boosting.rounds)} rounds, which are kept"
-            converged = False
-        return (len(boosting.rounds) if held is None else best[1]), message, converged
+        self.tagger_ = TreeTagger(data.classes, data.schema, potential, self.decode, self.n_jobs)
+        self.classes_ = data.classes
+        self.stages_: list[Stage] = members[0].stages if len(members) == 1 else []
+        self.history_ = [record for member in members for record in member.history]
+        self.n_iter_ = len(members[-1].stages)
 
     # ---- asking the fitted model
 
@@ -448,30 +393,3 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         if isinstance(rounds, int):
             self.n_iter_ = rounds
         self.cv_accuracy_ = []
-
-
-def _window(value: Any) -> tuple[int, int] | None:
-    """Positions before and behind; None where it is no window."""
-    whole = rule.whole_number(0)[1]
-    if isinstance(value, (tuple, list)):
-        return (int(value[0]), int(value[1])) if len(value) == 2 and all(map(whole, value)) else None
-    return (int(value) // 2, int(value) // 2) if whole(value) and int(value) % 2 else None
-
-
-def _category(schema: TableSchema, meant: str | int) -> int:
-    """Which of the columns ``by`` means: one of categories."""
-    k = schema.number_of(meant)
-    if k is None:
-        raise InputError(
-            f"by={meant!r}: there is no such column; X has {[c.name for c in schema.columns]!r:.200}"
-        )
-    if not schema.columns[k].is_category:
-        raise InputError(f"by={meant!r} must be a column of categories, and it holds numbers")
-    return k
-
-
-def _require_data(table: Table, classes: list[Any]) -> None:
-    if table.n_positions == 0:
-        raise InputError("there is nothing to train on: X has no sequences, or all of them are empty")
-    if not classes:
-        raise InputError("there is nothing to learn: every label in y is None")

@@ -1,0 +1,121 @@
+"""Steps of ``TreeCRF.fit``: what its parameters mean for the data, and growing one member."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crfkit.exceptions import InputError
+from crfkit.models.training import Watch, run_rounds
+from crfkit.models.trees.boosting import Boosting, BoostingSettings
+from crfkit.models.trees.grower import GrowthSettings
+from crfkit.models.trees.tagger import Stage
+from crfkit.models.trees.validation import HeldOut
+from crfkit.potentials.forest import Forest
+from crfkit.potentials.transitions import TransitionTables
+
+Callback = Callable[[dict[str, Any]], Any]
+
+_MANY_LABELS = 5  # from here on potentials="auto" is factored
+
+
+def boosting_settings(
+    estimator: Any, n_labels: int, window: tuple[int, int], by: int | None, n_threads: int
+) -> BoostingSettings:
+    """Return what the parameters of a ``TreeCRF`` mean for data with so many labels.
+
+    ``window`` and ``by`` are the parameters of these names as positions before and behind, and as a column.
+    """
+    return BoostingSettings(
+        joint=_is_joint(estimator, n_labels),
+        order=estimator.order,
+        window=window,
+        newton=estimator.newton,
+        pseudo_iterations=estimator.pseudo_iterations,
+        trim=float(estimator.trim),
+        line_search=estimator.line_search,
+        transition_c2=float(estimator.transition_c2),
+        transition_every=estimator.transition_every,
+        by=by,
+        growth=GrowthSettings(
+            n_leaves=int(estimator.n_leaves),
+            learning_rate=float(estimator.learning_rate),
+            min_samples_leaf=int(estimator.min_samples_leaf),
+            l2=float(estimator.l2),
+            subsample=float(estimator.subsample),
+            colsample=float(estimator.colsample),
+            seed=int(estimator.random_state or 0),
+            n_threads=n_threads,
+            more=dict(estimator.lightgbm_params or {}),
+        ),
+    )
+
+
+def _is_joint(estimator: Any, n_labels: int) -> bool:
+    """Tell whether trees see the label before, too."""
+    for name, given in (("order=2", estimator.order == 2), ("by", estimator.by is not None)):
+        if given and estimator.potentials == "joint":
+            raise InputError(f"{name} goes with potentials='factored'")
+        if given:
+            return False
+    return estimator.potentials == "joint" or (estimator.potentials == "auto" and n_labels < _MANY_LABELS)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A trained model: the whole TreeCRF, or one of a committee."""
+
+    forests: list[Forest]  # what comes before the first round, and the trees of each round that is kept
+    tables: TransitionTables | None  # after the last of them
+    stages: list[Stage]  # one per round that is kept
+    history: list[dict[str, Any]]  # one record per round
+    message: str  # why training ended
+    converged: bool  # False: it was interrupted
+
+
+def grow_member(
+    boosting: Boosting,
+    held: HeldOut | None,
+    limit: int,
+    watch: Watch[int],
+    *,
+    patience: int,
+    callbacks: Sequence[Callback],
+) -> Member:
+    """Boost round after round; with held-out data, keep the number of rounds that is best on it."""
+    began = time.perf_counter()
+
+    def advance() -> str | None:
+        record, score = boosting.round(), None
+        if record is None:
+            return f"no split is worth while after {len(boosting.rounds)} rounds"
+        record["seconds"] = time.perf_counter() - began
+        if held is not None:
+            score = record["dev_accuracy"] = held.after_round()
+        if watch.note(record, score, lambda: len(boosting.rounds)) and watch.best is not None:
+            return f"no better dev accuracy than {watch.best[0]:.4f} in {patience} rounds"
+        answers = [callback(record) for callback in callbacks]  # all get to see it
+        if any(answer is True for answer in answers):
+            return "a callback ended it"
+        return f"{limit} rounds" if len(boosting.rounds) >= limit else None
+
+    message, converged = run_rounds(advance)
+    if not converged:
+        message = f"training was interrupted after {len(boosting.rounds)} rounds, which are kept"
+    kept = len(boosting.rounds)
+    if held is not None:
+        kept = 0 if watch.best is None else watch.best[1]
+    forests, tables = [boosting.start.forest, *boosting.rounds[:kept]], boosting.stages[:kept]
+    n_trees = np.cumsum([len(forest.root) for forest in forests]).tolist()
+    return Member(
+        forests,
+        tables[-1] if tables else boosting.tables,
+        list(zip(n_trees[1:], tables, strict=True)),
+        watch.history,
+        message,
+        converged,
+    )

@@ -1,0 +1,107 @@
+"""Tables of scores for label pairs, first and last labels, beside scores of single labels that are given.
+
+As a function of the tables it is a ``Parametric`` potential: the gradient by the tables is that by the scores
+of the same name, and the expected counts stand in for the diagonal of the Hessian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.inference.chain import ScoreGradient
+from crfkit.inference.lattice import Lattice
+from crfkit.io.model_arrays import ModelArrays
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionTables:
+    """Scores of labels in a row that all positions share, in one vector; the tables are views of it."""
+
+    vector: FloatArray  # [P]
+    n_labels: int
+    order: int
+    start: FloatArray = field(init=False)  # [L]
+    end: FloatArray = field(init=False)  # [L]
+    edge: FloatArray = field(init=False)  # [L, L]
+    edge2: FloatArray | None = field(init=False)  # [L, L, L] in order 2
+
+    def __post_init__(self) -> None:
+        L = self.n_labels
+        start, end, edge, edge2 = np.split(self.vector, [L, 2 * L, 2 * L + L * L])
+        tables = {"start": start, "end": end, "edge": edge.reshape(L, L)}
+        for name, table in tables.items():
+            object.__setattr__(self, name, table)
+        object.__setattr__(self, "edge2", edge2.reshape(L, L, L) if self.order == 2 else None)
+
+    @classmethod
+    def zeros(cls, n_labels: int, order: int) -> TransitionTables:
+        """Return the tables of a model that has learned nothing yet."""
+        L = n_labels
+        return cls(np.zeros(2 * L + L * L + (L**3 if order == 2 else 0)), n_labels, order)
+
+    def at(self, vector: FloatArray) -> TransitionTables:
+        """Return tables of the same shapes with other scores [P]."""
+        return TransitionTables(vector, self.n_labels, self.order)
+
+    def lattice(self, node: FloatArray, offsets: IntArray) -> Lattice:
+        """Return the scores of labels [ΣT, L] and of labels in a row together."""
+        return Lattice(node, self.edge, offsets, self.start, self.end, self.edge2)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return them as a model file has them."""
+        tables = {"start": self.start, "end": self.end, "edge": self.edge}
+        if self.edge2 is not None:
+            tables["edge2"] = self.edge2
+        return {f"transitions.{name}": table for name, table in tables.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: ModelArrays, n_labels: int) -> TransitionTables | None:
+        """Return the tables in a model file; None if it has none."""
+        if "transitions.edge" not in arrays:
+            return None
+        order = 2 if "transitions.edge2" in arrays else 1
+        ranks = {"start": 1, "end": 1, "edge": 2} | ({"edge2": 3} if order == 2 else {})
+        tables = [
+            arrays.take(f"transitions.{key}", np.float64, (n_labels,) * rank, infinite=True)
+            for key, rank in ranks.items()
+        ]
+        return cls(np.concatenate([table.reshape(-1) for table in tables]), n_labels, order)
+
+
+class NodeScores(NamedTuple):
+    """Sequences whose scores of labels are given."""
+
+    node: FloatArray  # [ΣT, L]
+    offsets: IntArray  # [N+1]
+
+
+@dataclass(frozen=True)
+class TransitionPotential:
+    """Tables of transitions over given scores of labels (a ``Parametric`` and ``Curved`` potential)."""
+
+    tables: TransitionTables
+
+    @property
+    def n_parameters(self) -> int:
+        return len(self.tables.vector)
+
+    def scores(self, batch: NodeScores, w: FloatArray | None = None, *, n_jobs: int | None = None) -> Lattice:
+        tables = self.tables if w is None else self.tables.at(w)
+        return tables.lattice(batch.node, batch.offsets)
+
+    def backward(self, batch: NodeScores, d_scores: ScoreGradient) -> FloatArray:
+        return _in_a_row(d_scores)
+
+    def curvature(self, batch: NodeScores, expected: ScoreGradient) -> FloatArray:
+        return _in_a_row(expected)
+
+
+def _in_a_row(numbers: ScoreGradient) -> FloatArray:
+    """Return what is there for the tables, in the order of ``TransitionTables.vector``."""
+    parts = (numbers.start, numbers.end, numbers.edge, numbers.edge2)
+    return np.concatenate([part.reshape(-1) for part in parts if part is not None])

@@ -62,6 +62,8 @@ class Chain:
             else:
                 keys = np.ravel_multi_index(run, table.shape)
                 table -= np.bincount(keys, share[at], table.size).reshape(table.shape)
+        if counts.start is None and counts.end is None:
+            return
         first = first_positions(offsets)
         last = first + lengths[lengths > 0] - 1
         for ends, at in ((counts.start, first), (counts.end, last)):

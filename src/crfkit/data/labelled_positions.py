@@ -16,7 +16,7 @@ import numpy.typing as npt
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.positions import Positions, read_objects, read_positions
-from crfkit.data.training_data import sequence_weights
+from crfkit.data.training_data import require_data, sequence_weights
 from crfkit.exceptions import InputError
 
 LabelLists = list[Sequence[Any]]
@@ -81,13 +81,8 @@ def read_training(
 
 def _labelled_part(positions: Positions, y: LabelLists) -> TrainingSet:
     """Return the sequences that have a label."""
-    if positions.n_sequences == 0:
-        raise InputError("there is nothing to train on: X has no sequences")
-    if positions.n_positions == 0:
-        raise InputError("there is nothing to train on: every sequence of X is empty")
     classes = label_set(y)
-    if not classes:
-        raise InputError("there is nothing to learn: every label in y is None")
+    require_data(positions, classes)
     labels = encode_labels(y, classes, positions.offsets)
     bounds = np.concatenate(([0], np.cumsum(_known(labels))))[positions.offsets]  # [N+1]
     numbers = np.flatnonzero(np.diff(bounds) > 0)

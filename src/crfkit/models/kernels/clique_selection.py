@@ -137,7 +137,7 @@ class CliqueSelector:
         return picks
 
     def _prepare(self, count: int) -> None:
-        """Have the kernel columns of the steepest candidates computed together: most picks are among them."""
+        """Compute the kernel columns of the steepest candidates together: most picks are among them."""
         for s, matrix in enumerate(self.matrices):
             steepest = np.max(
                 [np.abs(family.gradient).max(axis=1) for family in self.families if family.kernel == s],
@@ -146,7 +146,7 @@ class CliqueSelector:
             matrix.prepare(matrix.candidates[np.argsort(-steepest, kind="stable")[: 3 * count]])
 
     def _best(self) -> tuple[_Family, int, int, float] | None:
-        """Family, candidate, labelling (-1: all) and |dR| of the steepest; the first of equals."""
+        """Return family, candidate, labelling (-1: all) and |dR| of the steepest; the first of equals."""
         families = self.families
         if self.alternate:
             families = [f for f in families if f.kernel == self._turn % len(self.matrices)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labelled_positions import TrainingSet
+from crfkit.data.sequences import place_of
 from crfkit.models.kernels.clique_selection import Pick
 from crfkit.potentials.kernel import KernelPotential
 from crfkit.selection.plot import new_row
@@ -37,7 +38,6 @@ class Clique:
         return f"{self.kind} ({self.kernel}) at sequence {self.sequence}, position {self.position}: {weights}"
 
     def to_json(self) -> list[Any]:
-        """As JSON values."""
         pairs = [
             [list(key) if isinstance(key, tuple) else key, value] for key, value in self.coefficients.items()
         ]
@@ -45,7 +45,7 @@ class Clique:
 
     @classmethod
     def from_json(cls, record: Any) -> Clique:
-        """The clique that ``to_json`` wrote; ValueError or TypeError where it did not."""
+        """Return the clique that ``to_json`` wrote; raise ValueError or TypeError if it did not."""
         kernel, kind, sequence, position, pairs, derivative = record
         coefficients = {tuple(key) if isinstance(key, list) else key: float(value) for key, value in pairs}
         return cls(str(kernel), str(kind), int(sequence), int(position), coefficients, derivative)
@@ -67,14 +67,12 @@ class CliqueLister:
     def name(self, pick: Pick) -> tuple[str, str, int, int, Any]:
         """Return kernel, kind, sequence, position, labels (None: all)."""
         classes, L = self._data.classes, len(self._data.classes)
-        offsets = self._data.learn.offsets
-        sequence = int(np.searchsorted(offsets, pick.place, side="right")) - 1
+        sequence, position = place_of(self._data.learn.offsets, pick.place)
         labels: Any = None
         if pick.labeling is not None:
             before, label = divmod(pick.labeling, L)
             labels = (classes[before], classes[label]) if pick.edge else classes[label]
         kind = "edge" if pick.edge else "vertex"
-        position = pick.place - int(offsets[sequence])
         return self._kernels[pick.kernel], kind, int(self._data.numbers[sequence]), position, labels
 
     def clique(self, pick: Pick) -> Clique:
@@ -101,7 +99,7 @@ _PANELS = (
 
 
 def draw_path(path: Sequence[dict[str, Any]], axes: Sequence[Axes] | Axes | None = None) -> list[Axes]:
-    """Risk and, with a dev set, its log-likelihood and accuracy against the number of cliques."""
+    """Draw the risk and, with a dev set, its log-likelihood and accuracy against the number of cliques."""
     panels = [(key, title) for key, title in _PANELS if key in path[-1]]
     if axes is None:
         axes = new_row(len(panels))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels
 from crfkit.data.reading import is_table
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Batch
 from crfkit.exceptions import InputError
 
 
@@ -27,7 +27,7 @@ def _numbers(name: str, values: Any) -> FloatArray:
         raise InputError(f"{name} must be numbers: {error}") from error
 
 
-def require_data(sequences: Sequences, classes: list[Any]) -> None:
+def require_data(sequences: Batch, classes: list[Any]) -> None:
     """Raise where there is nothing to train on or nothing to learn."""
     if sequences.n_sequences == 0:
         raise InputError("there is nothing to train on: X has no sequences")

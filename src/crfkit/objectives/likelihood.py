@@ -99,20 +99,24 @@ class Likelihood(Generic[Batch, S, D]):
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
         """Return value and gradient at x, and an estimate of the Hessian's diagonal where there is one."""
         curved = diagonal and isinstance(self.potential, Curved)
-        scores = self.potential.scores(self._batch, x, n_jobs=self._n_jobs)
-        if self._costs is not None:
-            scores = self._structure.raise_wrong(scores, self._labels, self._costs)
-        found = expected_minus_observed(
-            self._structure,
-            scores,
-            self._labels,
-            weights=self._weights,
-            expected=curved,
-            n_jobs=self._n_jobs,
-        )
+        found = self.residuals(x, expected=curved)
         value = -float(found.log_p.sum() if self._weights is None else found.log_p @ self._weights)
         gradient = self.potential.backward(self._batch, found.d_scores)
         estimate = None
         if curved and isinstance(self.potential, Curved) and found.expected is not None:
             estimate = self.potential.curvature(self._batch, found.expected)
         return Evaluation(value, gradient, estimate)
+
+    def residuals(self, x: FloatArray, *, expected: bool = False) -> Residuals[D]:
+        """Return log p(y|x) at x, and the gradient by the scores."""
+        scores = self.potential.scores(self._batch, x, n_jobs=self._n_jobs)
+        if self._costs is not None:
+            scores = self._structure.raise_wrong(scores, self._labels, self._costs)
+        return expected_minus_observed(
+            self._structure,
+            scores,
+            self._labels,
+            weights=self._weights,
+            expected=expected,
+            n_jobs=self._n_jobs,
+        )

@@ -4,14 +4,15 @@ Lafferty, Zhu and Liu, "Kernel conditional random fields: representation and cli
 Vertex cliques score labels, K(x_v, x_v') δ(y, y'); edge cliques score pairs of labels,
 K(x_v, x_v') δ(y_1, y_1') δ(y_2, y_2'), where v is the edge's *second* vertex. Nothing here knows that the
 graph is a chain: vertices are rows, edges are pairs of their numbers. ``scores`` is the chain's own case, in
-which position t's edge is (t-1, t).
+which position t's edge is (t-1, t). In training f has another form, with the same scores: see
+``kernel_expansion.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,38 @@ from crfkit.inference import Lattice
 from crfkit.kernels.mercer import MercerKernel
 
 
+class Summand(NamedTuple):
+    """What some functions of positions add to the scores of some labellings."""
+
+    edge: bool  # on edges or on vertices
+    labelings: IntArray | slice  # [k] labels, or pairs y_1 · L + y_2
+    values: FloatArray  # [n, m] the functions at the vertices; of edges, at their second vertices
+    coefficients: FloatArray  # [m, k]
+
+
+class CliqueScores(NamedTuple):
+    """Scores of the cliques of a graph."""
+
+    vertices: FloatArray  # [V, L]
+    edges: FloatArray  # [L, L], where all edges have the same, or [E, L, L]
+
+
+def clique_scores(
+    summands: Iterable[Summand],
+    transitions: FloatArray,  # [L, L]
+    bias: FloatArray,  # [L]
+    n_vertices: int,
+    n_edges: int | None,
+) -> CliqueScores:
+    """Return bias, transitions and all summands, added up; without ``n_edges`` there are none on edges."""
+    L = len(bias)
+    node = np.tile(bias, (n_vertices, 1))
+    pair = np.tile(transitions.ravel(), (n_edges or 0, 1))  # [E, L²]
+    for edge, labelings, values, coefficients in summands:
+        (pair if edge else node)[:, labelings] += values @ coefficients
+    return CliqueScores(node, transitions if n_edges is None else pair.reshape(-1, L, L))
+
+
 @dataclass(frozen=True)
 class KernelTerm:
     """Coefficients on the selected cliques of one kind under one kernel."""
@@ -30,22 +63,6 @@ class KernelTerm:
     support: Any  # m positions, as the kernel takes them
     vertex: FloatArray | None = None  # [m, L]
     edge: FloatArray | None = None  # [m, L, L]
-
-
-@dataclass(frozen=True)
-class CliqueScores:
-    """Scores of the cliques of a graph."""
-
-    vertices: FloatArray  # [V, L]
-    edges: FloatArray  # [L, L], where all edges have the same, or [E, L, L]
-
-
-def chain_edges(offsets: IntArray) -> IntArray:
-    """The edges of chains laid end to end: [ΣT - N, 2] pairs of neighbouring positions."""
-    inner = np.ones(int(offsets[-1]), np.bool_)
-    inner[offsets[:-1][np.diff(offsets) > 0]] = False
-    second = np.flatnonzero(inner)
-    return np.column_stack([second - 1, second]).astype(np.int64)
 
 
 class KernelPotential:
@@ -71,31 +88,34 @@ class KernelPotential:
     @property
     def scores_per_position(self) -> int:
         """How many numbers are computed for each position: scores and kernel values."""
-        widest = max((self._n_support(term) for term in self.terms), default=0)
+        tables = [term.edge if term.vertex is None else term.vertex for term in self.terms]
+        widest = max((len(table) for table in tables if table is not None), default=0)
         L = self.n_labels
         return L + (L * L if self.has_edge_cliques else 0) + widest
 
-    @staticmethod
-    def _n_support(term: KernelTerm) -> int:
-        table = term.vertex if term.vertex is not None else term.edge
-        return 0 if table is None else len(table)
-
     def clique_scores(self, rows: Rows, edges: IntArray) -> CliqueScores:
-        """Scores of V vertices, given as rows, and of E edges, given as pairs [E, 2] of vertex numbers."""
+        """Return scores of V vertices, given as rows, and of E edges, given as pairs [E, 2] of vertices."""
         edges = np.asarray(edges, np.int64)
         if edges.ndim != 2 or edges.shape[1] != 2:
             raise InputError(f"edges must be pairs of vertex numbers [E, 2], got shape {edges.shape}")
         n = n_rows(rows)
         if edges.size and not (edges.min() >= 0 and edges.max() < n):
             raise InputError(f"edges must name vertices 0..{n - 1}, got {edges.min()}..{edges.max()}")
-        node, pair = self._score(rows, edges[:, 1])
-        return CliqueScores(node, self.transitions if pair is None else pair + self.transitions)
+        return self._scores(rows, edges[:, 1])
 
-    def _score(self, rows: Rows, seconds: IntArray) -> tuple[FloatArray, FloatArray | None]:
-        """Vertex scores [V, L] and, where there are edge cliques, edge scores [E, L, L]."""
-        L = self.n_labels
-        node = np.tile(self.bias, (n_rows(rows), 1))
-        pair = np.zeros((len(seconds), L * L)) if self.has_edge_cliques else None
+    def scores(self, batch: Positions, *, n_jobs: int | None = None) -> Lattice:
+        """Return the lattice of a batch of chains; the edge of position t is the one between t-1 and t."""
+        # Every position gets an edge, first ones too: the lattice passes over those.
+        node, edge = self._scores(batch.rows, np.arange(batch.n_positions))
+        return Lattice(node, edge, batch.offsets)
+
+    def _scores(self, rows: Rows, seconds: IntArray) -> CliqueScores:
+        n_edges = len(seconds) if self.has_edge_cliques else None
+        summands = self._summands(rows, seconds)
+        return clique_scores(summands, self.transitions, self.bias, n_rows(rows), n_edges)
+
+    def _summands(self, rows: Rows, seconds: IntArray) -> Iterator[Summand]:
+        """Yield the terms at vertices and at the second vertices [E] of edges."""
         represented: dict[int, Rows] = {}
         for term in self.terms:
             key = id(term.kernel)
@@ -103,32 +123,7 @@ class KernelPotential:
                 represented[key] = term.kernel.represent(rows)
             values = term.kernel.between(represented[key], term.support)  # [V, m]
             if term.vertex is not None:
-                node += values @ term.vertex
-            if term.edge is not None and pair is not None:
-                pair += values[seconds] @ term.edge.reshape(-1, L * L)
-        return node, None if pair is None else pair.reshape(-1, L, L)
-
-    def scores(self, batch: Positions, *, n_jobs: int | None = None) -> Lattice:
-        """The lattice of a batch of chains; the edge of position t is the one between t-1 and t."""
-        # Every position gets an edge, first ones too: the lattice passes over those.
-        node, pair = self._score(batch.rows, np.arange(batch.n_positions))
-        return Lattice(node, self.transitions if pair is None else pair + self.transitions, batch.offsets)
-
-    def backward(self, batch: Positions, d_node: FloatArray, *d_edges: FloatArray) -> list[KernelTerm]:
-        """The derivative by every coefficient: of a term, K(support, x) d, in the term's own form.
-
-        d_node is [ΣT, L] and, with edge cliques, d_edges[0] [ΣT, L, L], which does not count at first
-        positions. For a candidate that is not in the model yet this is its functional derivative, but for
-        the penalty.
-        """
-        L = self.n_labels
-        seconds = chain_edges(batch.offsets)[:, 1]
-        found = []
-        for term in self.terms:
-            values = term.kernel.between(term.kernel.represent(batch.rows), term.support)  # [ΣT, m]
-            vertex = None if term.vertex is None else values.T @ d_node
-            edge = None
+                yield Summand(False, slice(None), values, term.vertex)
             if term.edge is not None:
-                edge = (values[seconds].T @ d_edges[0][seconds].reshape(-1, L * L)).reshape(-1, L, L)
-            found.append(KernelTerm(term.kernel, term.support, vertex, edge))
-        return found
+                table = term.edge.reshape(-1, self.n_labels**2)
+                yield Summand(True, slice(None), values[seconds], table)

@@ -17,6 +17,7 @@ from crfkit.datasets import galaxy, gaussian_mixtures
 from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
 from crfkit.inference import max_expected_gain
 from crfkit.kernels import GraphKernel, Kernel
+from crfkit.potentials.kernel_expansion import KernelExpansion
 
 X, Y = gaussian_mixtures(10, 6, random_state=0)
 FEW = {"n_cliques": 15, "per_round": 5}
@@ -273,6 +274,24 @@ def test_ctrl_c_while_choosing(per_round, monkeypatch):
     whole = KernelCRF(n_cliques=len(model.cliques_), per_round=per_round)
     monkeypatch.undo()
     assert model.risk_ == pytest.approx(whole.fit(X, Y).risk_, rel=1e-6)
+
+
+@pytest.mark.parametrize("when", [100, 101, 102, 103])
+def test_ctrl_c_while_fitting_coefficients(when, monkeypatch):
+    backward, calls = KernelExpansion.backward, []
+
+    def interrupted(*arguments):
+        calls.append(None)
+        if len(calls) == when:
+            raise KeyboardInterrupt
+        return backward(*arguments)
+
+    monkeypatch.setattr(KernelExpansion, "backward", interrupted)
+    with pytest.warns(ConvergenceWarning, match="it was interrupted"):
+        model = KernelCRF(n_cliques=40).fit(X, Y)
+    assert 0 < len(model.cliques_) < 40
+    monkeypatch.undo()
+    assert model.risk_ == pytest.approx(KernelCRF(n_cliques=len(model.cliques_)).fit(X, Y).risk_, rel=1e-3)
 
 
 def test_grid_search_over_unlabelled_sequences():

@@ -21,9 +21,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crfkit.arrays import BoolArray, FloatArray
+from crfkit.data.sequences import inner_positions
 from crfkit.kernels.basis import Basis
 from crfkit.kernels.matrix import KernelMatrix
-from crfkit.objectives.kernel_risk import Block, KernelRisk
+from crfkit.models.kernels.risk import KernelRisk
+from crfkit.potentials.kernel_expansion import BasisBlock, KernelExpansion
 
 _ROUNDING = 1e-9  # of the largest derivative of a round
 
@@ -47,12 +49,12 @@ class _Family:
     edge: bool
     n_labelings: int
     free: BoolArray  # [c, labellings] not chosen yet
-    blocks: dict[int, Block] = field(default_factory=dict)  # labelling (-1: all) -> its block
+    bases: dict[int, Basis] = field(default_factory=dict)  # labelling (-1: all) -> its functions
     gradient: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # [c, labellings]
 
 
 class CliqueSelector:
-    """Chooses cliques for a risk, one round after the other. Adds blocks and basis functions to it."""
+    """Chooses cliques, one round after the other. Adds blocks and functions to the risk's expansion."""
 
     def __init__(
         self,
@@ -63,55 +65,57 @@ class CliqueSelector:
         all_labelings: bool,
         alternate: bool,
     ) -> None:
-        self.risk, self.matrices = risk, list(matrices)
+        self.risk, self.expansion, self.matrices = risk, risk.expansion, list(matrices)
         self.all_labelings, self.alternate = all_labelings, alternate
-        L = risk.n_labels
-        first = np.zeros(matrices[0].n_positions, np.bool_)  # no edge ends at a first position
-        first[risk.offsets[:-1][np.diff(risk.offsets) > 0]] = True
+        L = self.expansion.n_labels
         self.families: list[_Family] = []
+        inner = inner_positions(risk.batch.offsets) if edge_cliques else None  # edges end at these
         for s, matrix in enumerate(self.matrices):
-            free = np.ones((matrix.n_candidates, L), np.bool_)
+            free = np.ones((len(matrix.candidates), L), np.bool_)
             self.families.append(_Family(s, False, L, free))
-            if edge_cliques:
-                free = np.repeat(~first[matrix.candidates][:, None], L * L, axis=1)
+            if inner is not None:
+                free = np.repeat(inner[matrix.candidates][:, None], L * L, axis=1)
                 self.families.append(_Family(s, True, L * L, free))
         self._turn = 0
         self._floor = 0.0  # derivatives below are rounding
 
+    @property
+    def n_left(self) -> int:
+        """How many cliques can still be chosen."""
+        if self.all_labelings:
+            return sum(int(family.free.any(axis=1).sum()) for family in self.families)
+        return sum(int(family.free.sum()) for family in self.families)
+
     def derivatives(self) -> list[FloatArray]:
-        """dR of all candidates [c, labellings], a table a family (kernel by kernel; vertices, then edges)."""
-        risk, L = self.risk, self.risk.n_labels
-        edges = any(family.edge for family in self.families)
-        residuals = risk.residuals(risk.scores(), edges=edges)
-        values = residuals.node if residuals.edge is None else np.hstack([residuals.node, residuals.edge])
+        """Return dR of all candidates: a table [c, labellings] for each family.
+
+        Families come kernel by kernel; of each, vertices and then edges.
+        """
+        L = self.expansion.n_labels
+        residuals = self.risk.residuals()
+        values = residuals.node
+        if any(family.edge for family in self.families):
+            values = np.hstack([values, residuals.edge.reshape(-1, L * L)])
         products = [matrix.product(values) for matrix in self.matrices]
         tables = []
         for family in self.families:
             columns = slice(L, None) if family.edge else slice(0, L)
-            tables.append(products[family.kernel][:, columns] + risk.reg * self._function(family))
+            candidates = self.matrices[family.kernel].candidates
+            function = self.expansion.function(family.kernel, family.edge, candidates)  # ⟨f, h⟩
+            tables.append(products[family.kernel][:, columns] + self.risk.reg * function)
         return tables
 
-    def _function(self, family: _Family) -> FloatArray:
-        """⟨f, h⟩ of the family's candidates [c, labellings]: the part of f under this kernel, at them."""
-        places = self.matrices[family.kernel].candidates
-        values = np.zeros((len(places), family.n_labelings))
-        for block in family.blocks.values():
-            values[:, block.labelings] += block.basis.columns[places] @ block.beta
-        return values
-
     def choose(self, count: int) -> list[Pick]:
-        """The next cliques: at most ``count``, fewer where no candidate has a derivative other than 0.
+        """Choose at most ``count`` cliques, fewer if no candidate has a derivative other than 0.
 
-        They are in the risk's blocks from then on, with coefficients of 0. Ctrl-C leaves the risk as it was.
+        The expansion has them from then on, with coefficients of 0. Ctrl-C leaves it as it was.
         """
-        sizes, x = self.risk.sizes(), self.risk.vector()
         try:
             picks = self._choose(count)
         except KeyboardInterrupt:
-            self.risk.restore(sizes, x)  # no functions without coefficients, no cliques that nobody has named
+            self.expansion.forget_new()  # no functions of cliques that nobody has named
             raise
-        for block in self.risk.blocks:
-            block.grow()
+        self.expansion.grow()
         return picks
 
     def _choose(self, count: int) -> list[Pick]:
@@ -133,7 +137,7 @@ class CliqueSelector:
         return picks
 
     def _prepare(self, count: int) -> None:
-        """Have the kernel columns of the steepest candidates computed together: most picks are among them."""
+        """Compute the kernel columns of the steepest candidates together: most picks are among them."""
         for s, matrix in enumerate(self.matrices):
             steepest = np.max(
                 [np.abs(family.gradient).max(axis=1) for family in self.families if family.kernel == s],
@@ -142,7 +146,7 @@ class CliqueSelector:
             matrix.prepare(matrix.candidates[np.argsort(-steepest, kind="stable")[: 3 * count]])
 
     def _best(self) -> tuple[_Family, int, int, float] | None:
-        """Family, candidate, labelling (-1: all) and |dR| of the steepest; the first of equals."""
+        """Return family, candidate, labelling (-1: all) and |dR| of the steepest; the first of equals."""
         families = self.families
         if self.alternate:
             families = [f for f in families if f.kernel == self._turn % len(self.matrices)]
@@ -166,35 +170,34 @@ class CliqueSelector:
 
     def _take(self, family: _Family, candidate: int, labeling: int, size: float) -> Pick | None:
         matrix = self.matrices[family.kernel]
-        block = family.blocks.get(labeling)
-        if block is None:
-            chosen = np.arange(family.n_labelings) if labeling < 0 else np.array([labeling])
-            block = Block(family.kernel, family.edge, chosen, Basis(matrix))
-            family.blocks[labeling] = block
-            self.risk.blocks.append(block)
+        labelings = np.arange(family.n_labelings) if labeling < 0 else np.array([labeling])
         place = int(matrix.candidates[candidate])
-        new = block.basis.add(place)  # [n]
-        labelings = block.labelings
+        basis = family.bases.get(labeling)
+        if basis is None:
+            basis = Basis(matrix)
+        new = basis.add(place)  # [n]
         family.free[candidate, labelings] = False
         if new is None:  # spanned by those that are there already
             family.gradient[candidate, labelings] = 0.0
             return None
+        if labeling not in family.bases:
+            family.bases[labeling] = basis
+            self.expansion.add(BasisBlock(family.kernel, family.edge, labelings, basis))
         parts = family.gradient[candidate, labelings] / new[place]  # ⟨g, φ⟩
         family.gradient[:, labelings] -= new[matrix.candidates][:, None] * parts
         family.gradient[~family.free] = 0.0
         return Pick(family.kernel, family.edge, place, None if labeling < 0 else labeling, size)
 
 
-def take_all(risk: KernelRisk, matrices: Sequence[KernelMatrix], *, edge_cliques: bool) -> None:
-    """All labellings of all candidates: the representer theorem in full, up to what others span."""
-    L = risk.n_labels
+def take_all(expansion: KernelExpansion, matrices: Sequence[KernelMatrix], *, edge_cliques: bool) -> None:
+    """Take all labellings of all candidates: the representer theorem in full, up to what others span."""
+    L = expansion.n_labels
     for s, matrix in enumerate(matrices):
         basis = Basis(matrix)
         basis.add_all(matrix.candidates)
-        risk.blocks.append(Block(s, False, np.arange(L), basis))
+        expansion.add(BasisBlock(s, False, np.arange(L), basis))
         if edge_cliques:
             # First positions have no edge; what they would add is no loss: their coefficients come out as 0
             # on what no edge sees.
-            risk.blocks.append(Block(s, True, np.arange(L * L), basis))
-    for block in risk.blocks:
-        block.grow()
+            expansion.add(BasisBlock(s, True, np.arange(L * L), basis))
+    expansion.grow()

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.labelled_positions import TrainingSet
+from crfkit.data.sequences import place_of
+from crfkit.models.kernels.clique_selection import Pick
+from crfkit.potentials.kernel import KernelPotential
 from crfkit.selection.plot import new_row
 
 if TYPE_CHECKING:
@@ -31,7 +38,6 @@ class Clique:
         return f"{self.kind} ({self.kernel}) at sequence {self.sequence}, position {self.position}: {weights}"
 
     def to_json(self) -> list[Any]:
-        """As JSON values."""
         pairs = [
             [list(key) if isinstance(key, tuple) else key, value] for key, value in self.coefficients.items()
         ]
@@ -39,10 +45,50 @@ class Clique:
 
     @classmethod
     def from_json(cls, record: Any) -> Clique:
-        """The clique that ``to_json`` wrote; ValueError or TypeError where it did not."""
+        """Return the clique that ``to_json`` wrote; raise ValueError or TypeError if it did not."""
         kernel, kind, sequence, position, pairs, derivative = record
         coefficients = {tuple(key) if isinstance(key, list) else key: float(value) for key, value in pairs}
         return cls(str(kernel), str(kind), int(sequence), int(position), coefficients, derivative)
+
+
+class CliqueLister:
+    """Gives chosen cliques the names of their sequences and labels, and their coefficients."""
+
+    def __init__(
+        self,
+        data: TrainingSet,
+        kernels: Sequence[str],
+        potential: KernelPotential,
+        places: Mapping[int, IntArray],  # kernel -> of its term [m]
+    ) -> None:
+        self._data, self._kernels, self._places = data, kernels, places
+        self._terms = dict(zip(places, potential.terms, strict=True))
+
+    def name(self, pick: Pick) -> tuple[str, str, int, int, Any]:
+        """Return kernel, kind, sequence, position, labels (None: all)."""
+        classes, L = self._data.classes, len(self._data.classes)
+        sequence, position = place_of(self._data.learn.offsets, pick.place)
+        labels: Any = None
+        if pick.labeling is not None:
+            before, label = divmod(pick.labeling, L)
+            labels = (classes[before], classes[label]) if pick.edge else classes[label]
+        kind = "edge" if pick.edge else "vertex"
+        return self._kernels[pick.kernel], kind, int(self._data.numbers[sequence]), position, labels
+
+    def clique(self, pick: Pick) -> Clique:
+        """Return the clique with the coefficients that it has in the end."""
+        kernel, kind, sequence, position, labels = self.name(pick)
+        classes = self._data.classes
+        term = self._terms[pick.kernel]
+        row = int(np.searchsorted(self._places[pick.kernel], pick.place))
+        table = term.edge if pick.edge else term.vertex
+        values: FloatArray = np.zeros(0) if table is None else table[row].ravel()
+        keys: list[Any] = [(a, b) for a in classes for b in classes] if pick.edge else list(classes)
+        if labels is not None:
+            coefficients = {labels: float(values[pick.labeling or 0])}
+        else:
+            coefficients = dict(zip(keys, values.tolist(), strict=True))
+        return Clique(kernel, kind, sequence, position, coefficients, float(pick.derivative))
 
 
 _PANELS = (
@@ -53,7 +99,7 @@ _PANELS = (
 
 
 def draw_path(path: Sequence[dict[str, Any]], axes: Sequence[Axes] | Axes | None = None) -> list[Axes]:
-    """Risk and, with a dev set, its log-likelihood and accuracy against the number of cliques."""
+    """Draw the risk and, with a dev set, its log-likelihood and accuracy against the number of cliques."""
     panels = [(key, title) for key, title in _PANELS if key in path[-1]]
     if axes is None:
         axes = new_row(len(panels))

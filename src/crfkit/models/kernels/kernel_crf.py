@@ -9,7 +9,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,26 +17,20 @@ import numpy.typing as npt
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray
 from crfkit.data.labels import decode_labels
-from crfkit.data.positions import read_positions
-from crfkit.data.training_data import sequence_weights
-from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.exceptions import InputWarning, ModelFileError
 from crfkit.inference import marginals
 from crfkit.inference.expected_gain import decoded
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.graph_map import GraphMap
 from crfkit.kernels.mercer import Kernel
-from crfkit.models.kernels.cliques import Clique, draw_path
-from crfkit.models.kernels.data import TrainingSet, labels_with_gaps
-from crfkit.models.kernels.fitting import N_CLIQUES, RULES, fit_kernels, kernels_of, takes_objects
+from crfkit.models.kernels.cliques import Clique
+from crfkit.models.kernels.estimator import RULES, Form, KernelEstimator
 from crfkit.models.kernels.tagger import KernelTagger
+from crfkit.models.kernels.training import N_CLIQUES
 from crfkit.models.sequence_labeller import SequenceLabeller
-from crfkit.threads import thread_count
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
-class KernelCRF(SequenceLabeller[KernelTagger]):
+class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
     """Conditional random field whose scores are kernel expansions on selected cliques.
 
     Minimises ``-Σ weight · log p(y | x) + reg/2 ‖f‖² + transition_reg/2 ‖w‖²`` over functions f on labels
@@ -161,31 +155,33 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
         random_state: int | None = None,
         verbose: bool | int = False,
     ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.graph = graph
-        self.turns = turns
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            graph=graph,
+            turns=turns,
+            n_cliques=n_cliques,
+            per_round=per_round,
+            all_labelings=all_labelings,
+            reg=reg,
+            bias=bias,
+            n_candidates=n_candidates,
+            refit_every=refit_every,
+            refit_tol=refit_tol,
+            tol=tol,
+            max_iterations=max_iterations,
+            patience=patience,
+            cache_size=cache_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.cliques = cliques
-        self.n_cliques = n_cliques
-        self.per_round = per_round
-        self.all_labelings = all_labelings
-        self.reg = reg
         self.transition_reg = transition_reg
-        self.bias = bias
-        self.n_candidates = n_candidates
         self.decode = decode
         self.boundary_gain = boundary_gain
-        self.refit_every = refit_every
-        self.refit_tol = refit_tol
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.patience = patience
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self,
@@ -200,72 +196,30 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
     ) -> KernelCRF:
         """Train on sequences X with labels y.
 
-        X is a list of arrays or sparse matrices [T, d], one a sequence, or one of them with ``lengths``; with
-        a kernel that is a function, a list of lists of any objects. In y a label may be None (unknown) or a
-        set (one of these), and a whole sequence may be None: unlabelled sequences take part in the graph, as
-        those of ``X_unlabeled`` do. ``sample_weight`` is one number a sequence. With ``X_dev``, ``y_dev`` the
-        path has their log-likelihood and accuracy (see ``patience``).
+        X is a list of arrays or sparse matrices [T, d], one per sequence, or one of them with ``lengths``;
+        with a kernel that is a function, a list of lists of any objects. In y a label may be None (unknown)
+        or a set (one of these), and a whole sequence may be None: unlabelled sequences take part in the
+        graph, as those of ``X_unlabeled`` do. ``sample_weight`` is one number per sequence. With ``X_dev``,
+        ``y_dev`` the path has their log-likelihood and accuracy (see ``patience``).
         """
-        rule.check_parameters(self, self._rules)
-        thread_count(self.n_jobs)
-        if (X_dev is None) != (y_dev is None):
-            raise InputError("X_dev and y_dev go together: give both or neither")
-        kernels = kernels_of(self)
-        objects = takes_objects(kernels)
-        if lengths is None and getattr(X, "ndim", 0) == 2:
-            lengths = _lengths_of(y)
-        positions = read_positions(X, lengths, objects=objects)
-        data = TrainingSet.of(positions, labels_with_gaps(y, positions))
-        weights = sequence_weights(sample_weight, positions.n_sequences)
-        dev = unlabeled = None
-        if X_dev is not None:
-            held_lengths = _lengths_of(y_dev) if getattr(X_dev, "ndim", 0) == 2 else None
-            held = read_positions(X_dev, held_lengths, objects=objects, width=positions.width, name="X_dev")
-            dev = held, labels_with_gaps(y_dev, held)
-        if X_unlabeled is not None:
-            unlabeled = read_positions(
-                X_unlabeled,
-                [X_unlabeled.shape[0]] if getattr(X_unlabeled, "ndim", 0) == 2 else None,
-                objects=objects,
-                width=positions.width,
-                name="X_unlabeled",
-            )
-        fitted = fit_kernels(
-            self,
-            data,
-            kernels,
+        form = Form(
+            parametric_reg=self.reg if self.transition_reg is None else self.transition_reg,
             edge_cliques=self.cliques == "vertex+edge",
             transitions=True,
-            parametric_reg=float(self.reg if self.transition_reg is None else self.transition_reg),
-            unlabeled=unlabeled,
-            dev=dev,
-            weights=None if weights is None else weights[data.numbers],
             decode=self.decode,
-            boundary_gain=float(self.boundary_gain),
+            boundary_gain=self.boundary_gain,
         )
-        self.tagger_ = KernelTagger(
-            data.classes,
-            fitted.potential,
-            positions.width,
-            decode=self.decode,
-            boundary_gain=float(self.boundary_gain),
-            n_jobs=self.n_jobs,
-        )
+        fitted = self._train(form, X, y, sample_weight, X_dev, y_dev, X_unlabeled, lengths)
+        self.classes_ = fitted.data.classes
+        self.dual_edge_ = fitted.dual_edge
         self.transduction_: list[list[Any]] | None = None
         self.transduction_marginals_: list[FloatArray] | None = None
         if fitted.whole is not None:
             whole = fitted.whole
             labels = decoded(whole, self.decode, self.n_jobs, boundary_gain=float(self.boundary_gain))
-            self.transduction_ = decode_labels(labels, whole.offsets, data.classes)
+            self.transduction_ = decode_labels(labels, whole.offsets, self.classes_)
             shares = marginals(whole, edge=False, n_jobs=self.n_jobs).node
             self.transduction_marginals_ = np.split(shares, whole.offsets[1:-1])
-        self.classes_ = data.classes
-        self.cliques_ = fitted.cliques
-        self.path_ = fitted.path
-        self.risk_ = fitted.outcome.value
-        self.dual_, self.dual_edge_ = fitted.dual, fitted.dual_edge
-        self.converged_ = fitted.outcome.converged
-        self.stopped_because_ = fitted.outcome.message
         return self
 
     def _fitted(self) -> KernelTagger:
@@ -286,11 +240,6 @@ class KernelCRF(SequenceLabeller[KernelTagger]):
             if isinstance(term.kernel, Kernel) and not isinstance(term.kernel.gamma, str):
                 return float(term.kernel.gamma)
         raise AttributeError("no kernel of this model has a gamma")
-
-    def plot_path(self, axes: Sequence[Axes] | Axes | None = None) -> list[Axes]:
-        """Draw risk, dev log-likelihood and dev accuracy against the number of cliques (with matplotlib)."""
-        self._fitted()
-        return draw_path(self.path_, axes)
 
     # ---- files
 
@@ -367,14 +316,6 @@ def _checked_record() -> Iterator[None]:
         yield
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"cannot read the model: its training record is malformed: {error}") from error
-
-
-def _lengths_of(y: Any) -> list[int] | None:
-    """One table of X is cut as y is."""
-    try:
-        return [len(labels) for labels in y]
-    except TypeError:
-        return None  # some are None: read_positions says that it needs lengths
 
 
 def _pick_of(record: Any) -> tuple[Any, ...]:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from crfkit.arrays import BoolArray, FloatArray, IntArray
-from crfkit.data.labels import encode_labels
-from crfkit.exceptions import InputError
-from crfkit.inference import Lattice, partial_log_likelihood
-from crfkit.inference.expected_gain import decoded
+from crfkit.exceptions import InputWarning
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.clique_selection import CliqueSelector, Pick, take_all
-from crfkit.objectives.kernel_risk import KernelRisk
+from crfkit.models.kernels.risk import KernelRisk
+from crfkit.models.training import Watch, iteration_record, run_rounds
+from crfkit.objectives.dev_set import DevSet
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Result, Step
-from crfkit.potentials.kernel import KernelPotential, KernelTerm
+from crfkit.optim.problem import Callback, Result
+from crfkit.potentials.kernel_expansion import Snapshot, Stretch
 from crfkit.progress import Progress
 
+N_CLIQUES = 200  # unless a number is asked for
 _BETWEEN = 3  # L-BFGS iterations in rounds without a full re-fit
 
 
@@ -41,68 +41,19 @@ class Rounds:
     patience: int | None
 
 
-@dataclass(frozen=True)
-class KernelDevSet:
-    """Held-out sequences, whose rows follow those of training in the kernel matrices."""
+class HeldOut(NamedTuple):
+    """A dev set, whose rows follow those of training in the kernel matrices."""
 
-    offsets: IntArray  # [N+1]
-    allowed: BoolArray  # [ΣT, L]; all of them where the label is missing or unseen
-    given: BoolArray  # [ΣT] there is a label
-    known: BoolArray  # [ΣT] and training has it; if not, whatever is found is wrong
-    decode: str
-    boundary_gain: float
-    n_jobs: int | None
-
-    @classmethod
-    def of(
-        cls,
-        y: Sequence[Sequence[Any]],
-        classes: list[Any],
-        offsets: IntArray,
-        decode: str,
-        gain: float,
-        n_jobs: int | None,
-    ) -> KernelDevSet:
-        """From labels, with gaps."""
-        try:
-            labels = encode_labels(y, classes, offsets, unknown="ignore")
-        except InputError as error:
-            raise InputError(f"in the dev set: {error}") from error
-        allowed = labels.allowed
-        if allowed is None:
-            allowed = labels.ids[:, None] == np.arange(len(classes))
-        flat = [label for sequence in y for label in sequence]
-        given = np.array([label is not None for label in flat], np.bool_)
-        seen = set(classes)
-        several = (set, frozenset, list, tuple)
-        known = np.array(
-            [not seen.isdisjoint(label if isinstance(label, several) else [label]) for label in flat],
-            np.bool_,
-        )
-        if not known.any():
-            raise InputError(
-                f"the dev set has no label that training has ({classes!r:.80}): there is nothing to score. "
-                "Give labels in y_dev, or leave X_dev and y_dev out"
-            )
-        return cls(offsets, allowed, given, known, decode, gain, n_jobs)
-
-    def scores(self, lattice: Lattice) -> dict[str, float]:
-        """Log-likelihood a position of known label, and the share of right labels among those given."""
-        found = decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
-        right = self.allowed[np.arange(len(found)), found] & self.known
-        log_likelihood = float(partial_log_likelihood(lattice, self.allowed, n_jobs=self.n_jobs).sum())
-        return {
-            "dev_log_likelihood": log_likelihood / int(self.known.sum()),
-            "dev_accuracy": float(right[self.given].mean()),
-        }
+    batch: Stretch
+    labels: DevSet
 
 
 @dataclass(frozen=True)
 class KernelOutcome:
-    """What training leaves behind."""
+    """What training leaves behind, beside the coefficients in the risk's expansion."""
 
     picks: list[Pick]  # in the order of choice
-    path: list[dict[str, Any]]  # a record a round; the picks of each under "picks"
+    history: list[dict[str, Any]]  # one record per round; the picks of each under "picks"
     value: float  # the risk
     converged: bool
     message: str
@@ -112,166 +63,110 @@ def train_kernel(
     risk: KernelRisk,
     matrices: Sequence[KernelMatrix],
     rounds: Rounds,
-    dev: KernelDevSet | None,
+    dev: HeldOut | None,
     verbose: bool | int,
 ) -> KernelOutcome:
-    """Minimise the risk over f; it holds the result. Ctrl-C ends training with what there is."""
-    trainer = _Trainer(risk, matrices, rounds, dev, verbose)
-    return trainer.all_cliques() if rounds.n_cliques is None else trainer.greedy(rounds.n_cliques)
+    """Minimise the risk; its expansion holds the result. Ctrl-C ends training with what there is."""
+    trainer = _Trainer(risk, rounds, dev)
+    if rounds.n_cliques is None:
+        return trainer.all_cliques(matrices, verbose)
+    selector = CliqueSelector(
+        risk,
+        matrices,
+        edge_cliques=rounds.edge_cliques,
+        all_labelings=rounds.all_labelings,
+        alternate=rounds.alternate,
+    )
+    return trainer.greedy(selector, _no_more_than(selector.n_left, rounds.n_cliques), verbose)
+
+
+def _no_more_than(there: int, asked: int) -> int:
+    """Limit the cliques to the candidates: with a warning, unless the number is nobody's wish."""
+    if asked > there and asked != N_CLIQUES:
+        warnings.warn(
+            f"n_cliques={asked:,} asks for more cliques than exist: there are {there:,} candidates, and all "
+            "are taken",
+            InputWarning,
+            stacklevel=5,
+        )
+    return min(asked, there)
 
 
 class _Trainer:
-    def __init__(
-        self,
-        risk: KernelRisk,
-        matrices: Sequence[KernelMatrix],
-        rounds: Rounds,
-        dev: KernelDevSet | None,
-        verbose: bool | int,
-    ) -> None:
-        self.risk, self.matrices, self.rounds, self.dev = risk, matrices, rounds, dev
-        self.verbose = verbose
+    def __init__(self, risk: KernelRisk, rounds: Rounds, dev: HeldOut | None) -> None:
+        self.risk, self.rounds, self.dev = risk, rounds, dev
         self.began = time.perf_counter()
-        self.path: list[dict[str, Any]] = []
         self.picks: list[Pick] = []
 
-    def all_cliques(self) -> KernelOutcome:
-        """The full representer form."""
-        progress = Progress(self.verbose, None)
+    def all_cliques(self, matrices: Sequence[KernelMatrix], verbose: bool | int) -> KernelOutcome:
+        """Fit the full representer form."""
+        progress = Progress(verbose, None)
         progress.say("factorising the kernel matrix")
-        take_all(self.risk, self.matrices, edge_cliques=self.rounds.edge_cliques)
-
-        def show(step: Step) -> bool:
-            progress.show(
-                {
-                    "iteration": step.iteration,
-                    "objective": step.value,
-                    "gradient_norm": step.gradient_norm,
-                    "seconds": step.seconds,
-                }
-            )
-            return False
-
-        result = minimize_lbfgs(
-            self.risk,
-            self.risk.vector(),
-            tol=self.rounds.tol,
-            max_iterations=self.rounds.max_iterations,
-            callback=show,
-        )
-        self.risk.set(result.x)
-        self.record([], 0.0)
+        take_all(self.risk.expansion, matrices, edge_cliques=self.rounds.edge_cliques)
+        watch: Watch[None] = Watch(progress, None)
+        result = self.refit(self.rounds.tol, callback=lambda step: watch.note(iteration_record(step)))
         progress.close(result.message)
-        return KernelOutcome([], self.path, result.value, result.converged, result.message)
+        return KernelOutcome([], [self.record(0, [], result)], result.value, result.converged, result.message)
 
-    def greedy(self, n_cliques: int) -> KernelOutcome:
-        """Rounds of selection."""
-        rounds = self.rounds
-        selector = CliqueSelector(
-            self.risk,
-            self.matrices,
-            edge_cliques=rounds.edge_cliques,
-            all_labelings=rounds.all_labelings,
-            alternate=rounds.alternate,
-        )
-        progress = Progress(self.verbose, -(-n_cliques // rounds.per_round))
-        best: tuple[float, int, list[int], FloatArray] | None = None  # dev score, cliques, sizes, x
-        waited, message, number = 0, f"it has the {n_cliques:,} cliques that were asked for", 0
-        complete = True
-        try:
-            self.refit(rounds.refit_tol)
-            self.record([], 0.0)
-            while len(self.picks) < n_cliques:
-                number += 1
-                picks = selector.choose(min(rounds.per_round, n_cliques - len(self.picks)))
+    def greedy(self, selector: CliqueSelector, n_cliques: int, verbose: bool | int) -> KernelOutcome:
+        """Choose cliques in rounds, and fit all coefficients after each."""
+        rounds, expansion = self.rounds, self.risk.expansion
+        progress = Progress(verbose, 1 + -(-n_cliques // rounds.per_round))
+        watch: Watch[tuple[int, Snapshot]] = Watch(progress, rounds.patience)
+
+        def advance() -> str | None:
+            number, left = len(watch.history), n_cliques - len(self.picks)
+            picks: list[Pick] = []  # at first none: the parametric part alone
+            if number:
+                if left == 0:
+                    return f"it has the {n_cliques:,} cliques that were asked for"
+                picks = selector.choose(min(rounds.per_round, left))
                 if not picks:
-                    message = "no candidate is left that would lower the risk"
-                    break
-                self.picks += picks
-                full = number % rounds.refit_every == 0 or len(self.picks) >= n_cliques
-                self.refit(rounds.refit_tol, rounds.max_iterations if full else _BETWEEN)
-                record = self.record(picks, abs(picks[0].derivative))
-                progress.show(
-                    {
-                        "iteration": number,
-                        "objective": record["risk"],
-                        "gradient_norm": record["derivative"],
-                        "seconds": record["seconds"],
-                        **{key: record[key] for key in ("dev_accuracy",) if key in record},
-                    }
-                )
-                if self.dev is None or rounds.patience is None:
-                    continue
-                score = record["dev_log_likelihood"]
-                if best is None or score > best[0]:
-                    best, waited = (score, len(self.picks), self.risk.sizes(), self.risk.vector()), 0
-                else:
-                    waited += 1
-                if waited >= rounds.patience:
-                    message = f"no better log-likelihood of the dev set in {rounds.patience} rounds"
-                    break
-        except KeyboardInterrupt:
-            message, complete = "it was interrupted", False
-        if best is not None:
-            self.picks = self.picks[: best[1]]
-            self.risk.restore(best[2], best[3])
-        result = self.refit(rounds.tol)
-        progress.close(message)
-        return KernelOutcome(self.picks, self.path, result.value, result.converged and complete, message)
+                    return "no candidate is left that would lower the risk"
+            self.picks += picks
+            brief = number % rounds.refit_every != 0 and len(picks) < left
+            result = self.refit(rounds.refit_tol, brief=brief)
+            record = self.record(number, picks, result)
+            score = record.get("dev_log_likelihood") if picks else None
+            if watch.note(record, score, lambda: (len(self.picks), expansion.snapshot())):
+                return f"no better log-likelihood of the dev set in {rounds.patience} rounds"
+            if result.interrupted:
+                raise KeyboardInterrupt
+            return None
 
-    def refit(self, tol: float, max_iterations: int | None = None) -> Result:
-        """All coefficients, from where they are."""
-        limit = self.rounds.max_iterations if max_iterations is None else max_iterations
-        result = minimize_lbfgs(self.risk, self.risk.vector(), tol=tol, max_iterations=limit)
-        self.risk.set(result.x)
+        reason, complete = run_rounds(advance)
+        progress.close(reason)
+        if watch.best is not None:
+            _, (n_picks, state) = watch.best
+            del self.picks[n_picks:]
+            expansion.restore(state)
+        result = self.refit(rounds.tol)
+        return KernelOutcome(self.picks, watch.history, result.value, result.converged and complete, reason)
+
+    def refit(self, tol: float, *, brief: bool = False, callback: Callback | None = None) -> Result:
+        """Fit all coefficients, from where they are; ``brief``: only improve them."""
+        result = minimize_lbfgs(
+            self.risk.function(),
+            self.risk.expansion.w,
+            tol=tol,
+            max_iterations=_BETWEEN if brief else self.rounds.max_iterations,
+            callback=callback,
+        )
+        self.risk.expansion.w = result.x
         return result
 
-    def record(self, picks: list[Pick], derivative: float) -> dict[str, Any]:
-        """Where training stands."""
-        loss = self.risk.residuals(self.risk.scores(), edges=False).loss
+    def record(self, number: int, picks: list[Pick], result: Result) -> dict[str, Any]:
+        """Return where training stands after a round."""
         record: dict[str, Any] = {
-            "round": len(self.path),
+            "iteration": number,
             "n_cliques": len(self.picks),
             "picks": picks,
-            "derivative": derivative,
-            "risk": loss + self.risk.penalty(),
-            "log_loss": loss,
+            "gradient_norm": abs(picks[0].derivative) if picks else 0.0,
+            "objective": result.value,
+            "log_loss": result.value - float(np.sum(self.risk.function().l2 * result.x**2)),
         }
         if self.dev is not None:
-            first = self.risk.n_positions
-            held = self.risk.scores(first, first + int(self.dev.offsets[-1]))
-            record |= self.dev.scores(self.risk.lattice(held, self.dev.offsets))
-        record["seconds"] = time.perf_counter() - self.began
-        self.path.append(record)
-        return record
-
-
-def potential_of(
-    risk: KernelRisk, matrices: Sequence[KernelMatrix]
-) -> tuple[KernelPotential, list[IntArray]]:
-    """f as coefficients α on the selected positions, and the places of these, a term a kernel."""
-    L = risk.n_labels
-    terms: list[KernelTerm] = []
-    supports: list[IntArray] = []
-    for s, matrix in enumerate(matrices):
-        blocks = [block for block in risk.blocks if block.kernel == s and len(block.basis)]
-        if not blocks:
-            continue
-        places = np.unique(np.concatenate([block.basis.places for block in blocks])).astype(np.int64)
-        tables: dict[bool, FloatArray] = {}
-        for block in blocks:
-            width = L * L if block.edge else L
-            table = tables.setdefault(block.edge, np.zeros((len(places), width)))
-            rows = np.searchsorted(places, block.basis.places)
-            table[np.ix_(rows, block.labelings)] += block.basis.coefficients(block.beta)
-        edge = tables.get(True)
-        terms.append(
-            KernelTerm(
-                matrix.kernel,
-                matrix.support(places),
-                tables.get(False),
-                None if edge is None else edge.reshape(-1, L, L),
-            )
-        )
-        supports.append(places)
-    return KernelPotential(L, terms, risk.parameters.transitions, risk.parameters.bias), supports
+            lattice = self.risk.expansion.scores(self.dev.batch)
+            record["dev_log_likelihood"] = self.dev.labels.log_likelihood(lattice)
+            record["dev_accuracy"] = self.dev.labels.accuracy(lattice)
+        return {**record, "seconds": time.perf_counter() - self.began}

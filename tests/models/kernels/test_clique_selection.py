@@ -1,4 +1,4 @@
-"""The regularised risk: against enumeration; gradient and functional derivatives by finite differences."""
+"""Clique selection and the risk: against enumeration; all derivatives by finite differences."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crfkit.data.labels import encode_labels
+from crfkit.data.positions import Positions
 from crfkit.kernels import Kernel
 from crfkit.kernels.basis import Basis
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.clique_selection import CliqueSelector, take_all
-from crfkit.objectives.kernel_risk import Block, KernelRisk
+from crfkit.models.kernels.risk import KernelRisk
+from crfkit.objectives.likelihood import Likelihood
+from crfkit.potentials.kernel_expansion import BasisBlock, KernelExpansion, Stretch
 
 OFFSETS = np.array([0, 4, 5, 5, 8])
 WHOLE = [["P", "Q", "R", "Q"], ["P"], [], ["R", "P", "P"]]
@@ -19,18 +22,14 @@ PARTIAL = [["P", None, {"R", "Q"}, "Q"], ["P"], [], [None, "P", None]]
 WEIGHTS = np.array([1.0, 2.0, 1.0, 0.5])
 
 
-def make(y=WHOLE, seed=0, edge=True, **more):
+def make(y=WHOLE, seed=0, edge=True):
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((8, 2))
     labels = encode_labels(y, ["P", "Q", "R"], OFFSETS)
-    settings = {
-        "reg": 0.7,
-        "parametric_reg": 0.3,
-        "transitions": True,
-        "bias": True,
-        "weights": WEIGHTS,
-    } | more
-    risk = KernelRisk(OFFSETS, labels, 3, **settings)
+    expansion = KernelExpansion(3, edge_cliques=edge, transitions=True, bias=True)
+    batch = Stretch(0, OFFSETS)
+    loss = Likelihood(expansion, batch, labels, weights=WEIGHTS)
+    risk = KernelRisk(expansion, batch, loss, reg=0.7, parametric_reg=0.3)
     matrices = [KernelMatrix(Kernel(name, gamma=0.5), rows, np.arange(8)) for name in ("rbf", "linear")]
     selector = CliqueSelector(risk, matrices, edge_cliques=edge, all_labelings=False, alternate=False)
     return risk, matrices, selector, rng
@@ -40,9 +39,9 @@ def make(y=WHOLE, seed=0, edge=True, **more):
 def test_the_loss_is_that_of_all_paths(y):
     risk, _, selector, rng = make(y)
     selector.choose(6)
-    risk.set(rng.standard_normal(len(risk.vector())))
-    scores = risk.scores()
-    lattice = risk.lattice(scores, OFFSETS)
+    expansion = risk.expansion
+    x = rng.standard_normal(expansion.n_parameters)
+    lattice = expansion.scores(risk.batch, x)
     permitted = [[{"P", "Q", "R"} if x is None else x if isinstance(x, set) else {x} for x in s] for s in y]
     loss = 0.0
     for i, allowed in enumerate(permitted):
@@ -51,10 +50,8 @@ def test_the_loss_is_that_of_all_paths(y):
             all("PQR"[k] in set_ for k, set_ in zip(path, allowed, strict=True)) for path in oracle.paths
         ]
         loss -= WEIGHTS[i] * np.log(float(oracle.probabilities[np.array(right, bool)].sum()))
-    assert risk.residuals(scores, edges=True).loss == pytest.approx(loss)
-    penalty = 0.35 * sum((b.beta**2).sum() for b in risk.blocks)
-    penalty += 0.15 * ((risk.parameters.transitions**2).sum() + (risk.parameters.bias**2).sum())
-    assert risk(risk.vector()).value == pytest.approx(loss + penalty)
+    penalty = 0.15 * (x[:12] ** 2).sum() + 0.35 * (x[12:] ** 2).sum()
+    assert risk.function()(x).value == pytest.approx(loss + penalty)
 
 
 @given(st.integers(0, 100), st.sampled_from([WHOLE, PARTIAL]), st.booleans())
@@ -62,14 +59,22 @@ def test_the_loss_is_that_of_all_paths(y):
 def test_the_gradient(seed, y, edge):
     risk, _, selector, rng = make(y, seed, edge)
     selector.choose(5)
-    x = rng.standard_normal(len(risk.vector()))
-    gradient = risk(x).gradient
+    value, x = risk.function(), rng.standard_normal(risk.expansion.n_parameters)
+    gradient = value(x).gradient
     for j in range(len(x)):
         up, down = x.copy(), x.copy()
         up[j] += 1e-5
         down[j] -= 1e-5
-        slope = (risk(up).value - risk(down).value) / 2e-5
+        slope = (value(up).value - value(down).value) / 2e-5
         assert slope == pytest.approx(gradient[j], abs=1e-5)
+
+
+def coefficients(expansion, basis):
+    """Return which of the expansion's parameters belong to a basis."""
+    sizes = [len(b.basis) * len(b.labelings) for b in expansion.blocks]
+    at = [b.basis is basis for b in expansion.blocks].index(True)
+    start = expansion.n_parametric + sum(sizes[:at])
+    return slice(start, start + sizes[at])
 
 
 @pytest.mark.parametrize("y", [WHOLE, PARTIAL])
@@ -77,7 +82,8 @@ def test_functional_derivatives(y):
     """dR(f, h) of every candidate: (R(f + εh) - R(f - εh)) / 2ε, with h given its own place in the model."""
     risk, matrices, selector, rng = make(y)
     selector.choose(6)
-    risk.set(0.5 * rng.standard_normal(len(risk.vector())))
+    expansion = risk.expansion
+    expansion.w = 0.5 * rng.standard_normal(expansion.n_parameters)
     tables = selector.derivatives()
     first = {0, 4, 5}  # first positions
     for family, table in zip(selector.families, tables, strict=True):
@@ -92,25 +98,22 @@ def test_functional_derivatives(y):
 
                 def along(step, family=family, place=place, labeling=labeling, matrix=matrix):
                     """R(f + step · h): f's part under this kernel and labelling, in a basis with h in it."""
-                    kept = list(risk.blocks)
-                    own = family.blocks.get(labeling)
-                    basis = Basis(matrix)
-                    values = np.zeros(8)
+                    own, basis = family.bases.get(labeling), Basis(matrix)
+                    values, w = np.zeros(8), expansion.w.copy()
                     if own is not None:
-                        values = own.basis.columns @ own.beta[:, 0]
-                        for p in own.basis.places:
+                        values = expansion.function(family.kernel, family.edge, np.arange(8))[:, labeling]
+                        for p in own.places:
                             basis.add(p)
+                        w[coefficients(expansion, own)] = 0.0
                     column = matrix.columns(np.array([place]))[:, 0]
-                    new = basis.add(place)
-                    wanted = values + step * column
-                    beta = np.linalg.lstsq(basis.columns, wanted, rcond=None)[0][:, None]
-                    if new is None:  # spanned already
+                    if basis.add(place) is None:  # spanned already
                         assert own is not None
-                    block = Block(family.kernel, family.edge, np.array([labeling]), basis, beta)
-                    risk.blocks = [b for b in kept if b is not own] + [block]
-                    loss = risk.residuals(risk.scores(), edges=False).loss
-                    found = loss + risk.penalty()
-                    risk.blocks = kept
+                    beta = np.linalg.lstsq(basis.columns, values + step * column, rcond=None)[0]
+                    kept = expansion.snapshot()
+                    expansion.add(BasisBlock(family.kernel, family.edge, np.array([labeling]), basis))
+                    expansion.grow()
+                    found = risk.function()(np.concatenate([w, beta])).value
+                    expansion.restore(kept)
                     return found
 
                 slope = (along(1e-4) - along(-1e-4)) / 2e-4
@@ -127,7 +130,7 @@ def test_the_steepest_is_chosen():
     assert abs(pick.derivative) == pytest.approx(best)
     table = tables[2 * pick.kernel + pick.edge]
     assert table[pick.place, pick.labeling] == pytest.approx(pick.derivative, rel=1e-5)
-    assert [len(b.basis) for b in risk.blocks] == [1]
+    assert [len(b.basis) for b in risk.expansion.blocks] == [1]
 
 
 def test_alternating_kernels():
@@ -143,14 +146,36 @@ def test_alternating_kernels():
 def test_snapshots():
     risk, _, selector, rng = make()
     selector.choose(3)
-    sizes, x = risk.sizes(), rng.standard_normal(len(risk.vector()))
-    value = risk(x).value
+    expansion = risk.expansion
+    expansion.w = x = rng.standard_normal(expansion.n_parameters)
+    value, before = risk.function()(x).value, expansion.snapshot()
     selector.choose(5)
-    risk.restore(sizes, x)
-    assert risk(risk.vector()).value == pytest.approx(value)
+    assert expansion.n_parameters == len(x) + 5
+    assert risk.function()(expansion.w).value == pytest.approx(value)  # what is new has coefficients of 0
+    expansion.w = rng.standard_normal(expansion.n_parameters)
+    expansion.restore(before)
+    assert risk.function()(expansion.w).value == pytest.approx(value)
+
+
+def test_the_fitted_potential_has_the_same_scores():
+    """On the positions of training, β in orthonormal bases and α on the selected positions agree."""
+    risk, matrices, selector, rng = make()
+    selector.choose(9)
+    expansion = risk.expansion
+    expansion.w = rng.standard_normal(expansion.n_parameters)
+    potential, _ = expansion.fitted(matrices)
+    found = potential.scores(Positions(matrices[0].rows, OFFSETS))
+    expected = expansion.scores(risk.batch)
+    np.testing.assert_allclose(found.node, expected.node, atol=1e-9)
+    np.testing.assert_allclose(found.edge, expected.edge, atol=1e-9)
 
 
 def test_all_cliques():
     risk, matrices, _, _ = make()
-    take_all(risk, matrices, edge_cliques=True)
-    assert [(len(b.basis), len(b.labelings)) for b in risk.blocks] == [(8, 3), (8, 9), (2, 3), (2, 9)]
+    take_all(risk.expansion, matrices, edge_cliques=True)
+    assert [(len(b.basis), len(b.labelings)) for b in risk.expansion.blocks] == [
+        (8, 3),
+        (8, 9),
+        (2, 3),
+        (2, 9),
+    ]

@@ -1,0 +1,201 @@
+"""What KernelCRF and KernelLogisticRegression share: parameters, and the steps of training."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from crfkit import parameters as rule
+from crfkit.arrays import FloatArray
+from crfkit.data.labelled_positions import read_training
+from crfkit.exceptions import ConvergenceWarning
+from crfkit.kernels.graph import GraphKernel
+from crfkit.kernels.mercer import Kernel
+from crfkit.kernels.training_matrices import as_kernels, kernel_matrices, take_objects
+from crfkit.models.kernels.cliques import Clique, draw_path
+from crfkit.models.kernels.fitting import FittedKernels, dev_step, keep_step
+from crfkit.models.kernels.risk import KernelRisk
+from crfkit.models.kernels.tagger import KernelTagger
+from crfkit.models.kernels.training import N_CLIQUES, Rounds, train_kernel
+from crfkit.objectives.likelihood import Likelihood
+from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
+from crfkit.threads import thread_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GAMMA: rule.Rule = (
+    "a number above 0, 'median' or 'scale'",
+    lambda v: v in ("median", "scale") if isinstance(v, str) else rule.number(0)[1](v) and float(v) > 0,
+)
+RULES: dict[str, rule.Rule] = {
+    "gamma": GAMMA,
+    "degree": rule.number(0),
+    "coef0": rule.number(-1e300),
+    "graph": (
+        "None or a crfkit.kernels.GraphKernel",
+        lambda v: v is None or isinstance(v, GraphKernel),
+    ),
+    "turns": rule.one_of("compete", "alternate"),
+    "n_cliques": rule.optional(rule.whole_number(1)),
+    "per_round": rule.whole_number(1),
+    "all_labelings": rule.flag(),
+    "reg": ("a number above 0", lambda v: rule.number(0)[1](v) and float(v) > 0),
+    "bias": rule.flag(),
+    "n_candidates": rule.optional(rule.whole_number(1)),
+    "refit_every": rule.whole_number(1),
+    "refit_tol": rule.number(0),
+    "tol": rule.number(0),
+    "max_iterations": rule.whole_number(1),
+    "patience": rule.optional(rule.whole_number(1)),
+    "cache_size": rule.number(0),
+    "random_state": rule.optional(rule.whole_number(0)),
+    "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a model has beside functions of single labels, and how it decodes."""
+
+    parametric_reg: float
+    edge_cliques: bool = False
+    transitions: bool = False
+    decode: str = "marginal"
+    boundary_gain: float = 0.0
+
+
+class KernelEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that trains a kernel potential. A subclass says of which form, and what X and y are."""
+
+    _rules: ClassVar[dict[str, rule.Rule]] = RULES
+    _points: ClassVar[bool] = False  # whether positions have no neighbours, and y is flat
+    tagger_: KernelTagger
+    cliques_: list[Clique]
+    path_: list[dict[str, Any]]
+    risk_: float
+    dual_: FloatArray | None
+    converged_: bool
+    stopped_because_: str
+
+    def __init__(
+        self,
+        kernel: str | Callable[[Any, Any], Any] | Kernel | Sequence[Any] | None = "rbf",
+        gamma: float | str = "median",
+        degree: float = 3,
+        coef0: float = 1.0,
+        graph: GraphKernel | None = None,
+        turns: str = "compete",
+        n_cliques: int | None = N_CLIQUES,
+        per_round: int = 1,
+        all_labelings: bool = False,
+        reg: float = 1.0,
+        bias: bool = True,
+        n_candidates: int | None = None,
+        refit_every: int = 1,
+        refit_tol: float = 1e-3,
+        tol: float = 1e-5,
+        max_iterations: int = 1000,
+        patience: int | None = None,
+        cache_size: float = 1000.0,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.graph = graph
+        self.turns = turns
+        self.n_cliques = n_cliques
+        self.per_round = per_round
+        self.all_labelings = all_labelings
+        self.reg = reg
+        self.bias = bias
+        self.n_candidates = n_candidates
+        self.refit_every = refit_every
+        self.refit_tol = refit_tol
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.patience = patience
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _train(self, form: Form, *given: Any) -> FittedKernels:
+        """Train on the arguments of ``fit``, in the order of ``read_training``, and keep the model."""
+        rule.check_parameters(self, self._rules)
+        thread_count(self.n_jobs)
+        kernels = as_kernels(self.kernel, self.graph, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        data = read_training(*given, objects=take_objects(kernels), points=self._points)
+        matrices = kernel_matrices(
+            data,
+            kernels,
+            self.graph,
+            n_candidates=self.n_candidates,
+            limit=1e6 * float(self.cache_size),
+            seed=self.random_state or 0,
+        )
+        batch = Stretch(0, data.learn.offsets)
+        expansion = KernelExpansion(
+            len(data.classes),
+            edge_cliques=form.edge_cliques,
+            transitions=form.transitions,
+            bias=bool(self.bias),
+        )
+        loss = Likelihood(expansion, batch, data.labels, weights=data.weights, n_jobs=self.n_jobs)
+        risk = KernelRisk(expansion, batch, loss, float(self.reg), float(form.parametric_reg))
+        dev = dev_step(data, decode=form.decode, boundary_gain=float(form.boundary_gain), n_jobs=self.n_jobs)
+        rounds = self._rounds(form)
+        outcome = train_kernel(risk, matrices, rounds, dev, self.verbose)
+        if not outcome.converged:
+            warnings.warn(
+                f"training stopped before it converged: {outcome.message}. What was fitted so far is kept; "
+                "raise max_iterations or tol, or regularise more, if that is not what you want",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        fitted = keep_step(data, matrices, risk, rounds, outcome, self.graph)
+        self._keep(fitted, form)
+        return fitted
+
+    def _keep(self, fitted: FittedKernels, form: Form) -> None:
+        data = fitted.data
+        self.tagger_ = KernelTagger(
+            data.classes,
+            fitted.potential,
+            data.width,
+            decode=form.decode,
+            boundary_gain=float(form.boundary_gain),
+            n_jobs=self.n_jobs,
+        )
+        self.cliques_, self.path_, self.dual_ = fitted.cliques, fitted.path, fitted.dual
+        self.risk_ = fitted.outcome.value
+        self.converged_ = fitted.outcome.converged
+        self.stopped_because_ = fitted.outcome.message
+
+    def _rounds(self, form: Form) -> Rounds:
+        return Rounds(
+            edge_cliques=form.edge_cliques,
+            n_cliques=self.n_cliques,
+            per_round=int(self.per_round),
+            all_labelings=bool(self.all_labelings),
+            alternate=self.turns == "alternate",
+            refit_every=int(self.refit_every),
+            refit_tol=float(self.refit_tol),
+            tol=float(self.tol),
+            max_iterations=int(self.max_iterations),
+            patience=self.patience,
+        )
+
+    def plot_path(self, axes: Sequence[Axes] | Axes | None = None) -> list[Axes]:
+        """Draw risk, dev log-likelihood and dev accuracy against the number of cliques (with matplotlib)."""
+        check_is_fitted(self, "tagger_")
+        return draw_path(self.path_, axes)

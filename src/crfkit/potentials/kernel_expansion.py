@@ -1,0 +1,183 @@
+"""The kernel potential while it is trained: f in orthonormal bases of what selected positions span.
+
+    f(x_t, y) = Σ_j β_j(y) φ_j(x_t),    ‖f‖²_K = Σ β²       (see kernels/basis.py)
+
+f has vertex parts f(x_t, y_t) and edge parts f(x_t, y_{t-1}, y_t), with a basis for all labellings or one for
+each. Beside it are weights of transitions and, if wanted, of labels, which do not depend on the position: the
+semiparametric model of Lafferty, Zhu and Liu (ICML 2004). All coefficients are one vector
+
+    w = transitions [L²], bias [L], and β [m, k] of each block in turn
+
+which grows with the bases. ``fitted`` turns β into the coefficients α of a ``KernelPotential``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.inference import Lattice
+from crfkit.inference.chain import ScoreGradient
+from crfkit.kernels.basis import Basis
+from crfkit.kernels.matrix import KernelMatrix
+from crfkit.potentials.kernel import KernelPotential, KernelTerm, Summand, clique_scores
+
+
+@dataclass(frozen=True)
+class BasisBlock:
+    """The functions of one basis, for some labellings."""
+
+    kernel: int  # which of the kernels
+    edge: bool  # on edges (y_{t-1}, y_t) or on vertices (y_t)
+    labelings: IntArray  # [k] labels, or pairs y_{t-1} · L + y_t
+    basis: Basis
+
+
+class Stretch(NamedTuple):
+    """Sequences whose positions are neighbouring rows of the kernel matrices."""
+
+    first: int  # row
+    offsets: IntArray  # [N+1], from 0 on
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.first, self.first + int(self.offsets[-1]))
+
+
+class Snapshot(NamedTuple):
+    """An expansion as it was at some time."""
+
+    sizes: list[int]  # functions of each block
+    w: FloatArray  # [P]
+
+
+class KernelExpansion:
+    """A ``Parametric`` potential, on the positions that its bases know."""
+
+    def __init__(self, n_labels: int, *, edge_cliques: bool, transitions: bool, bias: bool) -> None:
+        self.n_labels = n_labels
+        self.blocks: list[BasisBlock] = []
+        self._sizes: list[int] = []  # of each block: the functions that have coefficients in w
+        self._edge_cliques, self._transitions, self._bias = edge_cliques, transitions, bias
+        # How many parameters do not depend on the position; they come first in w.
+        self.n_parametric = transitions * n_labels**2 + bias * n_labels
+        self.w = np.zeros(self.n_parametric)
+
+    @property
+    def n_parameters(self) -> int:
+        return len(self.w)
+
+    # ---- scores and their gradient
+
+    def scores(self, batch: Stretch, w: FloatArray | None = None, *, n_jobs: int | None = None) -> Lattice:
+        transitions, bias, betas = self._split(self.w if w is None else w)
+        summands = [
+            Summand(block.edge, block.labelings, self._values(block, len(beta), batch.rows), beta)
+            for block, beta in zip(self.blocks, betas, strict=True)
+            if len(beta)
+        ]
+        n = int(batch.offsets[-1])
+        node, edge = clique_scores(summands, transitions, bias, n, n if self._edge_cliques else None)
+        return Lattice(node, edge, batch.offsets)
+
+    def backward(self, batch: Stretch, d_scores: ScoreGradient) -> FloatArray:
+        pairs = d_scores.edge.reshape(-1, self.n_labels**2)  # [n, L²], or summed [1, L²]
+        parts = [np.zeros(0)]
+        if self._transitions:
+            parts.append(pairs.sum(axis=0))
+        if self._bias:
+            parts.append(d_scores.node.sum(axis=0))
+        for block, m in zip(self.blocks, self._sizes, strict=True):
+            if m:
+                table = pairs if block.edge else d_scores.node
+                values = self._values(block, m, batch.rows)
+                parts.append((values.T @ table[:, block.labelings]).ravel())
+        return np.concatenate(parts)
+
+    def function(self, kernel: int, edge: bool, rows: IntArray) -> FloatArray:
+        """Return the part of f under one kernel on one kind of clique, at some rows [n, L or L²]."""
+        found = np.zeros((len(rows), self.n_labels ** (1 + edge)))
+        for block, beta in zip(self.blocks, self._split(self.w)[2], strict=True):
+            if block.kernel == kernel and block.edge == edge:
+                found[:, block.labelings] += self._values(block, len(beta), rows) @ beta
+        return found
+
+    @staticmethod
+    def _values(block: BasisBlock, m: int, rows: IntArray | slice) -> FloatArray:
+        """Return the first m functions of a block at some rows [n, m]."""
+        values: FloatArray = block.basis.columns[:, :m][rows]
+        return values
+
+    def _split(self, w: FloatArray) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+        """Return the transitions [L, L], the bias [L], and β [m, k] of each block."""
+        L, place = self.n_labels, self.n_parametric
+        transitions = w[: L * L].reshape(L, L) if self._transitions else np.zeros((L, L))
+        bias = w[place - L : place] if self._bias else np.zeros(L)
+        betas = []
+        for block, m in zip(self.blocks, self._sizes, strict=True):
+            k = len(block.labelings)
+            betas.append(w[place : place + m * k].reshape(m, k))
+            place += m * k
+        return transitions, bias, betas
+
+    # ---- growing
+
+    def add(self, block: BasisBlock) -> None:
+        """Take in a block. Its functions count once ``grow`` has given them coefficients."""
+        self.blocks.append(block)
+        self._sizes.append(0)
+
+    def grow(self) -> None:
+        """Give a coefficient of 0 to every function that the bases have got since the last time."""
+        parts = [self.w[: self.n_parametric]]
+        for block, beta in zip(self.blocks, self._split(self.w)[2], strict=True):
+            wider = np.zeros((len(block.basis.places), len(block.labelings)))
+            wider[: len(beta)] = beta
+            parts.append(wider.ravel())
+        self._sizes = [len(block.basis.places) for block in self.blocks]
+        self.w = np.concatenate(parts)
+
+    def forget_new(self) -> None:
+        """Forget all functions without coefficients."""
+        self.restore(Snapshot([size for size in self._sizes if size], self.w))
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(list(self._sizes), self.w.copy())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to what it was, and forget all functions that have come since."""
+        del self.blocks[len(snapshot.sizes) :]
+        for block, size in zip(self.blocks, snapshot.sizes, strict=True):
+            block.basis.shorten(size)
+        self._sizes, self.w = list(snapshot.sizes), snapshot.w.copy()
+
+    # ---- the outcome
+
+    def fitted(self, matrices: Sequence[KernelMatrix]) -> tuple[KernelPotential, dict[int, IntArray]]:
+        """Return f with coefficients α on the selected positions, and where these are.
+
+        There is one term, and one array of places [m], for every kernel that has any, in their order.
+        """
+        L = self.n_labels
+        transitions, bias, betas = self._split(self.w.copy())
+        terms: list[KernelTerm] = []
+        found: dict[int, IntArray] = {}
+        for s, matrix in enumerate(matrices):
+            pairs = zip(self.blocks, betas, strict=True)
+            chosen = [(block, beta) for block, beta in pairs if block.kernel == s and len(beta)]
+            if not chosen:
+                continue
+            places = np.unique(np.concatenate([block.basis.places for block, _ in chosen])).astype(np.int64)
+            tables: dict[bool, FloatArray] = {}
+            for block, beta in chosen:
+                table = tables.setdefault(block.edge, np.zeros((len(places), L ** (1 + block.edge))))
+                rows = np.searchsorted(places, block.basis.places)
+                table[np.ix_(rows, block.labelings)] += block.basis.coefficients(beta)
+            edge = None if True not in tables else tables[True].reshape(-1, L, L)
+            terms.append(KernelTerm(matrix.kernel, matrix.support(places), tables.get(False), edge))
+            found[s] = places
+        return KernelPotential(L, terms, transitions, bias), found

@@ -29,7 +29,6 @@ class Progress:
             sys.stderr.flush()
 
     def show(self, record: dict[str, Any]) -> None:
-        """One iteration."""
         if self._bar is not None:
             self._bar.update()
             self._bar.set_postfix_str(_words(record))

@@ -84,17 +84,14 @@ class Lattice:
 
     @property
     def n_sequences(self) -> int:
-        """N."""
         return len(self.offsets) - 1
 
     @property
     def n_positions(self) -> int:
-        """ΣT."""
         return int(self.node.shape[0])
 
     @property
     def n_labels(self) -> int:
-        """L."""
         return int(self.node.shape[1])
 
     def __repr__(self) -> str:

@@ -37,7 +37,6 @@ class NBest:
         return labels.reshape(n_paths, len(labels) // n_paths)
 
     def scores_of(self, sequence: int) -> FloatArray:
-        """Their scores [K_i]."""
         return self.scores[self.path_offsets[sequence] : self.path_offsets[sequence + 1]]
 
 

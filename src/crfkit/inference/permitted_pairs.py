@@ -45,7 +45,6 @@ class PermittedPairs:
 
     @property
     def n_labels(self) -> int:
-        """L."""
         return int(self.tables.shape[1])
 
     def dense(self) -> BoolArray:

@@ -30,7 +30,6 @@ class Kind(NamedTuple):
 
     @property
     def estimator(self) -> type[SequenceLabeller[Any]]:
-        """The class that fits."""
         found: type[SequenceLabeller[Any]] = self._fetch(self.estimator_at)
         return found
 

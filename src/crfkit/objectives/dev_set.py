@@ -49,7 +49,6 @@ class DevSet:
 
     @property
     def n_given(self) -> int:
-        """How many positions have a label."""
         return int(self.given.sum())
 
     def accuracy(self, lattice: Lattice) -> float:

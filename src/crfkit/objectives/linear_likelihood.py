@@ -81,7 +81,6 @@ class LinearLikelihood:
 
     @property
     def n_parameters(self) -> int:
-        """P."""
         return self.native.n_parameters
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
@@ -145,7 +144,6 @@ class PenalisedLikelihood(Penalised[LinearLikelihood]):
 
     @property
     def n_parameters(self) -> int:
-        """P."""
         return self.function.n_parameters
 
     def parameters(self, w: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from crfkit.exceptions import InputError
 from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
 from crfkit.mining.miner import AssociationMiner
-from crfkit.models.linear.constrained_watch import ConstrainedWatch
+from crfkit.models.linear.constrained_watch import ConstrainedWatch, outer_record, outer_words
 from crfkit.models.linear.crf import CRF
 from crfkit.models.linear.largest_penalty import PenaltySearch, Training
 from crfkit.models.linear.steps import TrainingProblem
@@ -164,27 +164,8 @@ class ConstrainedCRF(CRF):
         verbose: bool | int = False,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            c1=c1,
-            order=order,
-            algorithm=algorithm,
-            max_iterations=max_iterations,
-            tol=tol,
-            min_freq=min_freq,
-            all_possible_states=all_possible_states,
-            all_possible_transitions=all_possible_transitions,
-            class_weight=class_weight,
-            template=template,
-            edge_attributes=edge_attributes,
-            associations=associations,
-            features=features,
-            patience=patience,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            warm_start=warm_start,
-        )
-        self.c2 = c2
+        given = locals()
+        super().__init__(**{name: given[name] for name in CRF._get_param_names()})
         self.tau = tau
         self.validation = validation
         self.last = last
@@ -280,7 +261,7 @@ class ConstrainedCRF(CRF):
         )
 
         def say(step: OuterStep, _: FloatArray) -> bool:
-            progress.say(_words(step, tau))
+            progress.say(outer_words(step, tau))
             return watch.ends(step.penalties)
 
         result = minimize_constrained(
@@ -294,7 +275,7 @@ class ConstrainedCRF(CRF):
             outer_callback=say,
         )
         records = [
-            _record(
+            outer_record(
                 replace(
                     step,
                     step=len(before) + step.step,
@@ -327,7 +308,7 @@ class ConstrainedCRF(CRF):
         tau = float(self.tau)
 
         def ends(training: Training) -> bool:
-            progress.say(f"c2 {training.c2:.4g}, {_words(training.step, tau)}")
+            progress.say(f"c2 {training.c2:.4g}, {outer_words(training.step, tau)}")
             return watch.ends(training.step.penalties)
 
         search = PenaltySearch(
@@ -340,7 +321,7 @@ class ConstrainedCRF(CRF):
             ends=ends,
         )
         kept = search.run(problem.start, float(self.tol))
-        records = [_record(training.step, tau, training.c2) for training in search.tried]
+        records = [outer_record(training.step, tau, training.c2) for training in search.tried]
         if kept is None:
             return None, records
         message, step = f"all constraints hold up to c2={kept.c2:.3g}", kept.step
@@ -455,28 +436,3 @@ class _Found:
     message: str
     records: list[dict[str, Any]]
     converged: bool
-
-
-def _record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
-    """An outer step as JSON values."""
-    return {
-        "step": step.step,
-        "c2": c2,
-        "objective": step.value,
-        "violations": (step.inequalities + tau).tolist(),
-        "penalties": step.penalties.tolist(),
-        "iterations": step.iterations,
-        "passes": step.passes,
-        "seconds": step.seconds,
-        "temperature": step.temperature,
-        "gap": step.gap,
-        "stalled": step.stalled,
-        "feasible": step.feasible,
-        "converged": step.converged,
-    }
-
-
-def _words(step: OuterStep, tau: float) -> str:
-    worst = float((step.inequalities + tau).max())
-    state = "all constraints hold" if step.feasible else f"largest violation {worst:.4g}"
-    return f"outer step {step.step}: objective {step.value:.2f}, {state}"

@@ -9,6 +9,7 @@ found, and only from then on.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.training import Watch, iteration_record
 from crfkit.objectives.validation import ValidationConstraints
 from crfkit.optim.problem import Step
+from crfkit.optim.saddle import OuterStep
 from crfkit.progress import Progress
 
 
@@ -82,3 +84,28 @@ class ConstrainedWatch(Watch[None]):
         if (self._constraints.violations(step.x) <= self._constraints.tau).all():
             self.candidate = Candidate(accuracy, step.x.copy(), self._c2, self._penalties)
             self._found = True
+
+
+def outer_record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
+    """An outer step as JSON values."""
+    return {
+        "step": step.step,
+        "c2": c2,
+        "objective": step.value,
+        "violations": (step.inequalities + tau).tolist(),
+        "penalties": step.penalties.tolist(),
+        "iterations": step.iterations,
+        "passes": step.passes,
+        "seconds": step.seconds,
+        "temperature": step.temperature,
+        "gap": step.gap,
+        "stalled": step.stalled,
+        "feasible": step.feasible,
+        "converged": step.converged,
+    }
+
+
+def outer_words(step: OuterStep, tau: float) -> str:
+    worst = float((step.inequalities + tau).max())
+    state = "all constraints hold" if step.feasible else f"largest violation {worst:.4g}"
+    return f"outer step {step.step}: objective {step.value:.2f}, {state}"

@@ -25,7 +25,6 @@ class Feature:
         return self.attribute if self.before is None else f"{self.attribute} ({self.before} → {self.label})"
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
         before = {} if self.before is None else {"previous": self.before}
         return {"attribute": self.attribute, **before, "label": self.label, "weight": self.weight}
 

@@ -104,7 +104,6 @@ class PenaltySearch:
 
     @property
     def seconds(self) -> float:
-        """Since the search began."""
         return time.perf_counter() - self._began
 
     @property

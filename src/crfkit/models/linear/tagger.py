@@ -56,12 +56,10 @@ class LinearTagger(Tagger):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Its attributes."""
         return self.encoder.vocabulary
 
     @property
     def template(self) -> Template | None:
-        """What makes attributes of columns."""
         return self.encoder.template
 
     @property
@@ -71,17 +69,14 @@ class LinearTagger(Tagger):
 
     @property
     def associations(self) -> Associations | None:
-        """Its association rules."""
         return self.encoder.associations
 
     @property
     def index(self) -> FeatureIndex:
-        """Its features."""
         return self.potential.index
 
     @property
     def weights(self) -> LinearWeights:
-        """Their weights."""
         return self.potential.weights
 
     def encode(self, X: Any, lengths: Any = None) -> Encoded:

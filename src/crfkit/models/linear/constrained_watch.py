@@ -106,6 +106,7 @@ def outer_record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
 
 
 def outer_words(step: OuterStep, tau: float) -> str:
+    """An outer step in words, for progress."""
     worst = float((step.inequalities + tau).max())
     state = "all constraints hold" if step.feasible else f"largest violation {worst:.4g}"
     return f"outer step {step.step}: objective {step.value:.2f}, {state}"

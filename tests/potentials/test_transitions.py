@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from crfkit.data.labels import Labels
+from crfkit.inference.chain import CHAIN, TransitionsOnly
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optim.penalised import Penalised
 from crfkit.potentials.contract import Curved
@@ -14,7 +15,8 @@ STEP = 1e-5
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("partial", [False, True])
-def test_likelihood_by_finite_differences(order, partial):
+@pytest.mark.parametrize("structure", [CHAIN, TransitionsOnly()])
+def test_likelihood_by_finite_differences(order, partial, structure):
     rng = np.random.default_rng(7)
     batch = NodeScores(rng.normal(size=(8, 3)), np.array([0, 4, 5, 5, 8]))
     labels = Labels(rng.integers(3, size=8).astype(np.int32), None)
@@ -25,7 +27,8 @@ def test_likelihood_by_finite_differences(order, partial):
     weights = rng.random(4) + 0.5
     potential = TransitionPotential(TransitionTables.zeros(3, order))
     assert isinstance(potential, Curved)
-    function = Penalised(Likelihood(potential, batch, labels, weights=weights, n_jobs=1), 0.3)
+    likelihood = Likelihood(potential, batch, labels, structure=structure, weights=weights, n_jobs=1)
+    function = Penalised(likelihood, 0.3)
     x = rng.normal(size=potential.n_parameters)
     found = function(x, diagonal=True)
     for j in range(len(x)):

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crfkit.arrays import FloatArray, IdArray
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.inference.constraints import constrain, permitted_labels
 from crfkit.inference.lattice import Lattice
 from crfkit.inference.paths import path_score, sample, viterbi
-from crfkit.inference.posterior import expectations, log_partition
+from crfkit.inference.posterior import expectations, expected_counts, log_partition
 
 
 class ScoreGradient(NamedTuple):
@@ -46,26 +46,32 @@ class Chain:
     def subtract_labelling(
         self, counts: ScoreGradient, scores: Lattice, ids: IdArray, *, weights: FloatArray | None = None
     ) -> None:
-        y, offsets = ids.astype(np.int64), scores.offsets
-        lengths = np.diff(offsets)
-        share = np.ones(len(y)) if weights is None else np.repeat(weights, lengths)  # [ΣT]
-        counts.node[np.arange(len(y)), y] -= share
-        place = np.arange(len(y)) - np.repeat(offsets[:-1], lengths)  # [ΣT] within its sequence
-        for table, span in ((counts.edge, 2), (counts.edge2, 3)):
-            if table is None:
-                continue
-            at = np.flatnonzero(place >= span - 1)  # [M] where so many labels end
-            run = tuple(y[at - k] for k in range(span - 1, -1, -1))
-            if table.ndim > span:
-                table[(at, *run)] -= share[at]
-            else:
-                keys = np.ravel_multi_index(run, table.shape)
-                table -= np.bincount(keys, share[at], table.size).reshape(table.shape)
+        L, y, lengths = scores.n_labels, ids.astype(np.int64), np.diff(scores.offsets)
+        share = None if weights is None else np.repeat(weights, lengths)  # [ΣT]; None: all 1
+        place = np.arange(len(y)) - np.repeat(scores.offsets[:-1], lengths)  # [ΣT] within its sequence
         first = np.flatnonzero(place == 0)
-        last = first + lengths[lengths > 0] - 1
-        for ends, at in ((counts.start, first), (counts.end, last)):
-            if ends is not None:
-                ends -= np.bincount(y[at], share[at], len(ends))
+
+        def take_off(table: FloatArray, span: int, at: IntArray) -> None:
+            """Take off the labels in a row, so many, that end at positions [M]."""
+            run = y[at]  # [M] the labels as one number: a place in the table [L, …] of a position
+            for k in range(1, span):
+                run += L**k * y[at - k]
+            weight = None if share is None else share[at]
+            if table.ndim > span:
+                flat = table.reshape(-1)  # a view: expectations are contiguous
+                flat[at * L**span + run] -= 1.0 if weight is None else weight
+            else:
+                table -= np.bincount(run, weight, table.size).reshape(table.shape)
+
+        if len(counts.node):
+            take_off(counts.node, 1, np.arange(len(y)))
+        take_off(counts.edge, 2, np.flatnonzero(place >= 1))
+        if counts.edge2 is not None:
+            take_off(counts.edge2, 3, np.flatnonzero(place >= 2))
+        if counts.start is not None:
+            take_off(counts.start, 1, first)
+        if counts.end is not None:
+            take_off(counts.end, 1, first + lengths[lengths > 0] - 1)
 
     def permit(self, scores: Lattice, labels: Labels) -> Lattice:
         return constrain(scores, permitted_labels(labels.permitted(scores.n_labels)))
@@ -82,6 +88,37 @@ class Chain:
 
     def sample(self, scores: Lattice, n_samples: int = 1, *, random_state: Any = None) -> IdArray:
         return sample(scores, n_samples, random_state=random_state)
+
+
+class TransitionsOnly(Chain):
+    """A chain whose scores of labels are given: its numbers are those of the transitions alone.
+
+    ``ScoreGradient.node`` is empty, [0, L]. That is faster where nothing depends on it. An object of this
+    class remembers the counts of the last labelling, which training asks for at every step.
+    """
+
+    def __init__(self) -> None:
+        self._asked: tuple[Any, ...] = ()  # ids, offsets and weights
+        self._minus: ScoreGradient | None = None  # their counts, negative
+
+    def expectations(
+        self, scores: Lattice, *, weights: FloatArray | None = None, n_jobs: int | None = None
+    ) -> tuple[FloatArray, ScoreGradient]:
+        found = expected_counts(scores, weights=weights, n_jobs=n_jobs)
+        none = np.empty((0, scores.n_labels))
+        return found.log_z, ScoreGradient(none, found.edge, found.edge2, found.start, found.end)
+
+    def subtract_labelling(
+        self, counts: ScoreGradient, scores: Lattice, ids: IdArray, *, weights: FloatArray | None = None
+    ) -> None:
+        asked = (ids, scores.offsets, weights)
+        if self._minus is None or not all(a is b for a, b in zip(asked, self._asked, strict=True)):
+            self._minus = ScoreGradient._make(None if c is None else np.zeros_like(c) for c in counts)
+            super().subtract_labelling(self._minus, scores, ids, weights=weights)
+            self._asked = asked
+        for count, minus in zip(counts, self._minus, strict=True):
+            if count is not None and minus is not None:
+                np.add(count, minus, out=count)
 
 
 CHAIN = Chain()

@@ -31,12 +31,12 @@ class TransitionTables:
     edge2: FloatArray | None = field(init=False)  # [L, L, L] in order 2
 
     def __post_init__(self) -> None:
-        L = self.n_labels
-        start, end, edge, edge2 = np.split(self.vector, [L, 2 * L, 2 * L + L * L])
-        tables = {"start": start, "end": end, "edge": edge.reshape(L, L)}
-        for name, table in tables.items():
-            object.__setattr__(self, name, table)
-        object.__setattr__(self, "edge2", edge2.reshape(L, L, L) if self.order == 2 else None)
+        L, x, put = self.n_labels, self.vector, object.__setattr__
+        pairs = 2 * L + L * L
+        put(self, "start", x[:L])
+        put(self, "end", x[L : 2 * L])
+        put(self, "edge", x[2 * L : pairs].reshape(L, L))
+        put(self, "edge2", x[pairs:].reshape(L, L, L) if self.order == 2 else None)
 
     @classmethod
     def zeros(cls, n_labels: int, order: int) -> TransitionTables:

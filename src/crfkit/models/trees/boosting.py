@@ -17,6 +17,7 @@ import numpy as np
 
 from crfkit.arrays import FloatArray
 from crfkit.data.labelled_table import LabelledTable
+from crfkit.inference.chain import TransitionsOnly
 from crfkit.models.trees.grouped_trees import GroupedGrower
 from crfkit.models.trees.grower import GrowthSettings, TrainingRows, TreeGrower
 from crfkit.objectives.functional_gradient import (
@@ -81,7 +82,14 @@ class Boosting:
         self._transitions = None
         if self.tables is not None:
             potential, batch = TransitionPotential(self.tables), NodeScores(self._scores.node, table.offsets)
-            likelihood = Likelihood(potential, batch, data.labels, weights=data.weights, n_jobs=n_jobs)
+            likelihood = Likelihood(
+                potential,
+                batch,
+                data.labels,
+                structure=TransitionsOnly(),
+                weights=data.weights,
+                n_jobs=n_jobs,
+            )
             self._transitions = Penalised(likelihood, settings.transition_c2)
 
     def round(self) -> dict[str, Any] | None:

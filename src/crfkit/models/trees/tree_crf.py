@@ -25,7 +25,7 @@ from crfkit.models.training import Watch
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
 from crfkit.models.trees.steps import Callback, Member, boosting_settings, grow_member
 from crfkit.models.trees.tagger import Conjunction, Stage, TreeTagger
-from crfkit.models.trees.validation import HeldOut, fold_numbers, read_dev, rounds_by_folds
+from crfkit.models.trees.validation import HeldOut, fold_numbers, n_labelled, read_dev, rounds_by_folds
 from crfkit.objectives.dev_set import DevSet
 from crfkit.objectives.functional_gradient import minus_log_likelihood
 from crfkit.potentials.forest import Forest
@@ -277,7 +277,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         progress.say(f"choosing the number of rounds by {self.early_stopping} folds")
         limit, self.cv_accuracy_ = rounds_by_folds(
             data,
-            fold_numbers(data, groups, self.early_stopping, self.random_state or 0, "early_stopping"),
+            self._folds(data, groups, self.early_stopping, "early_stopping"),
             settings,
             n_iterations=self.n_iterations,
             patience=self.patience,
@@ -286,6 +286,12 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             show=progress.say,
         )
         return limit
+
+    def _folds(
+        self, data: LabelledTable, groups: Sequence[Any] | None, n_folds: int, asked_by: str
+    ) -> IntArray:
+        """Return the fold of each sequence [N]."""
+        return fold_numbers(n_labelled(data), groups, n_folds, self.random_state or 0, asked_by)
 
     def _grow(
         self,
@@ -299,7 +305,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         """Train the model, or every member of a committee; of an interrupted one, those that are of use."""
         chosen: list[IntArray | None] = [None]
         if self.committee is not None:
-            fold = fold_numbers(data, groups, self.committee, self.random_state or 0, "committee")
+            fold = self._folds(data, groups, self.committee, "committee")
             chosen = [np.flatnonzero(fold != k) for k in range(self.committee)]
         found: list[Member] = []
         for part in chosen:

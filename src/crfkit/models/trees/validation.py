@@ -53,15 +53,20 @@ def read_dev(
         raise InputError(f"in the dev set: {error}") from error
 
 
+def n_labelled(data: LabelledTable) -> IntArray:
+    """Return how many positions of each sequence have a label [N]."""
+    given = DevSet.of_labels(data.labels, len(data.classes)).given  # [ΣT]
+    found: IntArray = np.diff(np.concatenate([[0], np.cumsum(given)])[data.table.offsets])
+    return found
+
+
 def fold_numbers(
-    data: LabelledTable, groups: Sequence[Any] | None, n_folds: int, seed: int, asked_by: str
+    sizes: IntArray, groups: Sequence[Any] | None, n_folds: int, seed: int, asked_by: str
 ) -> IntArray:
-    """Return the fold of each sequence [N]: groups stay together, folds have about as many labels each.
+    """Return the fold of each sequence [N]: groups stay together, folds add up to about the same size.
 
     ``asked_by`` is the parameter that wants them, for messages.
     """
-    given = DevSet.of_labels(data.labels, len(data.classes)).given  # [ΣT]
-    sizes = np.diff(np.concatenate([[0], np.cumsum(given)])[data.table.offsets])  # [N]
     if groups is not None and len(groups) != len(sizes):
         raise InputError(f"groups must be one a sequence, {len(sizes)} of them; got {len(groups)}")
     names = list(range(len(sizes))) if groups is None else list(groups)

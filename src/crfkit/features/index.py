@@ -34,9 +34,18 @@ class FeatureIndex:
     pair_indptr: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [A+1] left out: no pairs
     pair_ids: IdArray = field(default_factory=lambda: np.zeros(0, np.int32))  # [G] previous label * L + label
 
+    # The parts of a vector of weights: edges [L, L], edges2 [L, L, L], pair features [G], state features [F].
+    # Transitions without a feature have a place too; their weight is 0.
+    sizes: tuple[int, int, int, int] = field(init=False)
+    has_pairs: bool = field(init=False)  # whether attributes score label pairs
+
     def __post_init__(self) -> None:
         if not len(self.pair_indptr):
             object.__setattr__(self, "pair_indptr", np.zeros_like(self.state_indptr))
+        n_trigrams = 0 if self.edges2 is None else self.edges2.size
+        sizes = self.edges.size, n_trigrams, len(self.pair_ids), len(self.state_labels)
+        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "has_pairs", len(self.pair_ids) > 0)
 
     @property
     def order(self) -> int:
@@ -52,20 +61,6 @@ class FeatureIndex:
         """F + G and the transitions, all together."""
         n_transitions = sum(int(mask.sum()) for mask in (self.edges, self.edges2) if mask is not None)
         return len(self.state_labels) + n_transitions + len(self.pair_ids)
-
-    @cached_property
-    def has_pairs(self) -> bool:
-        """Whether attributes score label pairs."""
-        return len(self.pair_ids) > 0
-
-    @cached_property
-    def sizes(self) -> tuple[int, int, int, int]:
-        """The parts of a vector of weights: edges [L, L], edges2 [L, L, L], pair features, state features.
-
-        Transitions without a feature have a place too; their weight is 0.
-        """
-        n_trigrams = 0 if self.edges2 is None else self.edges2.size
-        return self.edges.size, n_trigrams, len(self.pair_ids), len(self.state_labels)
 
     @cached_property
     def places(self) -> IntArray:

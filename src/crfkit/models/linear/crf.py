@@ -267,11 +267,10 @@ class CRF(SequenceLabeller[LinearTagger]):
         encoded, encoder = encode_step(
             X, data, miner=self.associations, features=self.features, previous=centre, n_jobs=self.n_jobs
         )
-        names, classes = data.vocabulary, data.classes
+        names, classes, penalties = data.vocabulary, data.classes, {"c2": self._l2, "c1": float(self.c1)}
         index = index_step(encoded, data, IndexSettings.of(self))
         index = index if centre is None else with_features_of(centre, names, classes, index)
         kept = None if centre is None else transfer(centre, names, classes, index)
-        penalties = {"c2": self._l2, "c1": float(self.c1)}
         objective = LinearLikelihood(
             encoded.sequences,
             data.labels,

@@ -37,7 +37,7 @@ class KernelMatrix:
         limit: float = 1e9,
         own: IntArray | None = None,
     ) -> None:
-        self.kernel = kernel
+        self.kernel, self.name = kernel, kernel.name
         self.rows = rows
         self.candidates = candidates
         self.n_positions = n_rows(rows)
@@ -45,8 +45,11 @@ class KernelMatrix:
         self.limit = limit  # bytes
         self._own = own  # [n] numbers that the kernel knows the positions by; None: their places
         self._kept: dict[int, npt.NDArray[np.float32]] = {}
-        self._square: FloatArray | None = None  # [n, n]
         self._ready: dict[int, FloatArray] = {}  # place -> column [n]
+        n = self.n_positions
+        self._whole: FloatArray | None = None  # [n, n] if all positions are candidates and all of it fits
+        if n == self.n_learn == len(candidates) and 8 * n * n <= limit:
+            self._whole = kernel.between(rows, self.support(np.arange(n)))
 
     @property
     def n_candidates(self) -> int:
@@ -55,8 +58,8 @@ class KernelMatrix:
     @property
     def kept_bytes(self) -> int:
         """What the blocks in memory take."""
-        square = 0 if self._square is None else self._square.nbytes
-        return square + sum(block.nbytes for block in self._kept.values())
+        whole = 0 if self._whole is None else self._whole.nbytes
+        return whole + sum(block.nbytes for block in self._kept.values())
 
     def support(self, places: IntArray) -> object:
         """These positions as the kernel's second argument."""
@@ -64,9 +67,8 @@ class KernelMatrix:
 
     def columns(self, places: IntArray) -> FloatArray:
         """K(·, places) [n, m], in double precision."""
-        whole = self._whole
-        if whole is not None:
-            return whole[:, places]
+        if self._whole is not None:
+            return self._whole[:, places]
         if all(place in self._ready for place in places.tolist()):
             return np.column_stack([self._ready[place] for place in places.tolist()])
         return self.kernel.between(self.rows, self.support(places))
@@ -77,14 +79,6 @@ class KernelMatrix:
         if self._whole is None:
             places = places[: max(1, _BLOCK * 4 // self.n_positions)]
             self._ready = dict(zip(places.tolist(), self.columns(places).T.copy(), strict=True))
-
-    @property
-    def _whole(self) -> FloatArray | None:
-        """K [n, n], where all positions are candidates and all of it fits: then nothing is computed twice."""
-        n = self.n_positions
-        if self._square is None and n == self.n_learn == self.n_candidates and 8 * n * n <= self.limit:
-            self._square = self.kernel.between(self.rows, self.support(np.arange(n)))
-        return self._square
 
     def diagonal(self, places: IntArray) -> FloatArray:
         """K(x, x) of these positions [m]."""
@@ -98,9 +92,8 @@ class KernelMatrix:
 
     def product(self, values: FloatArray) -> FloatArray:
         """K(candidates, training) @ values: [c, k] from [n_learn, k]."""
-        whole = self._whole
-        if whole is not None:
-            return np.asarray(whole.T @ values)
+        if self._whole is not None:
+            return np.asarray(self._whole.T @ values)
         out = np.empty((self.n_candidates, values.shape[1]))
         single = values.astype(np.float32)
         for start, block in self._blocks():

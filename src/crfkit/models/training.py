@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from crfkit.arrays import FloatArray
@@ -19,15 +19,16 @@ Dev = Callable[[FloatArray], float]  # how good parameters [P] are on a dev set
 # ---- watching
 
 
+@dataclass
 class Watch(Generic[State]):
     """Keeps the history, shows progress, and remembers the state of training that a dev set likes best."""
 
-    def __init__(self, progress: Progress, patience: int | None) -> None:
-        self.history: list[dict[str, Any]] = []
-        self.best: tuple[float, State] | None = None  # dev score, state
-        self.exhausted = False  # no better dev score for ``patience`` iterations
-        self.progress, self._patience = progress, patience
-        self._waited = 0
+    progress: Progress
+    patience: int | None  # iterations without a better dev score; None: no early stopping
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best: tuple[float, State] | None = None  # dev score, state
+    exhausted: bool = False  # whether patience has run out
+    waited: int = 0  # iterations since the best
 
     def note(
         self,
@@ -41,12 +42,12 @@ class Watch(Generic[State]):
         """
         self.history.append(record)
         self.progress.show(record)
-        if score is not None and state is not None and self._patience is not None:
+        if score is not None and state is not None and self.patience is not None:
             if self.best is None or score > self.best[0]:
-                self.best, self._waited = (score, state()), 0
+                self.best, self.waited = (score, state()), 0
             else:
-                self._waited += 1
-            self.exhausted = self._waited >= self._patience
+                self.waited += 1
+            self.exhausted = self.waited >= self.patience
         return self.exhausted
 
 

@@ -66,7 +66,7 @@ def keep_step(
     graph: GraphKernel | None,
 ) -> FittedKernels:
     """Turn what was trained into coefficients on positions and named cliques."""
-    names = [matrix.kernel.name for matrix in matrices]
+    names = [matrix.name for matrix in matrices]
     potential, places = risk.expansion.fitted(matrices)
     dual = dual_edge = None
     if rounds.n_cliques is None and all(len(m.candidates) == len(data.places) for m in matrices):

@@ -44,7 +44,7 @@ class ConstrainedWatch(Watch[None]):
     ) -> None:
         super().__init__(progress, patience)
         self.candidate: Candidate | None = None
-        self._dev, self._constraints, self._most = problem.dev, constraints, patience
+        self._dev, self._constraints = problem.dev, constraints
         self._c2, self._penalties = 0.0, np.zeros(constraints.spans.n_sets)
         self._passes, self._seconds = 0.0, 0.0  # of a search before this one
         self._found = False  # a better candidate in this outer step
@@ -71,10 +71,10 @@ class ConstrainedWatch(Watch[None]):
         if self.candidate is not None:
             if self._found:
                 self.candidate.penalties = penalties.copy()
-                self._waited = 0
+                self.waited = 0
             else:
-                self._waited += 1
-            self.exhausted = self._waited >= self._most
+                self.waited += 1
+            self.exhausted = self.waited >= (self.patience or 0)
         self._found = False
         return self.exhausted
 

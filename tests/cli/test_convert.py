@@ -35,19 +35,19 @@ def test_columns_to_attributes(run, data):
 
 
 def test_there_and_back(run, data):
-    assert run("convert", data / "data.txt", data / "a.crfsuite", "-t", data / "template", "-q").code == 0
-    assert run("convert", data / "a.crfsuite", data / "b.mallet").code == 0
-    assert run("convert", data / "b.mallet", data / "c.crfsuite").code == 0
+    run.ok("convert", data / "data.txt", data / "a.crfsuite", "-t", data / "template", "-q")
+    run.ok("convert", data / "a.crfsuite", data / "b.mallet")
+    run.ok("convert", data / "b.mallet", data / "c.crfsuite")
     assert (data / "c.crfsuite").read_bytes() == (data / "a.crfsuite").read_bytes()
-    assert run("convert", data / "data.txt", data / "a.csv").code == 0
-    assert run("convert", data / "a.csv", data / "b.txt", "--to", "columns").code == 0
+    run.ok("convert", data / "data.txt", data / "a.csv")
+    run.ok("convert", data / "a.csv", data / "b.txt", "--to", "columns")
     assert read_columns(data / "b.txt") == read_columns(data / "data.txt")
 
 
 def test_pipes_and_gzip(run, data):
     ran = run("convert", "-", "-", "--to", "columns", "--from", "columns", stdin=gzip.compress(DATA.encode()))
     assert ran.out == DATA.replace(" ", "\t") + "\n"
-    assert run("convert", data / "data.txt", data / "x.csv.gz").code == 0
+    run.ok("convert", data / "data.txt", data / "x.csv.gz")
     assert gzip.decompress((data / "x.csv.gz").read_bytes()).startswith(b"column0,column1,label\n")
 
 

@@ -107,7 +107,7 @@ def test_bounds_on_a_file_of_rules(run, place, tmp_path):
 def test_tables_and_pages(run, folder, place, tmp_path):
     paths = [tmp_path / f"r.{kind}" for kind in ("csv", "json", "html")]
     options = [str(x) for path in paths for x in (f"--{path.suffix[1:]}", path)]
-    assert run("mine", place / "rules.crfkit", folder / "train.txt", *options, "--top", 0, "-q").code == 0
+    run.ok("mine", place / "rules.crfkit", folder / "train.txt", *options, "--top", 0, "-q")
     rules = Rules.load(place / "rules.crfkit")
     rows = list(csv.DictReader(io.StringIO(paths[0].read_text(encoding="utf-8"))))
     records = json.loads(paths[1].read_text(encoding="utf-8"))
@@ -167,7 +167,7 @@ def test_train_and_tag(run, folder, place, use):
     labels = [line.split("\n") for line in tagged.out.strip().split("\n\n")]
     assert labels == crf.predict(test.without(2))
     for options in (["--marginals"], ["--why"], ["--nbest", 2], ["--posterior"], ["--score"]):
-        assert run("tag", place / f"{use}.crfkit", folder / "words.txt", "-q", *options).code == 0
+        run.ok("tag", place / f"{use}.crfkit", folder / "words.txt", "-q", *options)
     legal = run("tag", place / f"{use}.crfkit", folder / "words.txt", "--label-only", "--legal", "IOB2", "-q")
     assert legal.code == 0
     assert "\nO\nI-" not in legal.out

@@ -36,14 +36,14 @@ def labels_of(out):
 def test_crfsuite(crfsuite, run, folder, tmp_path):
     model, template = folder / "old.crfsuite", folder / "template"
     assert labels_of(run("tag", model, folder / "test.txt", "-t", template).out) == crfsuite
-    assert run("convert", folder / "test.txt", tmp_path / "t.crfsuite", "-t", template, "-q").code == 0
+    run.ok("convert", folder / "test.txt", tmp_path / "t.crfsuite", "-t", template, "-q")
     assert labels_of(run("tag", model, tmp_path / "t.crfsuite").out) == crfsuite
     piped = run("tag", "-", tmp_path / "t.crfsuite", stdin=model.read_bytes())
     assert labels_of(piped.out) == crfsuite
     assert "linear-chain CRF of order 1" in run("inspect", model).out
     assert json.loads(run("inspect", model, "--json").out)["training"] is None
     # there and back
-    assert run("convert", model, tmp_path / "new.crfkit").code == 0
+    run.ok("convert", model, tmp_path / "new.crfkit")
     assert labels_of(run("tag", tmp_path / "new.crfkit", tmp_path / "t.crfsuite").out) == crfsuite
     ran = run("convert", tmp_path / "new.crfkit", tmp_path / "back.crfsuite")
     assert (ran.code, "warning" in ran.err) == (0, False)
@@ -63,7 +63,7 @@ def test_to_crfsuite(run, folder, tmp_path):
         labels_of(run("tag", tmp_path / "m.crfsuite", folder / "test.txt", "-t", tmp_path / "t").out)
         == expected
     )
-    assert run("train", folder / "train.txt", "-m", tmp_path / "m2", "--order", 2, "-q").code == 0
+    run.ok("train", folder / "train.txt", "-m", tmp_path / "m2", "--order", 2, "-q")
     run.fails(1, "first-order models only", "convert", tmp_path / "m2", tmp_path / "m2.crfsuite")
     assert not (tmp_path / "m2.crfsuite").exists()
 
@@ -82,7 +82,7 @@ def test_models_with_templates(text, kind, run, tmp_path):
     ran = run("convert", model, tmp_path / "new")
     assert (ran.code, f"({kind}) → " in ran.err) == (0, True)
     assert run("tag", tmp_path / "new", stdin=rows).out == run("tag", model, stdin=rows).out
-    assert run("convert", model, tmp_path / "new.crfsuite").code == 0
+    run.ok("convert", model, tmp_path / "new.crfsuite")
     run.fails(2, "is a model", "convert", model, tmp_path / "x", "--to", "columns")
 
 

@@ -32,8 +32,8 @@ def test_the_same_as_in_python(run, folder, tmp_path):
 
 def test_train_takes_it(run, folder, tmp_path):
     few, model = tmp_path / "few.json", tmp_path / "m.crfkit"
-    assert run("select", folder / "train.txt", "-o", few, "-n", 30, "--batch", 10, "-q").code == 0
-    assert run("train", folder / "train.txt", "-m", model, "--features", few, "-q").code == 0
+    run.ok("select", folder / "train.txt", "-o", few, "-n", 30, "--batch", 10, "-q")
+    run.ok("train", folder / "train.txt", "-m", model, "--features", few, "-q")
     crf = CRF.load(model)
     assert crf.tagger_.index.n_features == 30
     assert {f.key for f in crf.features} == {f.key for f in Selection.load(few)}
@@ -66,21 +66,8 @@ def test_methods(run, folder, tmp_path, extra):
 
 def test_dev_and_plot(run, folder, tmp_path):
     pytest.importorskip("matplotlib")
-    ran = run(
-        "select",
-        folder / "train.txt",
-        *(
-            "-o",
-            tmp_path / "few.json",
-            "--dev",
-            folder / "test.txt",
-            "-n",
-            12,
-            "--plot",
-            tmp_path / "few.png",
-        ),
-    )
-    assert ran.code == 0
+    options = ["--dev", folder / "test.txt", "-n", 12, "--plot", tmp_path / "few.png"]
+    ran = run.ok("select", folder / "train.txt", "-o", tmp_path / "few.json", *options)
     assert "dev accuracy" in ran.err
     assert (tmp_path / "few.png").read_bytes().startswith(b"\x89PNG")
 

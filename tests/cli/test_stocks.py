@@ -62,19 +62,8 @@ def test_the_model_of_the_paper(folder, run):
 
 
 def test_one_model_and_a_date(folder, run):
-    more = [
-        "--models",
-        "plain",
-        "--start",
-        "2003-12-01",
-        "--c2",
-        "1",
-        "--no-learners",
-        "--training",
-        "day",
-        "-q",
-    ]
-    ran = run.ok("stocks", "backtest", str(folder / "S0.csv"), *more)
+    more = ["--models", "plain", "--start", "2003-12-01", "--c2", "1", "--training", "day"]
+    ran = run.ok("stocks", "backtest", str(folder / "S0.csv"), *more, "--no-learners", "-q")
     assert "from 2003-12-01" in ran.out
     assert "constrained" not in ran.out
 

@@ -94,7 +94,7 @@ def test_usual_template(n_columns):
 
 def test_template_file(run, data, tmp_path):
     (tmp_path / "t").write_text("U0:%x[0,0]\nB1:%x[0,1]\nB\n")
-    assert run("train", data, "-m", tmp_path / "m", "-t", tmp_path / "t").code == 0
+    run.ok("train", data, "-m", tmp_path / "m", "-t", tmp_path / "t")
     tagger, header = LinearTagger.load(tmp_path / "m")
     assert tagger.template == Template.read(tmp_path / "t")
     assert tagger.edge_features()
@@ -105,8 +105,8 @@ def test_label_column(run, data, tmp_path):
     """A label that does not stand last makes the same model: the template counts what is left."""
     moved = tmp_path / "moved.txt"
     moved.write_text(as_text([[(c, a, b) for a, b, c in rows] for rows in sentences(8)]), encoding="utf-8")
-    assert run("train", data, "-m", tmp_path / "a", "-q").code == 0
-    assert run("train", moved, "-m", tmp_path / "b", "-q", "--label-column", 0).code == 0
+    run.ok("train", data, "-m", tmp_path / "a", "-q")
+    run.ok("train", moved, "-m", tmp_path / "b", "-q", "--label-column", 0)
     assert CRF.load(tmp_path / "a").state_features_ == CRF.load(tmp_path / "b").state_features_
 
 
@@ -117,7 +117,7 @@ def test_all_formats_make_one_model(run, data, tmp_path):
         path = tmp_path / name
         if path != data:
             template = [] if name.endswith("csv") else ["-t", tmp_path / "t"]
-            assert run("convert", data, path, *template).code == 0
+            run.ok("convert", data, path, *template)
         ran = run.ok("train", path, "-m", tmp_path / "m")
         assert f"{name}: {'columns' if path == data else name.partition('.')[2]} (told by its" in ran.err
         model = CRF.load(tmp_path / "m")
@@ -130,8 +130,8 @@ def test_several_files_and_gzip_and_standard_input(run, data, tmp_path):
     first, second = as_text(sentences(8)[:5]), as_text(sentences(8)[5:])
     (tmp_path / "a.txt").write_text(first, encoding="utf-8")
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(second.encode()))
-    assert run("train", data, "-m", tmp_path / "whole", "-q").code == 0
-    assert run("train", tmp_path / "a.txt", tmp_path / "b.txt.gz", "-m", tmp_path / "two", "-q").code == 0
+    run.ok("train", data, "-m", tmp_path / "whole", "-q")
+    run.ok("train", tmp_path / "a.txt", tmp_path / "b.txt.gz", "-m", tmp_path / "two", "-q")
     piped = run("train", "-", "-m", tmp_path / "piped", stdin=SMALL)
     assert (piped.code, "<stdin>: columns (told by its content)" in piped.err) == (0, True)
     run.ok("train", "-", "-m", tmp_path / "gz", "-q", stdin=gzip.compress(SMALL.encode()))
@@ -178,8 +178,8 @@ def test_start_from_a_model(run, folder, tmp_path):
 
 
 def test_the_order_of_a_model_goes_on(run, data, tmp_path):
-    assert run("train", data, "-m", tmp_path / "a", "-q", "--order", 2).code == 0
-    assert run("train", data, "-m", tmp_path / "b", "-q", "--continue", tmp_path / "a").code == 0
+    run.ok("train", data, "-m", tmp_path / "a", "-q", "--order", 2)
+    run.ok("train", data, "-m", tmp_path / "b", "-q", "--continue", tmp_path / "a")
     assert CRF.load(tmp_path / "b").tagger_.index.order == 2
 
 
@@ -197,8 +197,8 @@ def test_the_order_of_a_model_goes_on(run, data, tmp_path):
 def test_spellings_of_one_file(text, run, data, tmp_path):
     path = tmp_path / "other.txt"
     path.write_text(text, encoding="utf-8", newline="")
-    assert run("train", data, "-m", tmp_path / "a", "-q").code == 0
-    assert run("train", path, "-m", tmp_path / "b", "-q").code == 0
+    run.ok("train", data, "-m", tmp_path / "a", "-q")
+    run.ok("train", path, "-m", tmp_path / "b", "-q")
     assert CRF.load(tmp_path / "a").state_features_ == CRF.load(tmp_path / "b").state_features_
 
 
@@ -212,7 +212,7 @@ def test_odd_data(text, run, tmp_path):
     path.parent.mkdir()
     path.write_text(text, encoding="utf-8")
     model = path.parent / "mödel"
-    assert run("train", path, "-m", model, "-q", "--c2", 0.001).code == 0
+    run.ok("train", path, "-m", model, "-q", "--c2", 0.001)
     tagged = run("tag", model, path, "-q").out
     assert tagged == "".join(
         f"{line.replace(' ', chr(9))}\t{line.split()[1]}\n" if line else "\n" for line in text.split("\n")
@@ -280,7 +280,7 @@ def test_attributes_and_columns_do_not_mix(run, data, tmp_path):
     assert (ran.code, "has its attributes already" in ran.err) == (1, True)
     ran = run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "m", "--label-column", 1)
     assert (ran.code, "goes with columns and csv" in ran.err) == (2, True)
-    assert run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "plain", "-q").code == 0
+    run.ok("train", tmp_path / "a.crfsuite", "-m", tmp_path / "plain", "-q")
     ran = run("train", data, "-m", tmp_path / "m", "--continue", tmp_path / "plain")
     assert (ran.code, "the model to go on from has no template" in ran.err) == (1, True)
 
@@ -365,7 +365,7 @@ def test_csv_columns_go_by_name(run, tmp_path):
         "label,number,word\n" + "".join(f"{y},{n},{w}\n" for w, n, y in rows), encoding="utf-8"
     )
     (tmp_path / "less.csv").write_text("word\na\n", encoding="utf-8")
-    assert run("train", tmp_path / "train.csv", "-m", tmp_path / "m", "--c2", "0.01", "-q").code == 0
+    run.ok("train", tmp_path / "train.csv", "-m", tmp_path / "m", "--c2", "0.01", "-q")
     for name in ("train.csv", "other.csv"):
         tagged = run("tag", tmp_path / "m", tmp_path / name, "-q")
         found = [line.split(",")[-1] for line in tagged.out.split()[1:]]
@@ -391,7 +391,7 @@ def test_constrained(run, data, tmp_path):
     ran = run.ok("train", data, "-m", tmp_path / "m", "--constrained", "--c2", "largest", "--last", 1)
     assert ", c2 " in ran.err
     options = ("--gradient", "envelope", "--margin", 0.5, "--max-outer", 3, "--validation", "sequences")
-    assert run("train", data, "-m", tmp_path / "m", "--constrained", *options).code == 0
+    run.ok("train", data, "-m", tmp_path / "m", "--constrained", *options)
     crf = ConstrainedCRF.load(tmp_path / "m")
     assert (crf.gradient, crf.margin, crf.max_outer, crf.validation) == ("envelope", 0.5, 3, "sequences")
 

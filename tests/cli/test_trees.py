@@ -6,6 +6,7 @@ import random
 import pytest
 
 from crfkit import TreeCRF
+from crfkit.cli import main
 
 pytest.importorskip("lightgbm")
 
@@ -29,33 +30,14 @@ def table(tmp_path_factory):
 OPTIONS = ("--sequence-column", "id", "-j", "1")
 
 
+TREES = ("--kind", "trees", "--label-column", "label", *OPTIONS, "--window", "1")
+
+
 @pytest.fixture(scope="module")
-def model(table, run_once):
+def model(table):
     path = table.parent / "model.crfkit"
-    ran = run_once(
-        "train", table, "-m", path, "--kind", "trees", "--label-column", "label", *OPTIONS,
-        "--max-iterations", "40", "--window", "1",
-    )  # fmt: skip
-    assert ran.code == 0, ran.err
-    assert "40 rounds" in ran.err
+    assert main(["train", str(table), "-m", str(path), *TREES, "--max-iterations", "40"]) == 0
     return path
-
-
-@pytest.fixture(scope="module")
-def run_once():
-    import contextlib
-    import io
-    from types import SimpleNamespace
-
-    from crfkit.cli import main
-
-    def run(*arguments):
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main([str(argument) for argument in arguments])
-        return SimpleNamespace(code=code, out=out.getvalue(), err=err.getvalue())
-
-    return run
 
 
 def test_tag(model, table, run, tmp_path):
@@ -103,15 +85,12 @@ def test_inspect(model, run):
 
 
 def test_factored_with_dev_and_folds(table, run, tmp_path):
-    common = ["--label-column", "label", *OPTIONS, "--max-iterations", "10", "--window", "1"]
-    ran = run(
-        "train", table, "--kind", "trees", "-m", tmp_path / "m", "--potentials", "factored", "--dev", table,
-        "--patience", "3", "--decode", "viterbi", *common,
-    )  # fmt: skip
-    assert ran.code == 0, ran.err
+    common = [*TREES, "--max-iterations", "10"]
+    options = ["--potentials", "factored", "--dev", table, "--patience", "3", "--decode", "viterbi"]
+    ran = run.ok("train", table, "-m", tmp_path / "m", *options, *common)
     assert "dev accuracy" in ran.err
     assert "from \\ to" in run("inspect", tmp_path / "m", "--transitions").out
-    ran = run.ok("train", table, table, "--kind", "trees", "-m", tmp_path / "m", "--folds", "2", *common)
+    ran = run.ok("train", table, table, "-m", tmp_path / "m", "--folds", "2", *common)
     assert "folds" in ran.err
 
 
@@ -164,11 +143,8 @@ def test_columns_are_called_as_in_the_header(model, table, run, tmp_path):
     loaded = TreeCRF.load(model)
     assert loaded.feature_names_ == ["letter[0]", "x[0]", "previous label"]
     assert any("x[0] > " in str(path) for path in loaded.conjunctions())
-    ran = run(
-        "train", table, table, "--kind", "trees", "-m", tmp_path / "m", "--label-column", "label", *OPTIONS,
-        "--max-iterations", "2", "--window", "1",
-    )  # fmt: skip
-    assert ran.code == 0, ran.err
+    ran = run.ok("train", table, table, "-m", tmp_path / "m", *TREES, "--max-iterations", "2")
+    assert "2 rounds" in ran.err
     assert TreeCRF.load(tmp_path / "m").feature_names_ == loaded.feature_names_
     assert "letter[0]" in run("inspect", tmp_path / "m").out
 

@@ -13,8 +13,7 @@ from crfkit.compat.pycrfsuite import ItemSequence, Tagger
 
 
 def trained(path, X, y, **params):
-    trainer = original.Trainer("lbfgs", {"max_iterations": 60, **params}, verbose=False)
-    fill(trainer, X, y)
+    trainer = fill(original.Trainer("lbfgs", {"max_iterations": 60, **params}, verbose=False), X, y)
     trainer.train(str(path))
     return str(path)
 

@@ -30,8 +30,8 @@ def test_the_file_opens_in_the_original(diary, tmp_path):
 
 
 def test_sparse_models_hold_no_zeros(small, tmp_path):
-    trainer = Trainer(params={"c1": 2.0, "c2": 0.0, "feature.possible_transitions": True}, verbose=False)
-    fill(trainer, *small[:2])
+    params = {"c1": 2.0, "c2": 0.0, "feature.possible_transitions": True}
+    trainer = fill(Trainer(params=params, verbose=False), *small[:2])
     trainer.train(tmp_path / "model")
     theirs, ours = original.Tagger(), Tagger()
     theirs.open(str(tmp_path / "model"))
@@ -47,9 +47,7 @@ def test_items_in_every_form_train_the_same_model(small, tmp_path):
     forms = [lambda x: x, ItemSequence, original.ItemSequence, lambda x: ItemSequence(x).items(), iter]
     models = []
     for form in forms:
-        trainer = Trainer(verbose=False)
-        for xseq, yseq in zip(small[0], small[1], strict=True):
-            trainer.append(form(xseq), yseq)
+        trainer = fill(Trainer(verbose=False), map(form, small[0]), small[1])
         trainer.train(tmp_path / "model")
         models.append((tmp_path / "model").read_bytes())
     assert all(model == models[0] for model in models)
@@ -67,8 +65,7 @@ def test_data_is_taken_when_it_is_given(tmp_path):
 
 
 def test_train_again_and_clear(small, tmp_path):
-    trainer = Trainer(verbose=False)
-    trainer.append(small[0][0], small[1][0])
+    trainer = fill(Trainer(verbose=False), small[0][:1], small[1][:1])
     trainer.train(tmp_path / "one")
     trainer.train(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
@@ -81,8 +78,7 @@ def test_train_again_and_clear(small, tmp_path):
 
 def test_an_empty_name_writes_nothing(small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    trainer = Trainer(verbose=False)
-    trainer.append(small[0][0], small[1][0])
+    trainer = fill(Trainer(verbose=False), small[0][:1], small[1][:1])
     trainer.train("")
     assert os.listdir() == []
     assert trainer.logparser.storing_seconds is None
@@ -94,8 +90,7 @@ def test_subclass_that_does_not_call_init(small, tmp_path):
         def __init__(self):
             self.mine = 1
 
-    trainer = Plain()
-    trainer.append(small[0][0], small[1][0])
+    trainer = fill(Plain(), small[0][:1], small[1][:1])
     trainer.train(tmp_path / "model")
     assert trainer.verbose is None
     assert trainer.logparser.iterations
@@ -109,16 +104,14 @@ def test_an_exception_in_a_hook_comes_out(small, tmp_path):
         def on_iteration(self, log, info):
             raise StopError
 
-    trainer = Impatient()
-    trainer.append(small[0][0], small[1][0])
+    trainer = fill(Impatient(), small[0][:1], small[1][:1])
     with pytest.raises(StopError):
         trainer.train(tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
 def test_base_trainer_passes_messages_on(small, tmp_path, capsys):
-    trainer = pycrfsuite.BaseTrainer("lbfgs", {"max_iterations": 1})
-    trainer.append(small[0][0], small[1][0])
+    trainer = fill(pycrfsuite.BaseTrainer("lbfgs", {"max_iterations": 1}), small[0][:1], small[1][:1])
     trainer.train(tmp_path / "model")
     assert "***** Iteration #1 *****" in capsys.readouterr().out
 
@@ -128,9 +121,7 @@ def test_features_of_attributes_given_as_false(tmp_path):
     X = [[{"caps": True, "w": "A"}, {"caps": False, "w": "b"}]] * 3
     models = []
     for module in (original, pycrfsuite):
-        trainer = module.Trainer(verbose=False)
-        for xseq in X:
-            trainer.append(xseq, ["name", "other"])
+        trainer = fill(module.Trainer(verbose=False), X, [["name", "other"]] * 3)
         trainer.train(str(tmp_path / "model"))
         with Tagger().open(tmp_path / "model") as tagger:
             models.append(tagger.info().state_features)
@@ -145,8 +136,7 @@ def test_negative_values_are_not_lost(tmp_path):
     X, y = [[{"cold": -2.0}, {"cold": 1.0}]] * 5, [["winter", "summer"]] * 5
     features = []
     for module in (original, pycrfsuite):
-        trainer = module.Trainer(params={"feature.minfreq": 1}, verbose=False)
-        fill(trainer, X, y)
+        trainer = fill(module.Trainer(params={"feature.minfreq": 1}, verbose=False), X, y)
         trainer.train(str(tmp_path / "model"))
         with Tagger().open(tmp_path / "model") as tagger:
             features.append(set(tagger.info().state_features))
@@ -156,13 +146,11 @@ def test_negative_values_are_not_lost(tmp_path):
 
 def test_min_freq_adds_up_values(tmp_path):
     X = [[{"a": 0.4, "b": 2.5, "c": 0, "d": 1}], [{"a": 0.4, "c": 0, "d": 1}], [{"a": 0.4, "c": 0}]]
+    X, y = [*X, [["z"]] * 9], [["x"], ["x"], ["x"], ["y"] * 9]
     for minfreq in (0, 0.5, 1, 1.2, 2, 2.5, 3):
         features = []
         for module in (original, pycrfsuite):
-            trainer = module.Trainer(params={"feature.minfreq": minfreq}, verbose=False)
-            for xseq in X:
-                trainer.append(xseq, ["x"])
-            trainer.append([["z"]] * 9, ["y"] * 9)
+            trainer = fill(module.Trainer(params={"feature.minfreq": minfreq}, verbose=False), X, y)
             trainer.train(str(tmp_path / "model"))
             features.append(trainer.logparser.featgen_num_features)
         assert features[0] == features[1]
@@ -243,8 +231,7 @@ def test_values_too_large(tmp_path):
 
 @pytest.mark.parametrize("algorithm", ["ap", "pa", "arow"])
 def test_algorithms_that_crfkit_lacks_say_so(algorithm, small, tmp_path):
-    trainer = Trainer(algorithm, verbose=False)
-    fill(trainer, *small[:2])
+    trainer = fill(Trainer(algorithm, verbose=False), *small[:2])
     with pytest.warns(UserWarning, match="the penalised likelihood is trained") as caught:
         trainer.train(tmp_path / "model")
     assert caught[0].filename == __file__
@@ -261,8 +248,7 @@ def test_interruption_keeps_the_best_model(small, tmp_path):
             if message == "***** Iteration #3 *****\n":
                 raise KeyboardInterrupt
 
-    trainer = Interrupted(verbose=False)
-    fill(trainer, *small[:2])
+    trainer = fill(Interrupted(verbose=False), *small[:2])
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         trainer.train(tmp_path / "model")
     with Tagger().open(tmp_path / "model") as tagger:

@@ -104,8 +104,7 @@ def test_hooks_are_called_in_order(small, tmp_path):
         def on_end(self, log):
             calls.append(("end", log))
 
-    trainer = Listener("lbfgs", {"max_iterations": 3})
-    fill(trainer, *small[:2])
+    trainer = fill(Listener("lbfgs", {"max_iterations": 3}), *small[:2])
     trainer.train(tmp_path / "model")
     kinds = [kind for kind, _ in calls]
     assert kinds == [
@@ -129,8 +128,7 @@ def test_hooks_are_called_in_order(small, tmp_path):
 
 def test_verbose_prints_the_log(small, tmp_path, capsys):
     for verbose in (True, False):
-        trainer = Trainer(params={"max_iterations": 2}, verbose=verbose)
-        trainer.append(small[0][0], small[1][0])
+        trainer = fill(Trainer(params={"max_iterations": 2}, verbose=verbose), small[0][:1], small[1][:1])
         trainer.train(tmp_path / "model")
         printed = capsys.readouterr()
         assert printed.out == ("".join(trainer.logparser.log) if verbose else "")
@@ -145,8 +143,7 @@ def test_holdout_scores(small, tmp_path):
 
     X, y, X_dev, y_dev = small
     y_dev = [["never seen", *labels[1:]] for labels in y_dev]
-    trainer = Trainer(verbose=False)
-    fill(trainer, X, y)
+    trainer = fill(Trainer(verbose=False), X, y)
     fill(trainer, X_dev, y_dev, 7)
     trainer.train(tmp_path / "model", holdout=7)
     last = trainer.logparser.last_iteration

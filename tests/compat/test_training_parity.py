@@ -21,8 +21,7 @@ CASES = [
 
 
 def trained(module, path, algorithm, params, X, y):
-    trainer = module.Trainer(algorithm, params, verbose=False)
-    fill(trainer, X, y)
+    trainer = fill(module.Trainer(algorithm, params, verbose=False), X, y)
     trainer.train(str(path))
     tagger = original.Tagger()
     tagger.open(str(path))

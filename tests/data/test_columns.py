@@ -59,19 +59,14 @@ def test_generators_and_tuples():
     assert columns.source == "here"
 
 
-def test_no_rows():
-    columns = Columns.from_rows([])
-    assert columns == []
-    assert (columns.n_sequences, columns.n_positions, columns.n_columns) == (0, 0, 0)
-    refuses("no column 0: the rows have 0 columns", columns.column, 0)
-
-
 def test_columns_by_number():
-    columns = Columns.from_rows(SENTENCES)
+    columns, none = Columns.from_rows(SENTENCES), Columns.from_rows([])
     assert columns.column(-1) == [["B", "I"], ["B"], ["B"]]
     assert columns.codes(-2)[0] == ["DT", "NN"]
     for k in (3, -4):
         refuses(f"no column {k}: the rows have 3 columns, 0 to 2", columns.codes, k)
+    assert none.n_columns == 0
+    refuses("no column 0: the rows have 0 columns", none.column, 0)
 
 
 def test_without_and_subset():

@@ -4,24 +4,22 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from refusals import refuses
 
 from crfkit.data import decode_labels, encode_labels, label_set
-from crfkit.exceptions import InputError
 
 
 def offsets_of(y):
-    return np.concatenate(([0], np.cumsum([len(sequence) for sequence in y], dtype=np.int64))).astype(
-        np.int64
-    )
+    return np.concatenate(([0], np.cumsum([len(sequence) for sequence in y], dtype=np.int64)))
 
 
 LABELS = st.one_of(st.text(max_size=3), st.integers(2, 9), st.booleans())
 
 
 @given(st.lists(st.lists(LABELS, max_size=5), max_size=5))
+@example([["a", "b"], ["b", "a"]])  # of equal lengths: they stay lists
 def test_there_and_back(y):
     classes = label_set(y)
     assert set(classes) == {label for sequence in y for label in sequence}
@@ -33,15 +31,22 @@ def test_there_and_back(y):
     assert [[type(label) for label in s] for s in back] == [[type(label) for label in s] for s in y]
 
 
-def test_label_set_is_sorted_by_type_then_value():
-    assert label_set([["b", 3, True], ["a", -1, False], [], [None]]) == [False, True, -1, 3, "a", "b"]
-    assert label_set([["O", {"B-é", "I"}], [("x", "O"), [":", "O"], None]]) == [":", "B-é", "I", "O", "x"]
-    assert label_set([]) == []
-    assert label_set(iter([("B",), ("A",)])) == ["A", "B"]
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        ([["b", 3, True], ["a", -1, False], [], [None]], [False, True, -1, 3, "a", "b"]),
+        ([["O", {"B-é", "I"}], [("x", "O"), [":", "O"], None]], [":", "B-é", "I", "O", "x"]),
+        ([], []),
+        (iter([("B",), ("A",)]), ["A", "B"]),
+    ],
+)
+def test_label_set_is_sorted_by_type_then_value(y, expected):
+    assert label_set(y) == expected
 
 
-def test_numpy_labels_become_pythons_own():
-    forms = [
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
         ([np.array([2, 1]), np.array([3])], [1, 2, 3]),
         ([[np.int64(2), np.int64(1)], [3]], [1, 2, 3]),
         (np.array([["a", "b"], ["b", "c"]]), ["a", "b", "c"]),
@@ -49,14 +54,15 @@ def test_numpy_labels_become_pythons_own():
         ([np.array([True, False])], [False, True]),
         ([[np.bool_(True)], [np.bool_(False)]], [False, True]),
         ([np.array(["x", None, "y"], dtype=object)], ["x", "y"]),
-    ]
-    for y, expected in forms:
-        classes = label_set(y)
-        assert classes == expected
-        assert {type(label) for label in classes} <= {int, str, bool}
-        ids = encode_labels(y, classes, offsets_of(y)).ids
-        flat = [label for sequence in y for label in sequence]
-        assert [None if i < 0 else classes[i] for i in ids] == flat
+    ],
+)
+def test_numpy_labels_become_pythons_own(y, expected):
+    classes = label_set(y)
+    assert classes == expected
+    assert {type(label) for label in classes} <= {int, str, bool}
+    ids = encode_labels(y, classes, offsets_of(y)).ids
+    flat = [label for sequence in y for label in sequence]
+    assert [None if i < 0 else classes[i] for i in ids] == flat
 
 
 def test_missing_and_sets():
@@ -65,26 +71,16 @@ def test_missing_and_sets():
     assert labels.ids.tolist() == [0, -1, -1, 1, -1]
     assert labels.allowed.astype(int).tolist() == [[1, 0, 0], [1, 1, 1], [1, 0, 1], [0, 1, 0], [0, 1, 1]]
     assert decode_labels(labels.ids, offsets_of(y), ["A", "B", "C"]) == [["A", None, None], ["B", None], []]
-
-
-def test_sets_of_one_are_known_labels():
-    y = [[{"A"}, frozenset("B")]]
-    labels = encode_labels(y, ["A", "B"], offsets_of(y))
-    assert labels.ids.tolist() == [0, 1]
-    assert labels.allowed is None
+    known = encode_labels([[{"A"}, frozenset("B")]], ["A", "B"], np.array([0, 2]))  # sets of one
+    assert known.ids.tolist() == [0, 1]
+    assert known.allowed is None
 
 
 def test_unknown_labels():
     y = [["A"], ["A", "Z", {"Z", "B"}, {"Z"}, {"A", "B", "Z"}]]
-    with pytest.raises(InputError, match=r"sequence 1, position 1: label 'Z' is not among the 2 known"):
-        encode_labels(y, ["A", "B"], offsets_of(y))
-    with pytest.raises(InputError, match=r"sequence 0, position 0: label 'Z' .* known ones: 'A', 'B'$"):
-        encode_labels([[{"Z"}]], ["A", "B"], np.array([0, 1]))
     labels = encode_labels(y, ["A", "B"], offsets_of(y), unknown="ignore")
     assert labels.ids.tolist() == [0, 0, -1, 1, -1, -1]
     assert labels.allowed.astype(int).tolist() == [[1, 0], [1, 0], [1, 1], [0, 1], [1, 1], [1, 1]]
-    with pytest.raises(InputError, match="unknown must be 'error' or 'ignore', got 'skip'"):
-        encode_labels(y, ["A", "B"], offsets_of(y), unknown="skip")
 
 
 @pytest.mark.parametrize(
@@ -113,17 +109,23 @@ def test_errors(y, message):
     refuses(message, encode_labels, y, ["B", "I"], offsets)
 
 
-def test_ragged_and_empty_sets():
-    refuses("X has 2 sequences but y has 1", encode_labels, [["A"]], ["A"], np.array([0, 1, 2]))
-    with pytest.raises(InputError, match="sequence 1 has 3 items but 2 labels"):
-        encode_labels([["A"], ["A", "A"]], ["A"], np.array([0, 1, 4]))
-    refuses("position 0: an empty set permits no label", encode_labels, [[set()]], ["A"], np.array([0, 1]))
-    refuses("position 0: None within a set", encode_labels, [[{"A", None}]], ["A"], np.array([0, 1]))
+LATE = [["A"], ["A", "Z", {"Z"}]]
 
 
-def test_equal_lengths_stay_lists():
-    y = [["a", "b"], ["b", "a"]]
-    assert decode_labels(np.array([0, 1, 1, 0]), np.array([0, 2, 4]), ["a", "b"]) == y
+@pytest.mark.parametrize(
+    ("y", "offsets", "options", "message"),
+    [
+        (LATE, [0, 1, 4], {}, "sequence 1, position 1: label 'Z' is not among the 2 known"),
+        ([[{"Z"}]], [0, 1], {}, r"sequence 0, position 0: label 'Z' .* known ones: 'A', 'B'$"),
+        ([["A"]], [0, 1], {"unknown": "skip"}, "unknown must be 'error' or 'ignore', got 'skip'"),
+        ([["A"]], [0, 1, 2], {}, "X has 2 sequences but y has 1"),
+        ([["A"], ["A", "A"]], [0, 1, 4], {}, "sequence 1 has 3 items but 2 labels"),
+        ([[set()]], [0, 1], {}, "position 0: an empty set permits no label"),
+        ([[{"A", None}]], [0, 1], {}, "position 0: None within a set"),
+    ],
+)
+def test_labels_that_do_not_fit(y, offsets, options, message):
+    refuses(message, encode_labels, y, ["A", "B"], np.array(offsets), **options)
 
 
 def test_quick_enough():

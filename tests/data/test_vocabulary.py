@@ -69,20 +69,14 @@ def test_probes_stay_short():
         assert clustered < 3 / (1 - load) ** 2
 
 
-def test_attached_vocabulary_is_copied_on_the_first_addition():
+@pytest.mark.parametrize("copied", [attached, copy.deepcopy])
+def test_copies_grow_on_their_own(copied):
     original = Vocabulary(["a", "b"])
-    other = attached(original)
+    other = copied(original)
     assert other.add(["b", "c"]).tolist() == [1, 2]
     assert other.strings() == ["a", "b", "c"]
     assert original.strings() == ["a", "b"]
-
-
-def test_deepcopy_is_independent():
-    vocabulary = Vocabulary(["a"])
-    other = copy.deepcopy(vocabulary)
-    other.add(["b"])
-    assert (len(vocabulary), len(other)) == (1, 2)
-    assert repr(other) == "Vocabulary(2 names)"
+    assert repr(other) == "Vocabulary(3 names)"
 
 
 def test_columns():
@@ -95,11 +89,9 @@ def test_columns():
     assert not vocabulary.names_columns()
 
 
-def test_slices():
-    vocabulary = Vocabulary(list("abcdef"))
-    assert vocabulary.strings(2, 4) == ["c", "d"]
-    assert vocabulary.strings(4, 100) == ["e", "f"]
-    assert vocabulary.strings(-1) == ["f"]
+@pytest.mark.parametrize(("bounds", "names"), [((2, 4), "cd"), ((4, 100), "ef"), ((-1,), "f")])
+def test_slices(bounds, names):
+    assert Vocabulary(list("abcdef")).strings(*bounds) == list(names)
 
 
 @pytest.mark.parametrize(
@@ -119,25 +111,16 @@ def test_bad_names_leave_nothing_behind(names, message):
     assert vocabulary.strings() == ["z"]
 
 
-def test_an_iterator_that_fails_half_way():
-    def names():
-        yield "a"
-        raise KeyError("stop here")
-
+def test_nothing_stays_of_names_that_fail_half_way():
     vocabulary = Vocabulary()
+
+    def names(act):
+        yield "a"
+        act()
+
     with pytest.raises(KeyError, match="stop here"):
-        vocabulary.add(names())
-    assert len(vocabulary) == 0
-
-
-def test_no_growth_while_growing():
-    vocabulary = Vocabulary()
-
-    def names():
-        yield "a"
-        vocabulary.add(["b"])
-
-    refuses("being filled by another call", vocabulary.add, names())
+        vocabulary.add(names(lambda: {}["stop here"]))
+    refuses("being filled by another call", vocabulary.add, names(lambda: vocabulary.add(["b"])))
     assert len(vocabulary) == 0
     assert vocabulary.add(["c"]).tolist() == [0]
 

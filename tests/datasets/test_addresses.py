@@ -1,10 +1,10 @@
 """The address generator: deterministic, consistent labels, hard enough to be interesting."""
 
 import pytest
+from refusals import refuses
 
 from crfkit.datasets import addresses
 from crfkit.datasets.address_formats import FIELDS, FORMATS
-from crfkit.exceptions import InputError
 from crfkit.metrics import segments, strict_segments
 
 
@@ -75,8 +75,7 @@ def test_noise_changes_the_text():
     ],
 )
 def test_bad_arguments(options, message):
-    with pytest.raises(InputError, match=message):
-        addresses(**options)
+    refuses(message, addresses, **options)
 
 
 def test_none_at_all():

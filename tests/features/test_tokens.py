@@ -1,8 +1,8 @@
 """Token attributes."""
 
 import pytest
+from refusals import refuses
 
-from crfkit.exceptions import InputError
 from crfkit.features import token_features
 from crfkit.features.tokens import word_shape
 
@@ -38,5 +38,4 @@ def test_shape(word, shape):
 
 
 def test_a_string_is_no_list_of_words():
-    with pytest.raises(InputError, match="split it first"):
-        token_features("12 Main St")
+    refuses("split it first", token_features, "12 Main St")

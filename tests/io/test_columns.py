@@ -57,47 +57,47 @@ def test_the_table(tmp_path):
     assert columns.n_columns == 3
 
 
-def test_lines_of_blanks_and_of_documents_alone():
-    assert read("\n \n\t\n\r\n") == []
-    assert read("-DOCSTART- -X-\n\n") == []
+ODD = "a\u2028b a\x0bb a\x0cb a\x85b a\rb \u3000"
 
 
-def test_odd_blanks_belong_to_tokens(tmp_path):
-    path = tmp_path / "f"
-    path.write_text("10\u00a0000  CD\n# X\n", encoding="utf-8")
-    assert read_columns(path) == [[["10\u00a0000", "CD"], ["#", "X"]]]
-    odd = "a\u2028b a\x0bb a\x0cb a\x85b a\rb \u3000"
-    assert read(odd + "\n") == [[odd.split(" ")]]
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("\n \n\t\n\r\n", []),
+        ("-DOCSTART- -X-\n\n", []),
+        # Odd blanks belong to tokens.
+        ("10\u00a0000  CD\n# X\n", [[["10\u00a0000", "CD"], ["#", "X"]]]),
+        (ODD + "\n", [[ODD.split(" ")]]),
+        # Blanks around cells do not count, and runs of them count once.
+        ("  a \t b\t\tc  \n", [[["a", "b", "c"]]]),
+        ("a b \r\n \t\r\nc d\r\n", [[["a", "b"]], [["c", "d"]]]),
+        (b"\xef\xbb\xbfa b\n\xef\xbb\xbfc d\n", [[["a", "b"], ["\ufeffc", "d"]]]),
+        (b"\xef\xbb\xbf", []),
+        (b"\xef\xbb\xbf-DOCSTART- x\na b\n", [[["a", "b"]]]),
+        # -DOCSTART- ends a sentence.
+        ("a b\n-DOCSTART- O\nc d\n-DOCSTART--1 x\n", [[["a", "b"]], [["c", "d"], ["-DOCSTART--1", "x"]]]),
+    ],
+)
+def test_cells_and_sentences(content, expected):
+    assert read(content) == expected
 
 
-def test_blanks_around_cells_and_runs_of_them_count_once():
-    assert read("  a \t b\t\tc  \n") == [[["a", "b", "c"]]]
-    assert read("a b \r\n \t\r\nc d\r\n") == [[["a", "b"]], [["c", "d"]]]
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("New York\tB\n\tO\na \t\n\nx\ty", [[["New York", "B"], ["", "O"], ["a ", ""]], [["x", "y"]]]),
+        ("a\t\tb\n", [[["a", "", "b"]]]),
+        ("a\tb\n\t\nc\td\n", [[["a", "b"]], [["c", "d"]]]),  # an empty row
+        ("-DOCSTART-\tO\na\tb\r\n", [[["a", "b"]]]),
+    ],
+)
+def test_single_tabs(content, expected):
+    assert read(content, separator="tab") == read(content, separator="\t") == expected
 
 
-def test_single_tabs():
-    assert read("New York\tB\n\tO\na \t\n\nx\ty", separator="tab") == [
-        [["New York", "B"], ["", "O"], ["a ", ""]],
-        [["x", "y"]],
-    ]
-    assert read("a\t\tb\n", separator="\t") == [[["a", "", "b"]]]
-    assert read("a\tb\n\t\nc\td\n", separator="tab") == [[["a", "b"]], [["c", "d"]]]  # an empty row
-    assert read("-DOCSTART-\tO\na\tb\r\n", separator="tab") == [[["a", "b"]]]
+def test_other_separators():
     refuses("separator must be None", read, "a", separator=",")
     refuses("separator must be None", stream_columns, io.BytesIO(b"a"), separator=",")
-
-
-def test_byte_order_mark():
-    assert read(b"\xef\xbb\xbfa b\n\xef\xbb\xbfc d\n") == [[["a", "b"], ["\ufeffc", "d"]]]
-    assert read(b"\xef\xbb\xbf") == []
-    assert read(b"\xef\xbb\xbf-DOCSTART- x\na b\n") == [[["a", "b"]]]
-
-
-def test_docstart_ends_a_sentence():
-    assert read("a b\n-DOCSTART- O\nc d\n-DOCSTART--1 x\n") == [
-        [["a", "b"]],
-        [["c", "d"], ["-DOCSTART--1", "x"]],
-    ]
 
 
 def test_errors_name_path_and_line(tmp_path):
@@ -117,24 +117,8 @@ def test_long_lines_are_shortened_in_messages():
 
 
 # Mostly what matters to the rules.
-pieces = st.sampled_from(
-    [
-        b"a",
-        b"bc",
-        b" ",
-        b"\t",
-        b"\n",
-        b"\n\n",
-        b"\r\n",
-        b"\r",
-        b"-DOCSTART-",
-        b"\xef\xbb\xbf",
-        b"\xc3\xa9",
-        b"\xc3",
-    ]
-    + [b"a b\n"] * 4
-    + [b"\0"]
-)
+SMALL = [b"a", b"bc", b" ", b"\t", b"\n", b"\n\n", b"\r\n", b"\r", b"\xc3\xa9", b"\xc3", b"\0"]
+pieces = st.sampled_from([*SMALL, b"-DOCSTART-", b"\xef\xbb\xbf", *[b"a b\n"] * 4])
 contents = st.one_of(st.lists(pieces, max_size=30).map(b"".join), st.binary(max_size=50))
 
 

@@ -34,27 +34,34 @@ def test_equals_the_slow_reader(text):
 # --- the rules one by one -----------------------------------------------------------------------------------
 
 
-def test_fields_values_and_escapes():
-    text = "B-NP\tw=The\tlen:3\tempty:\tcolon\\:x\tslash\\\\\tother\\n\\t\tt:-.5e1\n"
-    assert read(text) == [
-        (
-            1.0,
-            [
-                (
-                    "B-NP",
-                    {
-                        "w=The": 1.0,
-                        "len": 3.0,
-                        "empty": 1.0,
-                        "colon:x": 1.0,
-                        "slash\\": 1.0,
-                        "other\\n\\t": 1.0,
-                        "t": -5.0,
-                    },
-                )
-            ],
-        )
-    ]
+FIELDS = "B-NP\tw=The\tlen:3\tempty:\tcolon\\:x\tslash\\\\\tother\\n\\t\tt:-.5e1\n"
+ONES = dict.fromkeys(["w=The", "empty", "colon:x", "slash\\", "other\\n\\t"], 1.0)
+A = ("A", {"a": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (FIELDS, [[("B-NP", {**ONES, "len": 3.0, "t": -5.0})]]),
+        # Spaces and number signs are ordinary; tabs in a row are one.
+        ("# no comment\ta b\t #\n", [[("# no comment", {"a b": 1.0, " #": 1.0})]]),
+        ("A\t\ta\t\t\tb\t\n", [[("A", {"a": 1.0, "b": 1.0})]]),
+        # Ends of sequences.
+        *((text, [[A]]) for text in ("A\ta", "A\ta\n", "A\ta\n\n", "\n\nA\ta\n\n\n\n")),
+        ("A\ta\n\n\nB\tb", [[A], [("B", {"b": 1.0})]]),
+        ("A", [[("A", {})]]),  # one position, no attributes
+        # Repeated attributes add up; zeros are left out, and so are numbers too small.
+        ("A\ta\tb:2\ta:0.5\tc:0\td:1\td:-1\n", [[("A", {"a": 1.5, "b": 2.0})]]),
+        *((f"A\ta:{number}\n", [[("A", {})]]) for number in ("1e-999", "0." + "0" * 400 + "1", "0e5")),
+        ("A\ta:-1e-99999999999999999999\n", [[("A", {})]]),
+        # Without a sequence a weight goes to nobody, and behind the label @ means nothing.
+        ("@weight:2\n", []),
+        ("@weight:2\n\nA\t@weight:5\n", [[("A", {"@weight": 5.0})]]),
+        ("A\t\ufeffa\n", [[("A", {"\ufeffa": 1.0})]]),  # a byte-order mark later on stays
+    ],
+)
+def test_items(text, expected):
+    assert read(text) == [(1.0, items) for items in expected]
 
 
 def test_the_label_colon():
@@ -70,38 +77,17 @@ def test_the_label_colon():
     assert written([[["a"]]], [[":"]]) == "\\:\ta\n\n"
 
 
-def test_spaces_and_number_signs_are_ordinary():
-    assert read("# no comment\ta b\t #\n") == [(1.0, [("# no comment", {"a b": 1.0, " #": 1.0})])]
-
-
-def test_tabs_in_a_row_are_one():
-    assert read("A\t\ta\t\t\tb\t\n") == [(1.0, [("A", {"a": 1.0, "b": 1.0})])]
-
-
 def test_weights():
     text = "@weight:2\tA\ta\nB\tb\n\nA\ta\n\n@weight:0.5\nA\tc\n@weight:3\tB\td\n"
     first, second, third = read(text)
     assert (first[0], second[0], third[0]) == (2.0, 1.0, 3.0)
     assert third[1] == [("A", {"c": 1.0}), ("B", {"d": 1.0})]
     assert read_crfsuite(io.BytesIO(b"@weight:1\tA\n"), Vocabulary(), grow=True).weights is None
-    assert read("@weight:2\n") == []
-    # Behind the label @ means nothing, and a weight without a sequence goes to nobody.
-    assert read("@weight:2\n\nA\t@weight:5\n") == [(1.0, [("A", {"@weight": 5.0})])]
 
 
-def test_ends_of_sequences():
-    one = [(1.0, [("A", {"a": 1.0})])]
-    for text in ("A\ta", "A\ta\n", "A\ta\n\n", "\n\nA\ta\n\n\n\n"):
-        assert read(text) == one
-    assert read("A\ta\n\n\nB\tb") == [*one, (1.0, [("B", {"b": 1.0})])]
-    assert read("A") == [(1.0, [("A", {})])]  # one position, no attributes
-
-
-def test_repeated_attributes_and_zeros():
-    assert read("A\ta\tb:2\ta:0.5\tc:0\td:1\td:-1\n") == [(1.0, [("A", {"a": 1.5, "b": 2.0})])]
-    vocabulary = Vocabulary()
-    examples = read_crfsuite(io.BytesIO(b"A\ta\tb:1.0\n\nB\ta:\n"), vocabulary, grow=True)
-    assert examples.sequences.values is None  # all ones
+def test_ones_are_not_stored():
+    examples = read_crfsuite(io.BytesIO(b"A\ta\tb:1.0\n\nB\ta:\n"), Vocabulary(), grow=True)
+    assert examples.sequences.values is None
 
 
 def test_unknown_attributes_are_dropped_unless_the_vocabulary_grows():
@@ -137,10 +123,6 @@ def test_crlf_is_read_as_crfsuite_reads_it_and_said_once():
     assert len(caught) == 1
     # The "empty" line has the label CR, so that nothing ends; a number ends before the CR.
     assert found == [(1.0, [("A", {"a\r": 1.0}), ("B", {"b": 2.0}), ("\r", {}), ("C", {"c": 1.0})])]
-
-
-def test_a_byte_order_mark_later_on_stays():
-    assert read("A\t\ufeffa\n") == [(1.0, [("A", {"\ufeffa": 1.0})])]
 
 
 def test_a_packed_file_is_written(tmp_path):
@@ -184,21 +166,13 @@ def test_a_comma_decimal_locale(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("A\ta:nan", "'a:nan': expected a finite number"),
-        ("A\ta:inf", "'a:inf': expected a finite number"),
-        ("A\ta:-Infinity", "'a:-Infinity': expected a finite number"),
-        ("A\ta:1e999", "'a:1e999': expected a finite number"),
+        *((f"A\ta:{x}", f"'a:{x}': expected a finite number") for x in ("nan", "inf", "-Infinity", "1e999")),
         ("A\ta:1" + "0" * 400, "expected a finite number"),
         ("A\ta:1e99999999999999999999", "expected a finite number"),
         ("A\ta:1e308\ta:1e308", "attribute 'a': its values on this line add up to infinity"),
         ("A\ta:x", "'a:x': expected a number such as 0.5 after the colon; a colon that belongs to the name"),
         ("A\ta:0,5", "'a:0,5': expected a number such as 0.5"),
-        ("A\ta:1x", "expected a number"),
-        ("A\ta:--1", "expected a number"),
-        ("A\ta:+-1", "expected a number"),
-        ("A\ta:+", "expected a number"),
-        ("A\ta: ", "expected a number"),
-        ("A\ta:0x10", "expected a number"),
+        *((f"A\ta:{x}", "expected a number") for x in ("1x", "--1", "+-1", "+", " ", "0x10")),
         ("A\ta:1:2", r"'a:1:2': expected name or name:value, got two colons.*\\:"),
         ("A\thttp://x:80", "got two colons"),
         ("A\ta::", "got two colons"),
@@ -221,11 +195,6 @@ def test_errors_name_path_and_line(line, message, tmp_path):
     vocabulary = Vocabulary(["a"])
     refuses(rf"train\.txt:4: .*{message}", read_crfsuite, path, vocabulary, grow=True)
     assert vocabulary.strings() == ["a"]  # as it was
-
-
-def test_tiny_numbers_are_zero():
-    for number in ("1e-999", "0." + "0" * 400 + "1", "-1e-99999999999999999999", "0e5"):
-        assert read(f"A\ta:{number}\n") == [(1.0, [("A", {})])]
 
 
 def test_data_without_labels():

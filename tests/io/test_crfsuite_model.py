@@ -9,7 +9,7 @@ import pytest
 from foreign_models import crfsuite_data, train_crfsuite
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from refusals import unreadable
+from refusals import refuses, unreadable
 
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
@@ -189,8 +189,7 @@ class TestWriting:
             (replace(good, classes=["a", "a"]), "two labels have the same name"),
             (infinite, "not finite"),
         ]:
-            with pytest.raises(InputError, match=message):
-                write_crfsuite_model(path, model)
+            refuses(message, write_crfsuite_model, path, model)
         monkeypatch.setattr(crfsuite_model, "_LIMIT", 4000)
         with pytest.raises(
             InputError, match=r"would take 4[0-9]+ bytes as a CRFsuite file, which cannot be larger"

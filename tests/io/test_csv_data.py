@@ -75,27 +75,33 @@ def test_a_sequence_column(column):
     assert columns == [[["a", "X"], ["b", "Y"]], [["c", "X"], ["d", "X"]], [["e", "X"]]]
 
 
-def test_no_header():
-    columns = read("a,X\nb,Y\n", header=False)
-    assert columns == [[["a", "X"], ["b", "Y"]]]
-    assert columns.names == ("0", "1")
-    assert read("1,a\n2,b\n", header=False, sequence_column=0) == [[["a"]], [["b"]]]
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("a,X\nb,Y\n", {"header": False}, [[["a", "X"], ["b", "Y"]]]),
+        ("1,a\n2,b\n", {"header": False, "sequence_column": 0}, [[["a"]], [["b"]]]),
+        ("a;b\n1,5;2,5\n", {}, [[["1,5", "2,5"]]]),  # a comma-decimal file
+        ("a|b\n1|2\n", {"delimiter": "|"}, [[["1", "2"]]]),
+        ("a,b\n1;2,3\n", {}, [[["1;2", "3"]]]),
+        ("word\na\nb\n\nc\n", {}, [[["a"], ["b"]], [["c"]]]),  # one column
+    ],
+)
+def test_headers_and_delimiters(text, options, expected):
+    assert read(text, **options) == expected
 
 
-def test_the_delimiter():
-    assert read("a;b\n1,5;2,5\n") == [[["1,5", "2,5"]]]  # a comma-decimal file
-    assert read("a|b\n1|2\n", delimiter="|") == [[["1", "2"]]]
-    assert read("a,b\n1;2,3\n") == [[["1;2", "3"]]]
-    assert read("word\na\nb\n\nc\n") == [[["a"], ["b"]], [["c"]]]  # one column
-    refuses("delimiter must be one character, got '::'", read, "a", delimiter="::")
+def test_without_a_header_numbers_are_names():
+    assert read("a,X\nb,Y\n", header=False).names == ("0", "1")
 
 
-def test_files_without_rows():
-    for text, names in (("", ()), ("\n\n", ()), ("a,b\n", ("a", "b")), ("a,b\n\n", ("a", "b"))):
-        columns = read(text)
-        assert len(columns) == columns.n_positions == 0
-        assert columns.names == names
-        assert list(stream_csv(io.BytesIO(text.encode()))) == []
+@pytest.mark.parametrize(
+    ("text", "names"), [("", ()), ("\n\n", ()), ("a,b\n", ("a", "b")), ("a,b\n\n", ("a", "b"))]
+)
+def test_files_without_rows(text, names):
+    columns = read(text)
+    assert len(columns) == columns.n_positions == 0
+    assert columns.names == names
+    assert list(stream_csv(io.BytesIO(text.encode()))) == []
 
 
 def test_pieces():
@@ -129,8 +135,9 @@ def test_errors_name_path_and_line(text, message, options, tmp_path):
     refuses(message, read_csv, path, **options)
 
 
-def test_a_name_that_is_not_there():
+def test_what_is_not_there():
     refuses("there is no column 'x': the columns are word, pos, label", read(TEXT).column_number, "x")
+    refuses("delimiter must be one character, got '::'", read, "a", delimiter="::")
 
 
 CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0\r"), max_size=6)

@@ -35,40 +35,39 @@ def written(*args, **options):
     return file.getvalue().decode()
 
 
-def test_features_then_the_label():
-    text = "CAPITAL Bill noun\nslept non-noun\n\nhere LOWER noun\n"
-    assert read(text) == [
-        [("noun", ["CAPITAL", "Bill"]), ("non-noun", ["slept"])],
-        [("noun", ["here", "LOWER"])],
-    ]
+TWO = [[("X", ["a", "b"])], [("Y", ["c"])]]
 
 
-def test_features_are_taken_as_they_are():
-    assert read("a:2 w=1:b \\: # @weight:2 :\n") == [[(":", ["a:2", "w=1:b", "\\:", "#", "@weight:2"])]]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "CAPITAL Bill noun\nslept non-noun\n\nhere LOWER noun\n",
+            [[("noun", ["CAPITAL", "Bill"]), ("non-noun", ["slept"])], [("noun", ["here", "LOWER"])]],
+        ),
+        # Features are taken as they are.
+        ("a:2 w=1:b \\: # @weight:2 :\n", [[(":", ["a:2", "w=1:b", "\\:", "#", "@weight:2"])]]),
+        # Blanks, tabs and line ends.
+        ("a b X\n\nc Y\n", TWO),
+        ("  a   b X  \n\n\n\nc Y", TWO),
+        ("a\tb\tX\n \t \nc Y\n", TWO),
+        ("a b X\r\n\r\nc Y\r\n", TWO),
+        ("\ufeffa b X\n\nc Y\n", TWO),
+        ("\n\na b X\n\f\nc Y\n", TWO),
+        ("a\u00a0b X\n", [[("X", ["a\u00a0b"])]]),
+        ("a b a a X\nb b Y\n", [[("X", ["a", "b"]), ("Y", ["b"])]]),  # repeated, counted once
+        ("X\n", [[("X", [])]]),
+        ("", []),
+        ("\n \n", []),
+    ],
+)
+def test_items(text, expected):
+    assert read(text) == expected
 
 
-def test_blanks_tabs_and_line_ends():
-    expected = [[("X", ["a", "b"])], [("Y", ["c"])]]
-    for text in (
-        "a b X\n\nc Y\n",
-        "  a   b X  \n\n\n\nc Y",
-        "a\tb\tX\n \t \nc Y\n",
-        "a b X\r\n\r\nc Y\r\n",
-        "\ufeffa b X\n\nc Y\n",
-        "\n\na b X\n\f\nc Y\n",
-    ):
-        assert read(text) == expected
-    assert read("a\u00a0b X\n") == [[("X", ["a\u00a0b"])]]
-
-
-def test_a_repeated_feature_counts_once():
-    assert read("a b a a X\nb b Y\n") == [[("X", ["a", "b"]), ("Y", ["b"])]]
-
-
-def test_a_label_alone_and_no_labels():
-    assert read("X\n") == [[("X", [])]]
+def test_labels():
     assert read("a b\nc\n", labels=False) == [[(None, ["a", "b"]), (None, ["c"])]]
-    assert read("") == read("\n \n") == []
+    refuses("labels must be one of True, False, got 'optional'", read, "a b\n", labels="optional")
 
 
 def test_unknown_features_are_dropped():
@@ -83,10 +82,6 @@ def test_pieces():
     pieces = list(stream_mallet(io.BytesIO(text.encode()), vocabulary, grow=True, positions=7))
     assert len(pieces) == 15
     assert [sequence for piece in pieces for sequence in plain(piece, vocabulary)] == whole
-
-
-def test_optional_labels_cannot_be_told():
-    refuses("labels must be one of True, False, got 'optional'", read, "a b\n", labels="optional")
 
 
 WORDS = st.text(

@@ -337,8 +337,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     ],
 )
 def test_what_cannot_be_stored(header, content, reason, tmp_path):
-    with pytest.raises(ModelFileError, match=reason):
-        write_model(tmp_path / "m", header, content)
+    unreadable(reason, write_model, tmp_path / "m", header, content)
     assert os.listdir(tmp_path) == []
 
 

@@ -81,21 +81,6 @@ def test_conlleval_segments(labels, expected):
 
 
 @pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        ("B-X I-X", [("X", 0, 2)]),
-        ("I-X", []),
-        ("O I-X B-X", [("X", 2, 3)]),
-        ("B-X I-Y I-X", [("X", 0, 1)]),
-        ("B-X B-X", [("X", 0, 1), ("X", 1, 2)]),
-        ("B-X O I-X", [("X", 0, 1)]),
-    ],
-)
-def test_strict_segments(labels, expected):
-    assert strict_segments(labels.split()) == [Segment(*segment) for segment in expected]
-
-
-@pytest.mark.parametrize(
     ("scheme", "labels", "expected"),
     [
         ("IOBES", "S-X S-X B-X E-X", [("X", 0, 1), ("X", 1, 2), ("X", 2, 4)]),
@@ -115,6 +100,12 @@ def test_forgiving_segments_of_other_schemes(scheme, labels, expected):
 @pytest.mark.parametrize(
     ("scheme", "labels", "expected"),
     [
+        ("IOB2", "B-X I-X", [("X", 0, 2)]),
+        ("IOB2", "I-X", []),
+        ("IOB2", "O I-X B-X", [("X", 2, 3)]),
+        ("IOB2", "B-X I-Y I-X", [("X", 0, 1)]),
+        ("IOB2", "B-X B-X", [("X", 0, 1), ("X", 1, 2)]),
+        ("IOB2", "B-X O I-X", [("X", 0, 1)]),
         ("IOB1", "I-X I-X B-X I-Y", [("X", 0, 2), ("X", 2, 3), ("Y", 3, 4)]),
         ("IOB1", "O B-X I-X I-Y", [("Y", 3, 4)]),  # B only after a segment of its type
         ("IOE1", "I-X E-X I-X O I-Y", [("X", 0, 2), ("X", 2, 3), ("Y", 4, 5)]),
@@ -125,8 +116,10 @@ def test_forgiving_segments_of_other_schemes(scheme, labels, expected):
         ("BILOU", "B-X L-X U-Y I-Y L-Y", [("X", 0, 2), ("Y", 2, 3)]),
     ],
 )
-def test_strict_segments_of_other_schemes(scheme, labels, expected):
-    assert strict_segments(labels.split(), scheme) == [Segment(*segment) for segment in expected]
+def test_strict_segments(scheme, labels, expected):
+    expected = [Segment(*segment) for segment in expected]
+    assert strict_segments(labels.split(), scheme) == expected
+    assert scheme != "IOB2" or strict_segments(labels.split()) == expected  # the default
 
 
 def test_strict_scores_find_the_scheme_of_the_true_labels():

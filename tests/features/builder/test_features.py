@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import sklearn.utils
+from refusals import refuses
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -15,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from crfkit import CRF
 from crfkit.datasets import addresses
-from crfkit.exceptions import InputError
 from crfkit.features import Features, column, first, position, token
 from crfkit.metrics import token_accuracy_scorer
 
@@ -48,8 +48,7 @@ def test_parameters():
 
 @pytest.mark.parametrize("min_count", [0, 1.5, True, "2"])
 def test_bad_min_count(min_count):
-    with pytest.raises(InputError, match="min_count must be a whole number of 1 or more"):
-        Features(WORD, min_count=min_count).fit([["a"]])
+    refuses("min_count must be a whole number of 1 or more", Features(WORD, min_count=min_count).fit, [["a"]])
 
 
 def test_clone_is_not_fitted():

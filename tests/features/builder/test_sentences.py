@@ -39,24 +39,14 @@ def frame(rows):
 @pytest.mark.parametrize(
     "X",
     [
-        ROWS,
-        [[list(row) for row in rows] for rows in ROWS],
-        tuple(map(tuple, ROWS)),
-        [[Token(*row) for row in rows] for rows in ROWS],
-        [np.array(rows, dtype=object).reshape(-1, 2) for rows in ROWS],
-        [np.array(rows, dtype=str).reshape(-1, 2) for rows in ROWS],
-        [frame(rows) for rows in ROWS],
-        [frame(ROWS[0]), ROWS[1], ROWS[2]],
-    ],
-    ids=[
-        "tuples",
-        "lists",
-        "nested tuples",
-        "named tuples",
-        "object arrays",
-        "str arrays",
-        "frames",
-        "mixed",
+        pytest.param(ROWS, id="tuples"),
+        pytest.param([[list(row) for row in rows] for rows in ROWS], id="lists"),
+        pytest.param(tuple(map(tuple, ROWS)), id="nested tuples"),
+        pytest.param([[Token(*row) for row in rows] for rows in ROWS], id="named tuples"),
+        pytest.param([np.array(rows, dtype=object).reshape(-1, 2) for rows in ROWS], id="object arrays"),
+        pytest.param([np.array(rows, dtype=str).reshape(-1, 2) for rows in ROWS], id="str arrays"),
+        pytest.param([frame(rows) for rows in ROWS], id="frames"),
+        pytest.param([frame(ROWS[0]), ROWS[1], ROWS[2]], id="mixed"),
     ],
 )
 def test_by_number(X):
@@ -66,15 +56,19 @@ def test_by_number(X):
 @pytest.mark.parametrize(
     "X",
     [
-        DICTS,
-        [[Token(*row) for row in rows] for rows in ROWS],
-        [[SimpleNamespace(w=w, pos=p) for w, p in rows] for rows in ROWS],
-        [frame(rows) for rows in ROWS],
-        [{"w": words, "pos": tags} for words, tags in zip(WORDS, TAGS, strict=True)],
-        [{"w": np.array(w, dtype=object), "pos": p} for w, p in zip(WORDS, TAGS, strict=True)],
-        (iter(rows) for rows in DICTS),
+        pytest.param(DICTS, id="dicts"),
+        pytest.param([[Token(*row) for row in rows] for rows in ROWS], id="named tuples"),
+        pytest.param([[SimpleNamespace(w=w, pos=p) for w, p in rows] for rows in ROWS], id="objects"),
+        pytest.param([frame(rows) for rows in ROWS], id="frames"),
+        pytest.param(
+            [{"w": words, "pos": tags} for words, tags in zip(WORDS, TAGS, strict=True)], id="columns"
+        ),
+        pytest.param(
+            [{"w": np.array(w, dtype=object), "pos": p} for w, p in zip(WORDS, TAGS, strict=True)],
+            id="arrays",
+        ),
+        pytest.param((iter(rows) for rows in DICTS), id="iterators"),
     ],
-    ids=["dicts", "named tuples", "objects", "frames", "columns", "arrays", "iterators"],
 )
 def test_by_name(X):
     assert BY_NAME.transform(X) == EXPECTED

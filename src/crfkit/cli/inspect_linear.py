@@ -214,7 +214,7 @@ def _tells(name: str, value: Any) -> bool:
 
 
 def _show_overview(facts: Facts) -> list[str]:
-    """A line a label with its strongest attributes, and the most and least liked transitions."""
+    """One line per label with its strongest attributes, and the most and least liked transitions."""
     limit = screen_width() or 100
     first = max(map(width_of, (*facts.labels, "unlikely")))
     lines = ["strongest attributes of each label"]

@@ -39,7 +39,7 @@ DONE, KNOWN_ERROR, WRONG_USAGE = 0, 1, 2
 INTERRUPTED, CLOSED_PIPE = 130, 141  # 128 + SIGINT, 128 + SIGPIPE: what the shell shows of other programs
 
 _EPILOG = """\
-a first round, with one token a line, its label in the last column:
+a first round, with one token per line, its label in the last column:
   crfkit train train.txt -m chunks.crfkit --dev dev.txt
   crfkit tag chunks.crfkit test.txt > tagged.txt
   crfkit eval tagged.txt
@@ -84,8 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 a known error, 2 a wrong command line, 130 stopped by Ctrl-C, 141 when nobody reads the output.
     """
     argv = sys.argv[1:] if argv is None else argv
-    gc.set_threshold(100_000)  # what is being loaded is no garbage: looking for it would take a while
-    # NumPy's BLAS, which no command uses, would start a thread a core when it is loaded.
+    gc.set_threshold(100_000)  # fewer garbage-collection passes make start-up faster
+    # NumPy's BLAS, which no command uses, would start one thread per core when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an ASCII terminal shows ? instead of failing

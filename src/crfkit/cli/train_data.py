@@ -41,7 +41,7 @@ class Data:
     y: list[list[Any]]
     weights: Any  # [N], or None
     record: dict[str, Any] | None  # of tables: how many columns, and which is the label
-    tables: tuple[Columns, ...] = ()  # their cells without the labels, a file each
+    tables: tuple[Columns, ...] = ()  # their cells without the labels, one per file
 
     @property
     def n_tokens(self) -> int:
@@ -95,7 +95,7 @@ def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, 
         raise InputError(f"{file.name}: there is nothing in it")
     label = label_place(columns, arguments.label_column)
     if not arguments.quiet:
-        say(file, f", {columns.n_columns} a row, labels in column {label}")
+        say(file, f", {columns.n_columns} per row, labels in column {label}")
     record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
     if hasattr(columns, "names"):
         record["names"] = list(columns.names)

@@ -75,13 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     from crfkit import metrics
     from crfkit.cli.scores import conlleval_report
 
-    report = conlleval_report(
-        true,
-        found,
-        scheme=arguments.scheme,
-        strict=arguments.strict,
-        raw=arguments.raw,
-    )
+    how = {name: getattr(arguments, name) for name in ("scheme", "strict", "raw")}
+    report = conlleval_report(true, found, **how)
     per_label = metrics.token_report(true, found) if arguments.per_label else None
     confusion = metrics.confusion_matrix(true, found) if arguments.confusion else None
     sureness = None

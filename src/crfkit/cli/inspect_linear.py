@@ -202,14 +202,7 @@ def _tells(name: str, value: Any) -> bool:
     return (
         value not in (None, False)
         and not name.startswith("associations__")
-        and name
-        not in (
-            "verbose",
-            "n_jobs",
-            "warm_start",
-            "patience",
-            "template",
-        )
+        and name not in ("verbose", "n_jobs", "warm_start", "patience", "template")
     )
 
 

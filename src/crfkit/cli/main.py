@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import TextIO
+from typing import Any
 
 from crfkit import __version__
 from crfkit.cli.messages import UsageError, warn
@@ -138,14 +138,7 @@ def _forget_output() -> None:
 def _warnings_in_words() -> Iterator[None]:
     """Warnings of crfkit as one line on standard error, without the place in its sources."""
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, *place: Any, **more: Any) -> None:
         warn(str(message))
 
     with warnings.catch_warnings():

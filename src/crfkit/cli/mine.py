@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.rule_options import ITEMS, USE_DEFAULTS, USES, lengths, share
-from crfkit.cli.train_data import Data, check_alike, read_data
+from crfkit.cli.train_data import Data, check_alike, check_outputs, read_data, read_template
 from crfkit.exceptions import InputError
-from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.cli.rule_file import RuleFile
@@ -94,11 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     if own and (arguments.all or arguments.minimal):
         raise UsageError(f"{arguments.data[0]} is a file of rules: --all and --minimal are for mining")
     found = load_rules(arguments.data[0]) if own else None
-    template = None if found is None else found.template
-    if arguments.template is not None:
-        from crfkit.features.template import Template
-
-        template = Template.read(arguments.template)
+    template = read_template(arguments) or (None if found is None else found.template)
     miner = _miner(arguments)
     data = None
     paths = arguments.data[own:]
@@ -150,11 +145,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one of --csv, --json and --html can go to standard output")
     if "-" in outputs:
         arguments.top = 0
-    for path in filter(None, outputs):
-        check_writable(path)
-        for other in filter(None, inputs):
-            if os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
-                raise UsageError(f"{path} would be overwritten, and it is read from")
+    check_outputs(outputs, inputs)
     if arguments.compare is not None:
         from crfkit.cli.rule_file import is_own
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note
-from crfkit.cli.train_data import Data, check_alike, read_data
+from crfkit.cli.train_data import Data, check_outputs, read_data, read_dev, read_template
 from crfkit.exceptions import InputError
-from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.selection.base import BaseSelector, FittedSelection
@@ -104,18 +102,10 @@ _tol.__name__ = "tolerance"
 def run(arguments: argparse.Namespace) -> int:
     """Read, select, save, report."""
     _check(arguments)
-    template = None
-    if arguments.template is not None:
-        from crfkit.features.template import Template
-
-        template = Template.read(arguments.template)
     selector = _selector(arguments)
-    data, template = read_data(arguments.data, arguments, template, selector)
+    data, template = read_data(arguments.data, arguments, read_template(arguments), selector)
     selector.set_params(template=template)
-    dev = None
-    if arguments.dev is not None:
-        dev, _ = read_data([arguments.dev], arguments, template, selector)
-        check_alike(data, dev, arguments.dev)
+    dev = read_dev(data, arguments, template, selector)
     began = time.perf_counter()
     found = _fit(selector, data, dev, arguments)
     spent = time.perf_counter() - began
@@ -141,14 +131,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--conjunctions does not go with --method {arguments.method}")
     if arguments.resamples is not None and arguments.dev is not None:
         raise UsageError("--resamples and --dev exclude each other")
-    for path in (arguments.output, arguments.plot):
-        if path is None:
-            continue
-        check_writable(path)
-        for other in inputs:
-            both_there = other and os.path.exists(other) and os.path.exists(path)
-            if both_there and os.path.samefile(other, path):
-                raise UsageError(f"{path} would be overwritten, and it is read from")
+    check_outputs([arguments.output, arguments.plot], inputs)
     if arguments.plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise InputError("--plot needs matplotlib: pip install 'crfkit[plot]'")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli import options, rule_options, validation_options
 from crfkit.cli.messages import UsageError, ending, note, warn
 from crfkit.cli.rule_options import check_template, check_training, training_miner, use_in_words
-from crfkit.cli.train_data import Data, Job, check_alike, read_data
+from crfkit.cli.train_data import Data, Job, read_data, read_dev, read_template
 from crfkit.cli.validation_options import (
     check_validation,
     constraints_in_words,
@@ -81,10 +81,7 @@ def prepare(arguments: argparse.Namespace) -> Job:
     data, template = read_data(arguments.data, arguments, template, crf)
     check_template(rule_file, template, arguments.rules)
     crf.set_params(template=template, associations=miner)
-    dev = None
-    if arguments.dev is not None:
-        dev, _ = read_data([arguments.dev], arguments, template, crf)
-        check_alike(data, dev, arguments.dev)
+    dev = read_dev(data, arguments, template, crf)
     n_labels = len({label for labels in data.y for label in labels})
     if n_labels > _MANY_LABELS:
         warn(
@@ -124,11 +121,7 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
         from crfkit.selection.selected import Selection
 
         crf.set_params(features=Selection.load(arguments.features))
-    template = None
-    if arguments.template is not None:
-        from crfkit.features.template import Template
-
-        template = Template.read(arguments.template)
+    template = read_template(arguments)
     earlier = arguments.continued or arguments.start
     if earlier is not None:
         from crfkit.cli.loading import load_linear

@@ -159,19 +159,12 @@ def _miner(arguments: argparse.Namespace) -> AssociationMiner:
     """The miner with its parameters, without a template as yet."""
     from crfkit.mining.miner import AssociationMiner
 
-    bounds = {
-        "min_support": arguments.min_support,
-        "max_support": arguments.max_support,
-        "min_confidence": arguments.min_confidence,
-        "lengths": arguments.lengths,
-        "items": arguments.items,
-    }
     return AssociationMiner(
         important=not arguments.all,
         minimal=arguments.minimal,
         n_jobs=arguments.jobs,
         verbose=sys.stderr.isatty() and not arguments.quiet,
-        **{name: value for name, value in bounds.items() if value is not None},
+        **options.given(arguments, "min_support", "max_support", "min_confidence", "lengths", "items"),
     )
 
 

@@ -98,6 +98,13 @@ def declare(parser: Group, text: str, more: Mapping[str, Mapping[str, Any]] | No
         group.add_argument(*names, **settings)
 
 
+def given(arguments: argparse.Namespace, *names: str, **renamed: str) -> dict[str, Any]:
+    """Return the values of the options that were given, by parameter (``parameter=option`` renames)."""
+    options = {**{name: name for name in names}, **renamed}
+    values = {parameter: getattr(arguments, option) for parameter, option in options.items()}
+    return {parameter: value for parameter, value in values.items() if value is not None}
+
+
 def formats() -> str:
     """``--format`` and how the rows of its tables are cut."""
     from crfkit.io.formats import FORMATS

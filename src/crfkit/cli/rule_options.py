@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.options import given
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -108,14 +109,13 @@ def training_miner(
 
         file = load_rules(arguments.rules)
         return AssociationMiner(rules=_usable(file.rules, arguments), **settings), file
-    settings |= USE_DEFAULTS[use]
-    wanted = {
-        "min_support": arguments.rule_support,
-        "min_confidence": arguments.rule_confidence,
-        "lengths": arguments.rule_lengths,
-        "items": arguments.rule_items,
-    }
-    settings |= {name: value for name, value in wanted.items() if value is not None}
+    settings |= USE_DEFAULTS[use] | given(
+        arguments,
+        min_support="rule_support",
+        min_confidence="rule_confidence",
+        lengths="rule_lengths",
+        items="rule_items",
+    )
     return AssociationMiner(**settings), None
 
 

@@ -59,19 +59,10 @@ def prepare(arguments: argparse.Namespace) -> Job:
 def _estimator(arguments: argparse.Namespace) -> TreeCRF:
     from crfkit.models.trees.tree_crf import TreeCRF
 
-    given = {
-        "window": arguments.window,
-        "n_leaves": arguments.leaves,
-        "learning_rate": arguments.learning_rate,
-        "min_samples_leaf": arguments.min_samples_leaf,
-        "potentials": arguments.potentials,
-        "early_stopping": arguments.folds,
-        "decode": arguments.decode,
-        "order": arguments.order,
-        "n_iterations": arguments.max_iterations,
-    }
+    same = ("window", "learning_rate", "min_samples_leaf", "potentials", "decode", "order")
+    renamed = {"n_leaves": "leaves", "early_stopping": "folds", "n_iterations": "max_iterations"}
     return TreeCRF(
-        **{name: value for name, value in given.items() if value is not None},
+        **options.given(arguments, *same, **renamed),
         patience=arguments.patience,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,

@@ -61,9 +61,8 @@ def check_validation(arguments: argparse.Namespace) -> None:
 
 def estimator(arguments: argparse.Namespace, settings: dict[str, Any]) -> CRF:
     """The estimator of the kind that is asked for, with these settings."""
-    own = {name: getattr(arguments, name) for name in ("c2", *_SETTINGS)}
     crf: Any = KINDS[arguments.kind].estimator
-    made: CRF = crf(**settings, **{name: value for name, value in own.items() if value is not None})
+    made: CRF = crf(**settings, **options.given(arguments, "c2", *_SETTINGS))
     return made
 
 

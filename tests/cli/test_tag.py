@@ -37,7 +37,7 @@ def predicted(out: str) -> list[list[str]]:
 
 def test_rows_and_a_label(run, folder, crf, columns):
     ran = run.ok("tag", folder / "model.crfkit", folder / "words.txt")
-    assert ran.err == f"crfkit: {folder}/words.txt: columns, 2 a row, without labels\n"
+    assert ran.err == f"crfkit: {folder}/words.txt: columns, 2 per row, without labels\n"
     expected = [
         [[*row, label] for row, label in zip(rows, labels, strict=True)]
         for rows, labels in zip(columns, crf.predict(columns), strict=True)
@@ -48,7 +48,7 @@ def test_rows_and_a_label(run, folder, crf, columns):
 
 def test_with_true_labels(run, folder, crf, columns):
     ran = run("tag", folder / "model.crfkit", folder / "test.txt")
-    assert "3 a row, true labels in column 2" in ran.err
+    assert "3 per row, true labels in column 2" in ran.err
     assert predicted(ran.out) == crf.predict(columns)
     assert all(len(row) == 4 for rows in blocks(ran.out) for row in rows)
     assert run("tag", folder / "model.crfkit", folder / "test.txt", "-q").err == ""

@@ -42,7 +42,7 @@ def test_report(run, folder, tmp_path):
     err = run("train", folder / "train.txt", "-m", tmp_path / "m").err
     model = CRF.load(tmp_path / "m")
     columns = read_columns(folder / "train.txt")
-    assert "train.txt: columns (told by its content), 3 a row, labels in column 2\n" in err
+    assert "train.txt: columns (told by its content), 3 per row, labels in column 2\n" in err
     assert "no template given: 19 lines for a window of two" in err
     assert f"60 sequences, {columns.n_positions:,} tokens" in err
     assert f"{len(model.classes_)} labels, {model.tagger_.index.n_attributes:,} attributes" in err

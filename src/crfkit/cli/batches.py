@@ -76,7 +76,7 @@ def _of_tables(
             roles = tagging_roles(table, needed, record, arguments.label_column, arguments.known_column)
             if not arguments.quiet:
                 labels = "without labels" if roles.label is None else f"true labels in column {roles.label}"
-                say(data, f", {table.ids.shape[1]} a row, {labels}")
+                say(data, f", {table.ids.shape[1]} per row, {labels}")
         x = roles.for_template(table)
         gold = None if roles.label is None else table.codes(roles.label)
         allowed = None

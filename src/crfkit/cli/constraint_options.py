@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from crfkit.cli.messages import UsageError, warn
-from crfkit.cli.options import Group
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -17,30 +16,17 @@ _START, _END = "^", "$"  # unless they are labels, as $ is in the Penn Treebank
 _OUTSIDE = "\0"  # stands for both: no label has it
 
 
-def add_constraints(group: Group) -> None:
-    """``--legal``, ``--seen-transitions`` and ``--forbid``."""
-    group.add_argument(
-        "--legal",
-        metavar="SCHEME",
-        help="legal labels only, by IOB1, IOB2, IOE1, IOE2, IOBES or BILOU; auto: the scheme that the "
-        "model's labels are in",
-    )
-    group.add_argument(
-        "--seen-transitions", action="store_true", help="only transitions that the model has a weight for"
-    )
-    group.add_argument(
-        "--forbid",
-        action="append",
-        default=[],
-        metavar="'A>B'",
-        help="label B never right after A; * stands for anything, '^>B' means never first, 'A>$' never last. "
-        "May be given several times",
-    )
+OPTIONS = """\
+  --legal SCHEME            legal labels only, by IOB1, IOB2, IOE1, IOE2, IOBES or BILOU; auto: the scheme
+      that the model's labels are in
+  --seen-transitions        only transitions that the model has a weight for
+  --forbid 'A>B'...         label B never right after A; * stands for anything, '^>B' means never first, 'A>$'
+      never last. May be given several times"""
 
 
 def constraints_of(arguments: argparse.Namespace, tagger: Tagger) -> Constraints | None:
     """What the options forbid, for the labels of the model; None: nothing."""
-    rules = [_rule(text) for text in arguments.forbid]
+    rules = [_rule(text) for text in arguments.forbid or ()]
     if arguments.legal is None and not arguments.seen_transitions and not rules:
         return None
     from crfkit import inference

@@ -31,39 +31,27 @@ data: columns and csv into each other and, by a template, into crfsuite and
 mallet; crfsuite and mallet into each other."""
 
 
+_OPTIONS = f"""
+  input IN                  data or a model; - is standard input (data only)
+  output OUT                where it goes; - is standard output (data only)
+formats:
+  --from {"|".join(("auto", *FORMATS))} = auto  of data; models are told by their content
+  --to {"|".join(dict.fromkeys((*FORMATS, *WRITABLE)))}  {" and ".join(WRITABLE)} are formats of
+      models, too (default: by the name of OUT)
+{options.TABLES}
+{options.template("makes attributes of columns")}
+labels:
+{options.label_column("the last; 'none': there are none")}
+  --labels FROM:TO          another label scheme: IOB1, IOB2, IOE1, IOE2, IOBES, BILOU; FROM may be auto
+  --repair begin|drop|join  of labels that break their scheme: begin a segment with them, drop it, or join
+      them to the one before (default: they are an error)
+{options.QUIET}
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``convert``."""
-    parser.add_argument("input", metavar="IN", help="data or a model; - is standard input (data only)")
-    parser.add_argument("output", metavar="OUT", help="where it goes; - is standard output (data only)")
-    formats = parser.add_argument_group("formats")
-    formats.add_argument(
-        "--from",
-        dest="format",
-        choices=("auto", *FORMATS),
-        default="auto",
-        help="of data; models are told by their content",
-    )
-    formats.add_argument(
-        "--to",
-        choices=(*FORMATS, *(format for format in WRITABLE if format not in FORMATS)),
-        help=f"{' and '.join(WRITABLE)} are formats of models, too (default: by the name of OUT)",
-    )
-    options.add_table_options(formats)
-    options.add_template(formats, "makes attributes of columns")
-    labels = parser.add_argument_group("labels")
-    options.add_label_column(labels, "the last; 'none': there are none")
-    labels.add_argument(
-        "--labels",
-        metavar="FROM:TO",
-        help="another label scheme: IOB1, IOB2, IOE1, IOE2, IOBES, BILOU; FROM may be auto",
-    )
-    labels.add_argument(
-        "--repair",
-        choices=("begin", "drop", "join"),
-        help="of labels that break their scheme: begin a segment with them, drop it, or join them to the one "
-        "before (default: they are an error)",
-    )
-    options.add_quiet(labels)
+    options.declare(parser, _OPTIONS, {"from": {"dest": "format"}})
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -52,7 +52,7 @@ def convert_data(arguments: argparse.Namespace) -> None:
             return
         if target.is_table:
             raise InputError(
-                f"{data.name}: {data.format.name} data has attributes, any number of them a position; they "
+                f"{data.name}: {data.format.name} data has attributes, any number of them per position; they "
                 f"do not make columns, so it cannot become {target.name}"
             )
         _refuse(arguments, "template", f"{data.format.name} data has its attributes already")

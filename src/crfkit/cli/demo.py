@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from crfkit import datasets, metrics
 from crfkit.cli.messages import UsageError
+from crfkit.cli.options import declare
 from crfkit.cli.paint import Painter, bar, paragraph, wants_colour
 from crfkit.datasets.address_formats import FIELDS
 from crfkit.features import token_features
@@ -48,12 +49,17 @@ examples:
   crfkit demo --train 20000          more to learn from"""
 
 
+_OPTIONS = """
+  --train N:int = 3000      addresses to learn from
+  --test N:int = 1000       addresses held out
+  --noise X:float = 0.5     0 (clean) to 1 (a mess)
+  --seed N:int = 0          another seed, other addresses
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``demo``."""
-    parser.add_argument("--train", type=int, default=3000, metavar="N", help="addresses to learn from")
-    parser.add_argument("--test", type=int, default=1000, metavar="N", help="addresses held out")
-    parser.add_argument("--noise", type=float, default=0.5, metavar="X", help="0 (clean) to 1 (a mess)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="another seed, other addresses")
+    declare(parser, _OPTIONS)
 
 
 @dataclass(frozen=True)

@@ -38,54 +38,34 @@ Lines that begin with -DOCSTART- are left out; conlleval counts them as tokens."
 _PROBABILITY = re.compile(r"[01]\.[0-9]{6}")  # as tag writes them
 
 
+_OPTIONS = """
+  file [FILE]               tagged data (default: standard input)
+the labels:
+  --gold FILE               a file with the true labels, in its last column
+  --predicted FILE          a file with the predicted ones, in its last column
+  --gold-column K:int       column of the true labels, 0, 1, … or -1, -2, …
+  --predicted-column K:int  column of the predicted labels
+  --tabs                    columns are between single tabs; cells may hold blanks
+scoring:
+  --scheme NAME             IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: told by the labels, as conlleval
+      reads them)
+  --strict                  what breaks the rules of the scheme is no segment
+  --raw                     plain labels: each token by itself (conlleval -r)
+  --outside LABEL = O       label of what is in no segment (conlleval -o)
+what else to show:
+  --per-label               precision, recall and F1 of every label, by token
+  --confusion               which label was taken for which
+  --compare OTHER           another tagged file of the same data: McNemar's test and the bootstrap interval of
+      the gap
+  --bootstrap [N>=10]       95 %% intervals from N resamples of the sequences (1000 unless given)
+  --seed N>=0 = 0           of the resamples
+  --json                    everything as JSON
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``eval``."""
-    parser.add_argument("file", nargs="?", metavar="FILE", help="tagged data (default: standard input)")
-    given = parser.add_argument_group("the labels")
-    given.add_argument("--gold", metavar="FILE", help="a file with the true labels, in its last column")
-    given.add_argument(
-        "--predicted", metavar="FILE", help="a file with the predicted ones, in its last column"
-    )
-    given.add_argument(
-        "--gold-column", type=int, metavar="K", help="column of the true labels, 0, 1, … or -1, -2, …"
-    )
-    given.add_argument("--predicted-column", type=int, metavar="K", help="column of the predicted labels")
-    given.add_argument(
-        "--tabs", action="store_true", help="columns are between single tabs; cells may hold blanks"
-    )
-    how = parser.add_argument_group("scoring")
-    how.add_argument(
-        "--scheme",
-        metavar="NAME",
-        help="IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: told by the labels, as conlleval reads them)",
-    )
-    how.add_argument(
-        "--strict", action="store_true", help="what breaks the rules of the scheme is no segment"
-    )
-    how.add_argument("--raw", action="store_true", help="plain labels: each token by itself (conlleval -r)")
-    how.add_argument(
-        "--outside", default="O", metavar="LABEL", help="label of what is in no segment (conlleval -o)"
-    )
-    more = parser.add_argument_group("what else to show")
-    more.add_argument(
-        "--per-label", action="store_true", help="precision, recall and F1 of every label, by token"
-    )
-    more.add_argument("--confusion", action="store_true", help="which label was taken for which")
-    more.add_argument(
-        "--compare",
-        metavar="OTHER",
-        help="another tagged file of the same data: McNemar's test and the bootstrap interval of the gap",
-    )
-    more.add_argument(
-        "--bootstrap",
-        nargs="?",
-        type=options.whole(10),
-        const=1000,
-        metavar="N",
-        help="95 %% intervals from N resamples of the sequences (1000 unless given)",
-    )
-    more.add_argument("--seed", type=options.whole(0), default=0, metavar="N", help="of the resamples")
-    more.add_argument("--json", action="store_true", help="everything as JSON")
+    options.declare(parser, _OPTIONS, {"bootstrap": {"const": 1000}})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,13 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     from crfkit import metrics
     from crfkit.cli.scores import conlleval_report
 
-    report = conlleval_report(
-        true,
-        found,
-        scheme=arguments.scheme,
-        strict=arguments.strict,
-        raw=arguments.raw,
-    )
+    how = {name: getattr(arguments, name) for name in ("scheme", "strict", "raw")}
+    report = conlleval_report(true, found, **how)
     per_label = metrics.token_report(true, found) if arguments.per_label else None
     confusion = metrics.confusion_matrix(true, found) if arguments.confusion else None
     sureness = None

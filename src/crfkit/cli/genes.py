@@ -27,57 +27,61 @@ examples:
   crfkit genes plot cn.genes genome.fasta chr2:285000-292000 -o locus.png"""
 
 
+# What it does: a word on it, and its options.
+_ACTIONS = {
+    "train": (
+        "learn from an annotated genome",
+        f"""
+  genome FASTA              the genome
+  annotation GFF            its genes, GFF3 or GTF
+  -m, -o, --model FILE!     where the model goes
+  --flank N>=0 = 500        bases around a gene to learn from
+  --c2 X:float = 0.01       penalty on leaving the generative model
+  --longest-intron N>=20    (default: from the training genes)
+  --gc-classes N>=1 = 1     classes of GC content
+{options.JOBS}
+{options.QUIET}
+""",
+    ),
+    "predict": (
+        "find genes",
+        f"""
+  model MODEL               a gene finder
+  genome FASTA              where to look
+  -o, --output FILE = -     GFF3; - is standard output
+  --strand both|forward = both  where genes may lie
+  --complete                no genes that the end of a contig cuts off
+{options.JOBS}
+{options.QUIET}
+""",
+    ),
+    "eval": (
+        "compare predictions with an annotation",
+        """
+  annotation TRUE           the true genes, GFF3 or GTF
+  predicted PREDICTED       the predicted ones
+""",
+    ),
+    "plot": (
+        "draw a locus",
+        f"""
+  model MODEL               a gene finder
+  genome FASTA              the genome
+  locus CONTIG:FROM-TO      what to draw, bases counted from 1
+  -o, --output FILE!        picture: .png, .svg or .pdf
+  --annotation GFF          the true genes, to draw beside
+{options.JOBS}
+""",
+    ),
+}
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the four things it does, each with its own options."""
     doing = parser.add_subparsers(title="what to do", dest="action", metavar="ACTION")
-
-    train = doing.add_parser(
-        "train", help="learn from an annotated genome", formatter_class=options.HelpFormatter
-    )
-    train.add_argument("genome", metavar="FASTA", help="the genome")
-    train.add_argument("annotation", metavar="GFF", help="its genes, GFF3 or GTF")
-    train.add_argument("-m", "-o", "--model", required=True, metavar="FILE", help="where the model goes")
-    train.add_argument(
-        "--flank", type=options.whole(0), default=500, metavar="N", help="bases around a gene to learn from"
-    )
-    train.add_argument(
-        "--c2", type=float, default=0.01, metavar="X", help="penalty on leaving the generative model"
-    )
-    train.add_argument(
-        "--longest-intron", type=options.whole(20), metavar="N", help="(default: from the training genes)"
-    )
-    train.add_argument(
-        "--gc-classes",
-        type=options.whole(1),
-        default=1,
-        metavar="N",
-        help="classes of GC content",
-    )
-    options.add_jobs(train)
-    options.add_quiet(train)
-
-    predict = doing.add_parser("predict", help="find genes", formatter_class=options.HelpFormatter)
-    predict.add_argument("model", metavar="MODEL", help="a gene finder")
-    predict.add_argument("genome", metavar="FASTA", help="where to look")
-    predict.add_argument("-o", "--output", default="-", metavar="FILE", help="GFF3; - is standard output")
-    predict.add_argument("--strand", choices=("both", "forward"), default="both", help="where genes may lie")
-    predict.add_argument("--complete", action="store_true", help="no genes that the end of a contig cuts off")
-    options.add_jobs(predict)
-    options.add_quiet(predict)
-
-    score = doing.add_parser(
-        "eval", help="compare predictions with an annotation", formatter_class=options.HelpFormatter
-    )
-    score.add_argument("annotation", metavar="TRUE", help="the true genes, GFF3 or GTF")
-    score.add_argument("predicted", metavar="PREDICTED", help="the predicted ones")
-
-    plot = doing.add_parser("plot", help="draw a locus", formatter_class=options.HelpFormatter)
-    plot.add_argument("model", metavar="MODEL", help="a gene finder")
-    plot.add_argument("genome", metavar="FASTA", help="the genome")
-    plot.add_argument("locus", metavar="CONTIG:FROM-TO", help="what to draw, bases counted from 1")
-    plot.add_argument("-o", "--output", required=True, metavar="FILE", help="picture: .png, .svg or .pdf")
-    plot.add_argument("--annotation", metavar="GFF", help="the true genes, to draw beside")
-    options.add_jobs(plot)
+    for name, (words, listed) in _ACTIONS.items():
+        action = doing.add_parser(name, help=words, formatter_class=options.HelpFormatter)
+        options.declare(action, listed)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from importlib import import_module
 
 from crfkit.cli.loading import load_model
 from crfkit.cli.messages import UsageError
-from crfkit.cli.options import whole
+from crfkit.cli.options import declare
 from crfkit.exceptions import InputError
 
 USAGE = "MODEL [options]"
@@ -34,34 +34,25 @@ examples:
   crfkit inspect old.crfsuite --dump > weights.tsv     every weight there is"""
 
 
+_OPTIONS = """
+  model MODEL               a model of crfkit, CRFsuite, Wapiti or CRF++
+what to show (default: an overview):
+  --top N>=1                the N largest and N smallest weights of each label
+  --label L                 of this label only (10 of each unless --top says more)
+  --transitions             the table of transition weights
+  --attribute NAME          the weights of one attribute, or of those that begin with 'NAME*'
+  --rules N>=1              the N strongest association rules, with their weights where they have some
+  --template                the template, as it was given in training
+  --dump                    every weight but 0, one per line: attribute, previous label or #, label, weight,
+      between tabs
+how to show it:
+  --json                    as JSON, with all digits
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``inspect``."""
-    parser.add_argument("model", metavar="MODEL", help="a model of crfkit, CRFsuite, Wapiti or CRF++")
-    what = parser.add_argument_group("what to show (default: an overview)")
-    what.add_argument(
-        "--top", type=whole(1), metavar="N", help="the N largest and N smallest weights of each label"
-    )
-    what.add_argument("--label", metavar="L", help="of this label only (10 of each unless --top says more)")
-    what.add_argument("--transitions", action="store_true", help="the table of transition weights")
-    what.add_argument(
-        "--attribute",
-        metavar="NAME",
-        help="the weights of one attribute, or of those that begin with 'NAME*'",
-    )
-    what.add_argument(
-        "--rules",
-        type=whole(1),
-        metavar="N",
-        help="the N strongest association rules, with their weights where they have some",
-    )
-    what.add_argument("--template", action="store_true", help="the template, as it was given in training")
-    what.add_argument(
-        "--dump",
-        action="store_true",
-        help="every weight but 0, a line each: attribute, previous label or #, label, weight, between tabs",
-    )
-    shape = parser.add_argument_group("how to show it")
-    shape.add_argument("--json", action="store_true", help="as JSON, with all digits")
+    declare(parser, _OPTIONS)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -202,19 +202,12 @@ def _tells(name: str, value: Any) -> bool:
     return (
         value not in (None, False)
         and not name.startswith("associations__")
-        and name
-        not in (
-            "verbose",
-            "n_jobs",
-            "warm_start",
-            "patience",
-            "template",
-        )
+        and name not in ("verbose", "n_jobs", "warm_start", "patience", "template")
     )
 
 
 def _show_overview(facts: Facts) -> list[str]:
-    """A line a label with its strongest attributes, and the most and least liked transitions."""
+    """One line per label with its strongest attributes, and the most and least liked transitions."""
     limit = screen_width() or 100
     first = max(map(width_of, (*facts.labels, "unlikely")))
     lines = ["strongest attributes of each label"]

@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import TextIO
+from typing import Any
 
 from crfkit import __version__
 from crfkit.cli.messages import UsageError, warn
@@ -39,7 +39,7 @@ DONE, KNOWN_ERROR, WRONG_USAGE = 0, 1, 2
 INTERRUPTED, CLOSED_PIPE = 130, 141  # 128 + SIGINT, 128 + SIGPIPE: what the shell shows of other programs
 
 _EPILOG = """\
-a first round, with one token a line, its label in the last column:
+a first round, with one token per line, its label in the last column:
   crfkit train train.txt -m chunks.crfkit --dev dev.txt
   crfkit tag chunks.crfkit test.txt > tagged.txt
   crfkit eval tagged.txt
@@ -84,8 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 a known error, 2 a wrong command line, 130 stopped by Ctrl-C, 141 when nobody reads the output.
     """
     argv = sys.argv[1:] if argv is None else argv
-    gc.set_threshold(100_000)  # what is being loaded is no garbage: looking for it would take a while
-    # NumPy's BLAS, which no command uses, would start a thread a core when it is loaded.
+    gc.set_threshold(100_000)  # fewer garbage-collection passes make start-up faster
+    # NumPy's BLAS, which no command uses, would start one thread per core when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an ASCII terminal shows ? instead of failing
@@ -138,14 +138,7 @@ def _forget_output() -> None:
 def _warnings_in_words() -> Iterator[None]:
     """Warnings of crfkit as one line on standard error, without the place in its sources."""
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show(message: Warning | str, *place: Any, **more: Any) -> None:
         warn(str(message))
 
     with warnings.catch_warnings():

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.cli.rule_options import USE_DEFAULTS, USES, lengths, share
-from crfkit.cli.train_data import Data, check_alike, read_data
+from crfkit.cli.rule_options import ITEMS, USE_DEFAULTS, USES, lengths, share
+from crfkit.cli.train_data import Data, check_alike, check_outputs, read_data, read_template
 from crfkit.exceptions import InputError
-from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.cli.rule_file import RuleFile
@@ -44,75 +43,45 @@ _HTML_EXAMPLES = 3
 _WINDOW = 5  # words on either side of an example
 
 
+_OPTIONS = f"""
+  data DATA...              labelled data, - is standard input; or first a file of rules
+the rules:
+  -o, --output FILE         where the rules go
+{options.template()}
+the data:
+{options.formats()}
+{options.label_column()}
+which rules:
+  --min-support N>=1        least number of positions with the items and the label (default: 2)
+  --max-support N>=1        largest number (default: any)
+  --min-confidence X        least share of the positions with the items that have the label (default: 1)
+  --lengths A-B             how many items (default: 2-3)
+  --items PREFIX...         {ITEMS}
+  --all                     also rules whose items singly vote for the same label
+  --minimal                 no rule of which a part is as confident
+{options.JOBS}
+what to show:
+  --sort {"|".join(SORTS)} = support  the largest first
+  --top N>=0 = 20           rules on the screen; 0: none
+  --label L                 only rules for this label
+  --item I                  only rules with this item
+  --examples N>=0 = 1       places in the data for each rule on the screen, where it has columns; 0: none
+  --columns A,B,…           names of the columns, for reading (default: x[row,column])
+  --csv FILE                all rules as a table; - is standard output
+  --json FILE               all rules as JSON; - is standard output
+  --html FILE               a page to read, sort and search; - is standard output
+  --html-rules N>=1 = 1000  how many on the page
+comparison:
+  --compare FILE            train without rules and with each use of them, and test on FILE
+  --c2 X:float = 1.0        L2 penalty of these models
+messages:
+{options.QUIET}
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``mine``; the defaults are the miner's own."""
-    parser.add_argument(
-        "data", nargs="+", metavar="DATA", help="labelled data, - is standard input; or first a file of rules"
-    )
-    needed = parser.add_argument_group("the rules")
-    needed.add_argument("-o", "--output", metavar="FILE", help="where the rules go")
-    options.add_template(needed, "without one, columns get a window of two rows on either side")
-    given = parser.add_argument_group("the data")
-    options.add_format(given)
-    options.add_label_column(given)
-    which = parser.add_argument_group("which rules")
-    which.add_argument(
-        "--min-support",
-        type=options.whole(1),
-        metavar="N",
-        help="least number of positions with the items and the label (default: 2)",
-    )
-    which.add_argument(
-        "--max-support", type=options.whole(1), metavar="N", help="largest number (default: any)"
-    )
-    which.add_argument(
-        "--min-confidence",
-        type=share,
-        metavar="X",
-        help="least share of the positions with the items that have the label (default: 1)",
-    )
-    which.add_argument("--lengths", type=lengths, metavar="A-B", help="how many items (default: 2-3)")
-    which.add_argument(
-        "--items",
-        action="append",
-        metavar="PREFIX",
-        help="only attributes that begin so; may be given several times (default: those of template lines "
-        "with one cell, or all)",
-    )
-    which.add_argument(
-        "--all", action="store_true", help="also rules whose items singly vote for the same label"
-    )
-    which.add_argument("--minimal", action="store_true", help="no rule of which a part is as confident")
-    options.add_jobs(which)
-    show = parser.add_argument_group("what to show")
-    show.add_argument("--sort", choices=SORTS, default="support", help="the largest first")
-    show.add_argument(
-        "--top", type=options.whole(0), default=20, metavar="N", help="rules on the screen; 0: none"
-    )
-    show.add_argument("--label", metavar="L", help="only rules for this label")
-    show.add_argument("--item", metavar="I", help="only rules with this item")
-    show.add_argument(
-        "--examples",
-        type=options.whole(0),
-        default=1,
-        metavar="N",
-        help="places in the data for each rule on the screen, where it has columns; 0: none",
-    )
-    show.add_argument(
-        "--columns", metavar="A,B,…", help="names of the columns, for reading (default: x[row,column])"
-    )
-    show.add_argument("--csv", metavar="FILE", help="all rules as a table; - is standard output")
-    show.add_argument("--json", metavar="FILE", help="all rules as JSON; - is standard output")
-    show.add_argument("--html", metavar="FILE", help="a page to read, sort and search; - is standard output")
-    show.add_argument(
-        "--html-rules", type=options.whole(1), default=1000, metavar="N", help="how many on the page"
-    )
-    test = parser.add_argument_group("comparison")
-    test.add_argument(
-        "--compare", metavar="FILE", help="train without rules and with each use of them, and test on FILE"
-    )
-    test.add_argument("--c2", type=float, default=1.0, metavar="X", help="L2 penalty of these models")
-    options.add_quiet(parser.add_argument_group("messages"))
+    options.declare(parser, _OPTIONS, {"min-confidence": {"type": share}, "lengths": {"type": lengths}})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -124,11 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     if own and (arguments.all or arguments.minimal):
         raise UsageError(f"{arguments.data[0]} is a file of rules: --all and --minimal are for mining")
     found = load_rules(arguments.data[0]) if own else None
-    template = None if found is None else found.template
-    if arguments.template is not None:
-        from crfkit.features.template import Template
-
-        template = Template.read(arguments.template)
+    template = read_template(arguments) or (None if found is None else found.template)
     miner = _miner(arguments)
     data = None
     paths = arguments.data[own:]
@@ -180,11 +145,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one of --csv, --json and --html can go to standard output")
     if "-" in outputs:
         arguments.top = 0
-    for path in filter(None, outputs):
-        check_writable(path)
-        for other in filter(None, inputs):
-            if os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
-                raise UsageError(f"{path} would be overwritten, and it is read from")
+    check_outputs(outputs, inputs)
     if arguments.compare is not None:
         from crfkit.cli.rule_file import is_own
 
@@ -198,19 +159,12 @@ def _miner(arguments: argparse.Namespace) -> AssociationMiner:
     """The miner with its parameters, without a template as yet."""
     from crfkit.mining.miner import AssociationMiner
 
-    bounds = {
-        "min_support": arguments.min_support,
-        "max_support": arguments.max_support,
-        "min_confidence": arguments.min_confidence,
-        "lengths": arguments.lengths,
-        "items": arguments.items,
-    }
     return AssociationMiner(
         important=not arguments.all,
         minimal=arguments.minimal,
         n_jobs=arguments.jobs,
         verbose=sys.stderr.isatty() and not arguments.quiet,
-        **{name: value for name, value in bounds.items() if value is not None},
+        **options.given(arguments, "min_support", "max_support", "min_confidence", "lengths", "items"),
     )
 
 

@@ -54,7 +54,7 @@ class ModelRules:
         return [*text.split("\n"), *([f"… and {left:,} more"] if left else [])]
 
     def to_json(self) -> list[dict[str, Any]]:
-        """An object a rule."""
+        """One object per rule."""
         found = []
         for r, rule in enumerate(self._rules):
             record = rule._asdict()

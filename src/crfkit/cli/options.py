@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TypeAlias
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from crfkit.cli.tables import terminal_columns
 
@@ -40,55 +42,94 @@ def whole(least: int) -> type[int]:
     return Whole
 
 
-def add_format(group: Group) -> None:
-    """``--format`` and how its columns are told apart."""
+_TYPES: dict[str, type] = {"int": int, "float": float}
+_MARKS: dict[str, dict[str, Any]] = {"...": {"nargs": "+"}, "]": {"nargs": "?"}, "!": {"required": True}}
+_LINE = re.compile(
+    r"(?P<names>[\w-]+(?:, [\w-]+)*)"
+    r"(?: \[?(?P<value>\S+?)(?:>=(?P<least>\d+)|:(?P<type>int|float))?(?P<mark>\.\.\.|!|\])?)?"
+    r"(?: = (?P<default>\S+))?"
+)
+
+
+def declare(parser: Group, text: str, more: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    """Add the options that ``text`` lists in the way of a help text.
+
+    ::
+
+        what to show:
+          --json                  a switch
+          --sort name|size = name  one of several, and its default
+          --top N>=1              a whole number of at least 1; of other types: X:float, K:int
+          --label L...            may be given several times
+          --output FILE!          must be given
+          --why [N>=1]            goes without a value, too; ``more`` has its const
+          data DATA...            an argument by its place
+
+    Two blanks or more are before the help; deeper lines go on with it. Lines that are not indented begin a
+    group. ``more`` has what else ``add_argument`` takes, by the name of the option without its dashes.
+    """
+    group = parser
+    for line in filter(None, re.sub(r"\n {3,}", " ", text).splitlines()):
+        if not line.startswith(" "):
+            group = parser.add_argument_group(line.removesuffix(":"))
+            continue
+        head, _, words = line.strip().partition("  ")
+        found = _LINE.fullmatch(head)
+        if found is None:
+            raise ValueError(f"not an option: {line}")
+        names = found["names"].split(", ")
+        settings: dict[str, Any] = {"help": words.strip()}
+        if found["value"] is None:
+            settings["action"] = "store_true"
+        else:
+            kind = whole(int(found["least"])) if found["least"] else _TYPES.get(found["type"], str)
+            settings["type"] = kind
+            if "|" in found["value"]:
+                settings["choices"] = tuple(map(kind, found["value"].split("|")))
+            else:
+                settings["metavar"] = found["value"]
+            if found["mark"] == "..." and names[0].startswith("-"):
+                settings["action"] = "append"
+            elif found["mark"] is not None:
+                settings |= _MARKS[found["mark"]]
+        settings |= (more or {}).get(names[-1].lstrip("-"), {})
+        if found["default"] is not None:
+            settings["default"] = settings["type"](found["default"])
+        group.add_argument(*names, **settings)
+
+
+def given(arguments: argparse.Namespace, *names: str, **renamed: str) -> dict[str, Any]:
+    """Return the values of the options that were given, by parameter (``parameter=option`` renames)."""
+    options = {**{name: name for name in names}, **renamed}
+    values = {parameter: getattr(arguments, option) for parameter, option in options.items()}
+    return {parameter: value for parameter, value in values.items() if value is not None}
+
+
+def formats() -> str:
+    """``--format`` and how the rows of its tables are cut."""
     from crfkit.io.formats import FORMATS
 
-    group.add_argument(
-        "--format",
-        choices=("auto", *FORMATS),
-        default="auto",
-        help="; ".join(f"{format.name}: {format.words}" for format in FORMATS.values())
-        + ". auto goes by name and content",
-    )
-    add_table_options(group)
+    names = "|".join(("auto", *FORMATS))
+    words = "; ".join(f"{format.name}: {format.words}" for format in FORMATS.values())
+    return f"  --format {names} = auto  {words}. auto goes by name and content\n{TABLES}"
 
 
-def add_table_options(group: Group) -> None:
-    """How the rows of columns and csv are cut: ``--separator`` and ``--sequence-column``."""
-    group.add_argument(
-        "--separator",
-        metavar="CHAR",
-        help="what stands between columns, such as ',' or '\\t' (default: blanks and tabs; for csv a "
-        "comma, semicolon or tab, whichever the header has)",
-    )
-    group.add_argument(
-        "--sequence-column",
-        metavar="NAME",
-        help="csv: the column that says which sequence a row belongs to (default: empty lines do)",
-    )
-
-
-def add_label_column(group: Group, default: str = "the last") -> None:
+def label_column(default: str = "the last") -> str:
     """``--label-column``."""
-    group.add_argument(
-        "--label-column",
-        metavar="K",
-        help=f"column of the true labels: 0, 1, …, or -1, -2, … from the end; csv: its name "
-        f"(default: {default})",
-    )
+    return f"""\
+  --label-column K  column of the true labels: 0, 1, …, or -1, -2, … from the end; csv: its name
+      (default: {default})"""
 
 
-def add_template(group: Group, words: str) -> None:
+def template(words: str = "without one, columns get a window of two rows on either side") -> str:
     """``--template``."""
-    group.add_argument("-t", "--template", metavar="FILE", help=f"template of CRF++ or Wapiti; {words}")
+    return f"  -t, --template FILE  template of CRF++ or Wapiti; {words}"
 
 
-def add_jobs(group: Group) -> None:
-    """``--jobs``."""
-    group.add_argument("-j", "--jobs", type=whole(1), metavar="N", help="threads (default: one a core)")
-
-
-def add_quiet(group: Group) -> None:
-    """``--quiet``."""
-    group.add_argument("-q", "--quiet", action="store_true", help="only errors and warnings on stderr")
+TABLES = """\
+  --separator CHAR  what stands between columns, such as ',' or '\\t' (default: blanks and tabs; for csv a
+      comma, semicolon or tab, whichever the header has)
+  --sequence-column NAME  csv: the column that says which sequence a row belongs to (default: empty lines
+      do)"""
+JOBS = "  -j, --jobs N>=1  threads (default: one per core)"
+QUIET = "  -q, --quiet  only errors and warnings on stderr"

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.cli.options import Group, whole
+from crfkit.cli.options import given
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -54,40 +54,20 @@ def use_in_words(use: str) -> str:
     return "weighted features" if use == "weighted" else use
 
 
-def add_training(group: Group) -> None:
-    """``--associations``, ``--rules`` and the bounds on rules, for ``train``."""
-    group.add_argument(
-        "--associations",
-        choices=USES,
-        help="mine rules from DATA, and use them as features of their own label, as features that are the "
-        "louder the rarer they are (weighted), as labels that are certain (constraints), or by what those "
-        "that hold say together (votes)",
-    )
-    group.add_argument(
-        "--rules",
-        metavar="FILE",
-        help="the rules of this file, which 'crfkit mine' wrote, instead of mining",
-    )
-    group.add_argument(
-        "--rule-support",
-        type=whole(1),
-        metavar="N",
-        help="least support of a rule (default: 2, with --rules any; for constraints 20)",
-    )
-    group.add_argument(
-        "--rule-confidence",
-        type=share,
-        metavar="X",
-        help="least confidence (default: 1, with --rules any; for constraints 1)",
-    )
-    group.add_argument("--rule-lengths", type=lengths, metavar="A-B", help="items of a rule (default: 2-3)")
-    group.add_argument(
-        "--rule-items",
-        action="append",
-        metavar="PREFIX",
-        help="only attributes that begin so; may be given several times (default: those of template lines "
-        "with one cell, or all)",
-    )
+ITEMS = """only attributes that begin so; may be given several times (default: those of template lines
+      with one cell, or all)"""
+OPTIONS = f"""
+association rules ('crfkit mine' lists them):
+  --associations {"|".join(USES)}  mine rules from DATA, and use them as features of their own label, as
+      features that are the louder the rarer they are (weighted), as labels that are certain (constraints),
+      or by what those that hold say together (votes)
+  --rules FILE              the rules of this file, which 'crfkit mine' wrote, instead of mining
+  --rule-support N>=1       least support of a rule (default: 2, with --rules any; for constraints 20)
+  --rule-confidence X       least confidence (default: 1, with --rules any; for constraints 1)
+  --rule-lengths A-B        items of a rule (default: 2-3)
+  --rule-items PREFIX...    {ITEMS}
+"""
+TYPES: dict[str, dict[str, Any]] = {"rule-confidence": {"type": share}, "rule-lengths": {"type": lengths}}
 
 
 def check_training(arguments: argparse.Namespace) -> None:
@@ -129,14 +109,13 @@ def training_miner(
 
         file = load_rules(arguments.rules)
         return AssociationMiner(rules=_usable(file.rules, arguments), **settings), file
-    settings |= USE_DEFAULTS[use]
-    wanted = {
-        "min_support": arguments.rule_support,
-        "min_confidence": arguments.rule_confidence,
-        "lengths": arguments.rule_lengths,
-        "items": arguments.rule_items,
-    }
-    settings |= {name: value for name, value in wanted.items() if value is not None}
+    settings |= USE_DEFAULTS[use] | given(
+        arguments,
+        min_support="rule_support",
+        min_confidence="rule_confidence",
+        lengths="rule_lengths",
+        items="rule_items",
+    )
     return AssociationMiner(**settings), None
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note
-from crfkit.cli.train_data import Data, check_alike, read_data
+from crfkit.cli.train_data import Data, check_outputs, read_data, read_dev, read_template
 from crfkit.exceptions import InputError
-from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.selection.base import BaseSelector, FittedSelection
@@ -21,7 +19,7 @@ USAGE = "DATA [DATA …] -o FILE [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
 Chooses the features that a model needs, one round after the other, and writes
-them to a file for 'crfkit train --features'. A line a round on stderr."""
+them to a file for 'crfkit train --features'. One line per round on stderr."""
 
 EXAMPLES = """\
 examples:
@@ -41,75 +39,47 @@ METHODS = {
 _SHOWN = 10  # features in the report
 
 
+_OPTIONS = f"""
+  data DATA...              labelled data; - is standard input
+the selection:
+  -o, --output FILE!        where the selection goes (JSON)
+{options.template()}
+  --plot FILE               draw the path: .png, .svg or .pdf; needs matplotlib
+the data:
+{options.formats()}
+{options.label_column()}
+  --dev FILE                held-out data; the search keeps what is best on it
+how to choose:
+  --method {"|".join(METHODS)} = gradient  {"; ".join(f"{name}: {words}" for name, words in METHODS.items())}
+  -n, --n-features N>=1     stop at so many
+  --batch N = 1             features per round; or, as 0.5, all above this share of the best score
+  --tol X                   stop when a feature lowers the objective by less: aic, bic, or a share of the
+      empty model's (default: bic, or with -n none)
+  --c2 X:float = 1.0        L2 penalty of the models on the way
+  --patience N>=1 = 5       rounds without gain on --dev
+  --screen N>=1             gain: exactly for the N most promising alone
+  --resamples N>=2          stability: run on N random halves and keep what is chosen in --threshold of them
+  --threshold X:float = 0.6  share of the resamples
+  --seed N>=0 = 0           of the resamples
+{options.JOBS}
+candidates:
+  --candidates all|state|transitions = all  the others are in the model from the start
+  --conjunctions N>=1       grow the pool by N conjunctions of chosen attributes and others after each round
+  --order 1|2:int = 1       labels that a label depends on
+  --min-freq N:float        leave out what is seen less often
+messages:
+{options.QUIET}
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``select``; the defaults are the selectors' own."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="labelled data; - is standard input")
-    needed = parser.add_argument_group("the selection")
-    needed.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="where the selection goes (JSON)"
-    )
-    options.add_template(needed, "without one, columns get a window of two rows on either side")
-    needed.add_argument("--plot", metavar="FILE", help="draw the path: .png, .svg or .pdf; needs matplotlib")
-    given = parser.add_argument_group("the data")
-    options.add_format(given)
-    options.add_label_column(given)
-    given.add_argument("--dev", metavar="FILE", help="held-out data; the search keeps what is best on it")
-    how = parser.add_argument_group("how to choose")
-    how.add_argument(
-        "--method",
-        choices=tuple(METHODS),
-        default="gradient",
-        help="; ".join(f"{name}: {words}" for name, words in METHODS.items()),
-    )
-    how.add_argument("-n", "--n-features", type=options.whole(1), metavar="N", help="stop at so many")
-    how.add_argument(
-        "--batch",
-        type=_batch,
-        default=1,
-        metavar="N",
-        help="features a round; or, as 0.5, all above this share of the best score",
-    )
-    how.add_argument(
-        "--tol",
-        type=_tol,
-        metavar="X",
-        help="stop when a feature lowers the objective by less: aic, bic, or a share of the empty model's "
-        "(default: bic, or with -n none)",
-    )
-    how.add_argument("--c2", type=float, default=1.0, metavar="X", help="L2 penalty of the models on the way")
-    how.add_argument(
-        "--patience", type=options.whole(1), default=5, metavar="N", help="rounds without gain on --dev"
-    )
-    how.add_argument(
-        "--screen", type=options.whole(1), metavar="N", help="gain: exactly for the N most promising alone"
-    )
-    how.add_argument(
-        "--resamples",
-        type=options.whole(2),
-        metavar="N",
-        help="stability: run on N random halves and keep what is chosen in --threshold of them",
-    )
-    how.add_argument("--threshold", type=float, default=0.6, metavar="X", help="share of the resamples")
-    how.add_argument("--seed", type=options.whole(0), default=0, metavar="N", help="of the resamples")
-    options.add_jobs(how)
-    pool = parser.add_argument_group("candidates")
-    pool.add_argument(
-        "--candidates",
-        choices=("all", "state", "transitions"),
-        default="all",
-        help="the others are in the model from the start",
-    )
-    pool.add_argument(
-        "--conjunctions",
-        type=options.whole(1),
-        metavar="N",
-        help="grow the pool by N conjunctions of chosen attributes and others after each round",
-    )
-    pool.add_argument("--order", type=int, choices=(1, 2), default=1, help="labels that a label depends on")
-    pool.add_argument(
-        "--min-freq", type=float, default=0, metavar="N", help="leave out what is seen less often"
-    )
-    options.add_quiet(parser.add_argument_group("messages"))
+    more: dict[str, dict[str, Any]] = {
+        "batch": {"type": _batch},
+        "tol": {"type": _tol},
+        "min-freq": {"default": 0},
+    }
+    options.declare(parser, _OPTIONS, more)
 
 
 def _batch(text: str) -> int | float:
@@ -132,18 +102,10 @@ _tol.__name__ = "tolerance"
 def run(arguments: argparse.Namespace) -> int:
     """Read, select, save, report."""
     _check(arguments)
-    template = None
-    if arguments.template is not None:
-        from crfkit.features.template import Template
-
-        template = Template.read(arguments.template)
     selector = _selector(arguments)
-    data, template = read_data(arguments.data, arguments, template, selector)
+    data, template = read_data(arguments.data, arguments, read_template(arguments), selector)
     selector.set_params(template=template)
-    dev = None
-    if arguments.dev is not None:
-        dev, _ = read_data([arguments.dev], arguments, template, selector)
-        check_alike(data, dev, arguments.dev)
+    dev = read_dev(data, arguments, template, selector)
     began = time.perf_counter()
     found = _fit(selector, data, dev, arguments)
     spent = time.perf_counter() - began
@@ -169,14 +131,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--conjunctions does not go with --method {arguments.method}")
     if arguments.resamples is not None and arguments.dev is not None:
         raise UsageError("--resamples and --dev exclude each other")
-    for path in (arguments.output, arguments.plot):
-        if path is None:
-            continue
-        check_writable(path)
-        for other in inputs:
-            both_there = other and os.path.exists(other) and os.path.exists(path)
-            if both_there and os.path.samefile(other, path):
-                raise UsageError(f"{path} would be overwritten, and it is read from")
+    check_outputs([arguments.output, arguments.plot], inputs)
     if arguments.plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise InputError("--plot needs matplotlib: pip install 'crfkit[plot]'")
 

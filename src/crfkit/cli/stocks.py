@@ -32,6 +32,41 @@ the paper's model:
       --alone --c2 0.001 --tau 0.01"""
 
 
+_OPTIONS = f"""
+  prices FILE...            CSV with dates and prices: one file per stock, or a ticker column
+  --report FILE             write a page to read in a browser: .html
+  --forecasts FILE          write every forecast: .csv
+  --figure FILE             draw accuracy by category: .png, .svg or .pdf
+{options.QUIET}
+the files:
+  --date-column NAME        (default: date)
+  --price-column NAME       (default: adj close, close or price)
+  --ticker-column NAME      (default: ticker or symbol, if there is one)
+  --date-format FORM        such as %%m/%%d/%%Y (default: 2007-12-31 and the like)
+  --keep-splits             do not adjust prices for splits
+smoothing and features:
+  --smoothing ema|double|mean|none = ema  all look back only
+  --span DAYS>=1 = 10       of the smoothing
+  --ranges N>=2 = 10        that change ratios are sorted into
+  --orders N,… = 1,2,3      days in a feature (default: 1,2,3)
+  --numbers DAYS>=0 = 3     whose changes are told as numbers, too; 0: ranges alone, as in the paper
+  --observe change|distance = change  of the smoothed price; or of the price to where the smoothed one would
+      turn
+training:
+  --training chain|day = day  each label given the one before it; or, as in the paper, all of the past
+      together
+  --alone                   learn each stock from nothing, as in the paper, not from what all have in common
+  --models both|plain|constrained = both  which CRF
+  --start WHEN              first prediction: a date, or a share of the days
+  --c2 X                    penalty (default: chosen on the days before)
+  --tau X                   bound of the constraint (default: chosen likewise)
+  --last DAYS>=1 = 100      that the constraint is on
+  --no-learners             leave out logistic regression and gradient boosting
+  --least-days N>=50 = 250  of history before --start
+  -j, --jobs N>=1           processes (default: one per core)
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what it does, with its options."""
     doing = parser.add_subparsers(title="what to do", dest="action", metavar="ACTION")
@@ -43,92 +78,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         description=DESCRIPTION,
         epilog=EXAMPLES,
     )
-    test.add_argument(
-        "prices",
-        nargs="+",
-        metavar="FILE",
-        help="CSV with dates and prices: a file a stock, or a ticker column",
+    penalty = {"type": _at_least_zero}
+    start = {"type": _start, "default": 0.6}
+    options.declare(
+        test, _OPTIONS, {"orders": {"type": _orders}, "start": start, "c2": penalty, "tau": penalty}
     )
-    test.add_argument("--report", metavar="FILE", help="write a page to read in a browser: .html")
-    test.add_argument("--forecasts", metavar="FILE", help="write every forecast: .csv")
-    test.add_argument("--figure", metavar="FILE", help="draw accuracy by category: .png, .svg or .pdf")
-
-    data = test.add_argument_group("the files")
-    data.add_argument("--date-column", metavar="NAME", help="(default: date)")
-    data.add_argument("--price-column", metavar="NAME", help="(default: adj close, close or price)")
-    data.add_argument("--ticker-column", metavar="NAME", help="(default: ticker or symbol, if there is one)")
-    data.add_argument(
-        "--date-format", metavar="FORM", help="such as %%m/%%d/%%Y (default: 2007-12-31 and the like)"
-    )
-
-    data.add_argument("--keep-splits", action="store_true", help="do not adjust prices for splits")
-
-    model = test.add_argument_group("smoothing and features")
-    model.add_argument(
-        "--smoothing", choices=("ema", "double", "mean", "none"), default="ema", help="all look back only"
-    )
-    model.add_argument("--span", type=options.whole(1), default=10, metavar="DAYS", help="of the smoothing")
-    model.add_argument(
-        "--ranges", type=options.whole(2), default=10, metavar="N", help="that change ratios are sorted into"
-    )
-    model.add_argument(
-        "--orders", type=_orders, default=(1, 2, 3), metavar="N,…", help="days in a feature (default: 1,2,3)"
-    )
-    model.add_argument(
-        "--numbers",
-        type=options.whole(0),
-        default=3,
-        metavar="DAYS",
-        help="whose changes are told as numbers, too; 0: ranges alone, as in the paper",
-    )
-    model.add_argument(
-        "--observe",
-        choices=("change", "distance"),
-        default="change",
-        help="of the smoothed price; or of the price to where the smoothed one would turn",
-    )
-
-    training = test.add_argument_group("training")
-    training.add_argument(
-        "--training",
-        choices=("chain", "day"),
-        default="day",
-        help="each label given the one before it; or, as in the paper, all of the past together",
-    )
-    training.add_argument(
-        "--alone",
-        action="store_true",
-        help="learn each stock from nothing, as in the paper, not from what all have in common",
-    )
-    training.add_argument(
-        "--models", choices=("both", "plain", "constrained"), default="both", help="which CRF"
-    )
-    training.add_argument(
-        "--start",
-        type=_start,
-        default=0.6,
-        metavar="WHEN",
-        help="first prediction: a date, or a share of the days",
-    )
-    training.add_argument(
-        "--c2", type=_at_least_zero, metavar="X", help="penalty (default: chosen on the days before)"
-    )
-    training.add_argument(
-        "--tau", type=_at_least_zero, metavar="X", help="bound of the constraint (default: chosen likewise)"
-    )
-    training.add_argument(
-        "--last", type=options.whole(1), default=100, metavar="DAYS", help="that the constraint is on"
-    )
-    training.add_argument(
-        "--no-learners", action="store_true", help="leave out logistic regression and gradient boosting"
-    )
-    training.add_argument(
-        "--least-days", type=options.whole(50), default=250, metavar="N", help="of history before --start"
-    )
-    training.add_argument(
-        "-j", "--jobs", type=options.whole(1), metavar="N", help="processes (default: one a core)"
-    )
-    options.add_quiet(test)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -258,7 +212,7 @@ def _check_figure(path: str) -> None:
 
 
 class _Progress:
-    """What is being done: on a terminal one line that changes, elsewhere a line a task."""
+    """What is being done: on a terminal one line that changes, elsewhere one line per task."""
 
     def __init__(self, quiet: bool) -> None:
         self._shown = not quiet

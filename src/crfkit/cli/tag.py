@@ -6,8 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from crfkit.cli import options
-from crfkit.cli.constraint_options import add_constraints, constraints_of
+from crfkit.cli import constraint_options, options
 from crfkit.cli.data_file import open_data
 from crfkit.cli.loading import data_record, load_model
 from crfkit.cli.messages import UsageError, note, warn
@@ -43,69 +42,41 @@ Empty lines part sequences; so do lines that begin with -DOCSTART-, which are
 left out of the result."""
 
 
+_OPTIONS = f"""
+  model MODEL               a model of crfkit, CRFsuite, Wapiti or CRF++
+  input [INPUT] = -         data; - is standard input
+the data:
+{options.formats()}
+{options.label_column("as in training; 'none': there are none")}
+  --known-column K          column of labels that are certain: '_', '-' or nothing where the label is free,
+      'A|B' where it is A or B
+{options.template("for models that have none: it makes their attributes out of columns")}
+decoding:
+  --posterior               the most probable label of each token, not of the sequence
+{constraint_options.OPTIONS}
+  --rules FILE              rules of 'crfkit mine' that are always right: where one holds, its label is
+      certain; of several, the one with most items decides
+{options.JOBS}
+what to write:
+  -o, --output FILE = -     - is standard output
+  --label-only              the predicted labels without the input
+  --marginals [all]         also the probability of the label; 'all': of every label, as label:probability
+  --score                   '# probability' of the labelling before each sequence
+  --nbest K>=1              the K best labellings, each after a line '# rank probability'; the best has rank 0
+  --why [N>=1]              also the probability, the next best label with its own, and the N weightiest
+      reasons for the one and (below 0) the other (4 unless given)
+  --blanks                  blanks between the columns, not tabs
+  --eval                    scores on standard error, where labels are given
+  --flush                   answer every sequence before the next is read; terminals and pipes are served so
+      anyway
+{options.QUIET}
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tag``."""
-    parser.add_argument("model", metavar="MODEL", help="a model of crfkit, CRFsuite, Wapiti or CRF++")
-    parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help="data; - is standard input")
-    given = parser.add_argument_group("the data")
-    options.add_format(given)
-    options.add_label_column(given, "as in training; 'none': there are none")
-    given.add_argument(
-        "--known-column",
-        metavar="K",
-        help="column of labels that are certain: '_', '-' or nothing where the label is free, 'A|B' where it "
-        "is A or B",
-    )
-    options.add_template(given, "for models that have none: it makes their attributes out of columns")
-    how = parser.add_argument_group("decoding")
-    how.add_argument(
-        "--posterior", action="store_true", help="the most probable label of each token, not of the sequence"
-    )
-    add_constraints(how)
-    how.add_argument(
-        "--rules",
-        metavar="FILE",
-        help="rules of 'crfkit mine' that are always right: where one holds, its label is certain; of "
-        "several, the one with most items decides",
-    )
-    options.add_jobs(how)
-    shape = parser.add_argument_group("what to write")
-    shape.add_argument("-o", "--output", default="-", metavar="FILE", help="- is standard output")
-    shape.add_argument("--label-only", action="store_true", help="the predicted labels without the input")
-    shape.add_argument(
-        "--marginals",
-        nargs="?",
-        const="best",
-        choices=("best", "all"),
-        metavar="all",
-        help="also the probability of the label; 'all': of every label, as label:probability",
-    )
-    shape.add_argument(
-        "--score", action="store_true", help="'# probability' of the labelling before each sequence"
-    )
-    shape.add_argument(
-        "--nbest",
-        type=options.whole(1),
-        metavar="K",
-        help="the K best labellings, each after a line '# rank probability'; the best has rank 0",
-    )
-    shape.add_argument(
-        "--why",
-        nargs="?",
-        const=4,
-        type=options.whole(1),
-        metavar="N",
-        help="also the probability, the next best label with its own, and the N weightiest reasons for the "
-        "one and (below 0) the other (4 unless given)",
-    )
-    shape.add_argument("--blanks", action="store_true", help="blanks between the columns, not tabs")
-    shape.add_argument("--eval", action="store_true", help="scores on standard error, where labels are given")
-    shape.add_argument(
-        "--flush",
-        action="store_true",
-        help="answer every sequence before the next is read; terminals and pipes are served so anyway",
-    )
-    options.add_quiet(shape)
+    marginals = {"const": "best", "choices": ("best", "all")}
+    options.declare(parser, _OPTIONS, {"marginals": marginals, "why": {"const": 4}})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -113,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     tagger, header = load_model(arguments.model, arguments.jobs)
     _adapt(tagger, arguments)
-    constraints = constraints_of(arguments, tagger)
+    constraints = constraint_options.constraints_of(arguments, tagger)
 
     from crfkit.cli.batches import read_batches
     from crfkit.cli.tag_output import Layout
@@ -233,7 +204,7 @@ def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
 
 
 class _Tally:
-    """True and predicted labels of all batches, a few bytes a token."""
+    """True and predicted labels of all batches, a few bytes per token."""
 
     def __init__(self, labels: list[str]) -> None:
         self._place = {label: i for i, label in enumerate(labels)}

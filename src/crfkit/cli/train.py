@@ -46,42 +46,38 @@ def _trainers() -> dict[str, ModuleType]:
     return {folder: import_module(f"crfkit.cli.train_{folder}") for folder in dict.fromkeys(_KINDS.values())}
 
 
+_OPTIONS = f"""
+  data DATA...              labelled data; - is standard input
+the model:
+  -m, --model FILE          where the model goes
+  --kind {"|".join(_KINDS)} = linear  {"; ".join(f"{name}: {KINDS[name].words}" for name in _KINDS)}
+the data:
+{options.formats()}
+{options.label_column()}
+  --dev FILE                held-out data; training keeps what is best on it
+learning:
+  --order 1|2:int           labels that a label depends on (default: 1)
+  --max-iterations N>=1     (default: as the algorithm needs)
+  --patience N>=1 = 10      iterations without gain on --dev
+  --seed N>=0               of the stochastic steps
+{options.JOBS}
+"""
+_MESSAGES = f"""
+{options.QUIET}
+  -v, --verbose             a line for each iteration
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``train``; the choices and defaults are the estimators' own."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="labelled data; - is standard input")
-    needed = parser.add_argument_group("the model")
-    needed.add_argument("-m", "--model", action=_FileOrKind, metavar="FILE", help="where the model goes")
-    needed.add_argument(
-        "--kind",
-        choices=tuple(_KINDS),
-        default="linear",
-        help="; ".join(f"{name}: {KINDS[name].words}" for name in _KINDS),
-    )
-    given = parser.add_argument_group("the data")
-    options.add_format(given)
-    options.add_label_column(given)
-    given.add_argument("--dev", metavar="FILE", help="held-out data; training keeps what is best on it")
-    learning = parser.add_argument_group("learning")
-    learning.add_argument(
-        "--order", type=int, choices=(1, 2), help="labels that a label depends on (default: 1)"
-    )
-    learning.add_argument(
-        "--max-iterations", type=options.whole(1), metavar="N", help="(default: as the algorithm needs)"
-    )
-    learning.add_argument(
-        "--patience", type=options.whole(1), default=10, metavar="N", help="iterations without gain on --dev"
-    )
-    learning.add_argument("--seed", type=options.whole(0), metavar="N", help="of the stochastic steps")
-    options.add_jobs(learning)
+    options.declare(parser, _OPTIONS, {"model": {"action": _FileOrKind}})
     own = {}
     for folder, trainer in _trainers().items():
         shared = {action.dest for action in parser._actions}
         trainer.add_options(parser)
         own[folder] = [action for action in parser._actions if action.dest not in shared]
     parser.set_defaults(own_options=own)
-    talk = parser.add_argument_group("messages").add_mutually_exclusive_group()
-    options.add_quiet(talk)
-    talk.add_argument("-v", "--verbose", action="store_true", help="a line for each iteration")
+    options.declare(parser.add_argument_group("messages").add_mutually_exclusive_group(), _MESSAGES)
 
 
 class _FileOrKind(argparse.Action):

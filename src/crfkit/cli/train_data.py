@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +12,7 @@ from crfkit.cli.data_file import open_data, say
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.exceptions import InputError
 from crfkit.io.formats import USUAL_TABLE, names_of
+from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.data.columns import Columns
@@ -41,7 +43,7 @@ class Data:
     y: list[list[Any]]
     weights: Any  # [N], or None
     record: dict[str, Any] | None  # of tables: how many columns, and which is the label
-    tables: tuple[Columns, ...] = ()  # their cells without the labels, a file each
+    tables: tuple[Columns, ...] = ()  # their cells without the labels, one per file
 
     @property
     def n_tokens(self) -> int:
@@ -66,6 +68,38 @@ def read_data(
         parts.append(part)
         check_alike(parts[0], part, path)
     return _together(parts, template, estimator), template
+
+
+def read_dev(
+    data: Data,
+    arguments: argparse.Namespace,
+    template: Template | None,
+    estimator: CRF | BaseSelector | AssociationMiner,
+) -> Data | None:
+    """Read the held-out data that goes with the training data, if an option names some."""
+    if arguments.dev is None:
+        return None
+    dev, _ = read_data([arguments.dev], arguments, template, estimator)
+    check_alike(data, dev, arguments.dev)
+    return dev
+
+
+def read_template(arguments: argparse.Namespace) -> Template | None:
+    """Read the template that ``--template`` names, if it is given."""
+    if arguments.template is None:
+        return None
+    from crfkit.features.template import Template
+
+    return Template.read(arguments.template)
+
+
+def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
+    """Raise where a file cannot be written, or is read from as well."""
+    for path in filter(None, outputs):
+        check_writable(path)
+        for other in filter(None, inputs):
+            if os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
+                raise UsageError(f"{path} would be overwritten, and it is read from")
 
 
 def check_alike(first: Data, other: Data, path: str) -> None:
@@ -95,7 +129,7 @@ def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, 
         raise InputError(f"{file.name}: there is nothing in it")
     label = label_place(columns, arguments.label_column)
     if not arguments.quiet:
-        say(file, f", {columns.n_columns} a row, labels in column {label}")
+        say(file, f", {columns.n_columns} per row, labels in column {label}")
     record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
     if hasattr(columns, "names"):
         record["names"] = list(columns.names)

@@ -6,12 +6,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from crfkit.cli import options
+from crfkit.cli import options, rule_options, validation_options
 from crfkit.cli.messages import UsageError, ending, note, warn
-from crfkit.cli.rule_options import add_training, check_template, check_training, training_miner, use_in_words
-from crfkit.cli.train_data import Data, Job, check_alike, read_data
+from crfkit.cli.rule_options import check_template, check_training, training_miner, use_in_words
+from crfkit.cli.train_data import Data, Job, read_data, read_dev, read_template
 from crfkit.cli.validation_options import (
-    add_validation,
     check_validation,
     constraints_in_words,
     estimator,
@@ -32,53 +31,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that linear models have."""
     from crfkit.optim.methods import ALGORITHMS
 
-    own = parser.add_argument_group("linear models")
-    options.add_template(own, "without one, columns get a window of two rows on either side")
-    own.add_argument(
-        "--continue",
-        dest="continued",
-        metavar="MODEL",
-        help="go on from this model with new data, and change what the data asks for",
-    )
-    own.add_argument(
-        "--start", metavar="MODEL", help="begin with the weights of this model, but learn from DATA alone"
-    )
-    own.add_argument("--c1", type=float, default=0.0, metavar="X", help="L1 penalty; makes models sparse")
-    own.add_argument(
-        "--c2",
-        type=penalty,
-        metavar="X",
-        help="L2 penalty (default: 1; with --kind constrained 0, or 'largest': what the constraints allow)",
-    )
-    own.add_argument(
-        "--algorithm",
-        choices=tuple(ALGORITHMS),
-        default="auto",
-        help="lbfgs (with --c1: OWL-QN), sgd (stochastic), or what is fastest",
-    )
-    own.add_argument(
-        "--tol",
-        type=float,
-        default=1e-5,
-        metavar="X",
-        help="stop when the objective changes by less, relatively",
-    )
-    own.add_argument("--class-weight", choices=("balanced",), help="rare labels count more")
-    features = parser.add_argument_group("features")
-    features.add_argument(
-        "--features", metavar="FILE", help="exactly those of this selection, which 'crfkit select' wrote"
-    )
-    features.add_argument(
-        "--min-freq", type=float, default=0, metavar="N", help="leave out what is seen less often"
-    )
-    features.add_argument(
-        "--all-possible-states", action="store_true", help="also attributes and labels never seen together"
-    )
-    features.add_argument(
-        "--all-possible-transitions", action="store_true", help="also labels never seen in a row"
-    )
-    add_validation(parser.add_argument_group("validation constraints"))
-    add_training(parser.add_argument_group("association rules ('crfkit mine' lists them)"))
+    text = f"""
+linear models:
+{options.template()}
+  --continue MODEL          go on from this model with new data, and change what the data asks for
+  --start MODEL             begin with the weights of this model, but learn from DATA alone
+  --c1 X:float = 0.0        L1 penalty; makes models sparse
+  --c2 X                    L2 penalty (default: 1; with --kind constrained 0, or 'largest': what the
+      constraints allow)
+  --algorithm {"|".join(ALGORITHMS)} = auto  lbfgs (with --c1: OWL-QN), sgd (stochastic), or what is fastest
+  --tol X:float = 1e-5      stop when the objective changes by less, relatively
+  --class-weight balanced   rare labels count more
+features:
+  --features FILE           exactly those of this selection, which 'crfkit select' wrote
+  --min-freq N:float        leave out what is seen less often
+  --all-possible-states     also attributes and labels never seen together
+  --all-possible-transitions  also labels never seen in a row
+{validation_options.OPTIONS}
+{rule_options.OPTIONS}"""
+    own: dict[str, dict[str, Any]] = {
+        "continue": {"dest": "continued"},
+        "c2": {"type": penalty},
+        "class-weight": {"choices": ("balanced",), "metavar": None},
+        "min-freq": {"default": 0},
+    }
+    options.declare(parser, text, own | validation_options.TYPES | rule_options.TYPES)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -104,10 +81,7 @@ def prepare(arguments: argparse.Namespace) -> Job:
     data, template = read_data(arguments.data, arguments, template, crf)
     check_template(rule_file, template, arguments.rules)
     crf.set_params(template=template, associations=miner)
-    dev = None
-    if arguments.dev is not None:
-        dev, _ = read_data([arguments.dev], arguments, template, crf)
-        check_alike(data, dev, arguments.dev)
+    dev = read_dev(data, arguments, template, crf)
     n_labels = len({label for labels in data.y for label in labels})
     if n_labels > _MANY_LABELS:
         warn(
@@ -147,11 +121,7 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
         from crfkit.selection.selected import Selection
 
         crf.set_params(features=Selection.load(arguments.features))
-    template = None
-    if arguments.template is not None:
-        from crfkit.features.template import Template
-
-        template = Template.read(arguments.template)
+    template = read_template(arguments)
     earlier = arguments.continued or arguments.start
     if earlier is not None:
         from crfkit.cli.loading import load_linear

@@ -22,46 +22,26 @@ GOES_WITH = "--kind trees"
 CHECKS = ()
 
 
+_OPTIONS = """
+--kind trees:
+  --window N>=1             positions that trees see, an odd number (3)
+  --leaves N>=2             of a tree, at most (8)
+  --learning-rate X:float   what every tree counts (0.1)
+  --min-samples-leaf N>=1   training rows in a leaf, at least (5)
+  --potentials auto|joint|factored  joint: trees see the label before, too; factored: a table scores label
+      pairs; auto: factored from 5 labels on
+  --categorical COLUMN...   a column (name or number) of categories although it looks like numbers; may be
+      given again
+  --by COLUMN               a column of categories (name or number), each of which gets trees of its own
+  --folds K>=2              choose the number of rounds by cross-validation with K folds
+  --decode marginal|viterbi  what 'crfkit tag' will do: the best label of each token (marginal, the default),
+      or the best sequence
+"""
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that trees have."""
-    group = parser.add_argument_group("--kind trees")
-    group.add_argument(
-        "--window", type=options.whole(1), metavar="N", help="positions that trees see, an odd number (3)"
-    )
-    group.add_argument("--leaves", type=options.whole(2), metavar="N", help="of a tree, at most (8)")
-    group.add_argument("--learning-rate", type=float, metavar="X", help="what every tree counts (0.1)")
-    group.add_argument(
-        "--min-samples-leaf", type=options.whole(1), metavar="N", help="training rows in a leaf, at least (5)"
-    )
-    group.add_argument(
-        "--potentials",
-        choices=("auto", "joint", "factored"),
-        help="joint: trees see the label before, too; factored: a table scores label pairs; auto: factored "
-        "from 5 labels on",
-    )
-    group.add_argument(
-        "--categorical",
-        action="append",
-        metavar="COLUMN",
-        help="a column (name or number) of categories although it looks like numbers; may be given again",
-    )
-    group.add_argument(
-        "--by",
-        metavar="COLUMN",
-        help="a column of categories (name or number), each of which gets trees of its own",
-    )
-    group.add_argument(
-        "--folds",
-        type=options.whole(2),
-        metavar="K",
-        help="choose the number of rounds by cross-validation with K folds",
-    )
-    group.add_argument(
-        "--decode",
-        choices=("marginal", "viterbi"),
-        help="what 'crfkit tag' will do: the best label of each token (marginal, the default), or the best "
-        "sequence",
-    )
+    options.declare(parser, _OPTIONS)
 
 
 def prepare(arguments: argparse.Namespace) -> Job:
@@ -79,19 +59,10 @@ def prepare(arguments: argparse.Namespace) -> Job:
 def _estimator(arguments: argparse.Namespace) -> TreeCRF:
     from crfkit.models.trees.tree_crf import TreeCRF
 
-    given = {
-        "window": arguments.window,
-        "n_leaves": arguments.leaves,
-        "learning_rate": arguments.learning_rate,
-        "min_samples_leaf": arguments.min_samples_leaf,
-        "potentials": arguments.potentials,
-        "early_stopping": arguments.folds,
-        "decode": arguments.decode,
-        "order": arguments.order,
-        "n_iterations": arguments.max_iterations,
-    }
+    same = ("window", "learning_rate", "min_samples_leaf", "potentials", "decode", "order")
+    renamed = {"n_leaves": "leaves", "early_stopping": "folds", "n_iterations": "max_iterations"}
     return TreeCRF(
-        **{name: value for name, value in given.items() if value is not None},
+        **options.given(arguments, *same, **renamed),
         patience=arguments.patience,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError
-from crfkit.cli.options import Group
 from crfkit.models.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -31,39 +30,20 @@ def _sets(text: str) -> int | str:
     return text if text == "sequences" else options.whole(1)(text)
 
 
-def add_validation(group: Group) -> None:
-    """``--constrained`` and what goes with it; defaults are the estimator's own."""
-    group.add_argument(
-        "--constrained",
-        action="store_true",
-        help="the same as --kind constrained: decode validation parts of the data (nearly) without mistakes",
-    )
-    group.add_argument(
-        "--tau",
-        type=float,
-        metavar="X",
-        help="the score that the best labelling of a part may have above the true one (default: 0.01)",
-    )
-    group.add_argument(
-        "--validation",
-        type=_sets,
-        metavar="N",
-        help="equal parts of the data, or 'sequences': each by itself (default: 3)",
-    )
-    group.add_argument(
-        "--last", type=options.whole(1), metavar="N", help="one part: the last N rows of each sequence"
-    )
-    group.add_argument(
-        "--gradient",
-        choices=("smooth", "envelope", "flip"),  # GRADIENTS, without importing numpy for --help
-        help="of the constraints: smoothed (default), exact, or the paper's",
-    )
-    group.add_argument(
-        "--margin", type=float, metavar="X", help="true labels win by so much a mistake (default: 0)"
-    )
-    group.add_argument(
-        "--max-outer", type=options.whole(1), metavar="N", help="outer steps at most (default: 20)"
-    )
+# The gradients are GRADIENTS, without importing numpy for --help; the defaults are the estimator's own.
+OPTIONS = """
+validation constraints:
+  --constrained             the same as --kind constrained: decode validation parts of the data (nearly)
+      without mistakes
+  --tau X:float             the score that the best labelling of a part may have above the true one
+      (default: 0.01)
+  --validation N            equal parts of the data, or 'sequences': each by itself (default: 3)
+  --last N>=1               one part: the last N rows of each sequence
+  --gradient smooth|envelope|flip  of the constraints: smoothed (default), exact, or the paper's
+  --margin X:float          true labels win by so much per mistake (default: 0)
+  --max-outer N>=1          outer steps at most (default: 20)
+"""
+TYPES: dict[str, dict[str, Any]] = {"validation": {"type": _sets}}
 
 
 def check_validation(arguments: argparse.Namespace) -> None:
@@ -81,9 +61,8 @@ def check_validation(arguments: argparse.Namespace) -> None:
 
 def estimator(arguments: argparse.Namespace, settings: dict[str, Any]) -> CRF:
     """The estimator of the kind that is asked for, with these settings."""
-    own = {name: getattr(arguments, name) for name in ("c2", *_SETTINGS)}
     crf: Any = KINDS[arguments.kind].estimator
-    made: CRF = crf(**settings, **{name: value for name, value in own.items() if value is not None})
+    made: CRF = crf(**settings, **options.given(arguments, "c2", *_SETTINGS))
     return made
 
 

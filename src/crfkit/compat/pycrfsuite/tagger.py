@@ -55,7 +55,7 @@ class Tagger:
         return self._open(import_model(data), data[:HEADER_SIZE], len(data))
 
     def _open(self, tagger: LinearTagger, start: bytes, size: int) -> contextlib.closing[Tagger]:
-        tagger.n_jobs = 1  # a sequence at a time
+        tagger.n_jobs = 1  # one sequence at a time
         self.close()
         self._tagger, self._header = tagger, read_header(start, size, tagger)
         self._ids = {label: i for i, label in enumerate(tagger.classes)}

@@ -175,37 +175,23 @@ class Trainer(BaseTrainer):
         else:
             hook(parser.last_log)
 
-    def on_start(self, log: str) -> None:
-        """Training begins."""
-        _write(log)
-
     def on_featgen_progress(self, log: str, percent: int) -> None:
-        """Another 2 % of the feature generation."""
-        _write(log)
-
-    def on_featgen_end(self, log: str) -> None:
-        """The features are there."""
-        _write(log)
-
-    def on_prepared(self, log: str) -> None:
-        """The first iteration is about to be reported."""
-        _write(log)
-
-    def on_prepare_error(self, log: str) -> None:
-        """Training ended before the first iteration."""
+        """Take another 2 % of the feature generation."""
         _write(log)
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        """An iteration is over; ``info`` is ``logparser.last_iteration``."""
+        """Take an iteration; ``info`` is ``logparser.last_iteration``."""
         _write(log)
 
-    def on_optimization_end(self, log: str) -> None:
-        """All iterations are over."""
+    def on_start(self, log: str) -> None:
+        """Take the log up to an event: here the start, below the others that come with the log alone."""
         _write(log)
 
-    def on_end(self, log: str) -> None:
-        """The model is written."""
-        _write(log)
+    on_featgen_end = on_start
+    on_prepared = on_start  # the first iteration is about to be reported
+    on_prepare_error = on_start  # training ended before the first iteration
+    on_optimization_end = on_start
+    on_end = on_start  # the model is written
 
 
 def _write(text: str) -> None:

@@ -74,7 +74,7 @@ def train(
             "max_iterations": params["max_iterations"],
         }
     stochastic = algorithm == "l2sgd"
-    for line in _sgd_lines(params) if stochastic else _lbfgs_lines(params):
+    for line in _setting_lines(params, stochastic):
         say(line)
     try:
         objective = LinearLikelihood(
@@ -158,26 +158,22 @@ def _generate_features(part: Part, n_labels: int, params: dict[str, Any], say: S
     return index
 
 
-def _lbfgs_lines(params: dict[str, Any]) -> Iterator[str]:
-    yield "L-BFGS optimization\n"
-    yield f"c1: {params['c1']:f}\n"
-    yield f"c2: {params['c2']:f}\n"
-    yield f"num_memories: {params['num_memories']}\n"
-    yield f"max_iterations: {params['max_iterations']}\n"
-    yield f"epsilon: {params['epsilon']:f}\n"
-    yield f"stop: {params['period']}\n"
-    yield f"delta: {params['delta']:f}\n"
-    yield f"linesearch: {params['linesearch']}\n"
-    yield f"linesearch.max_iterations: {params['max_linesearch']}\n"
-    yield "\n"
+# What the log calls the parameters that it shows.
+_LBFGS_SHOWN = {
+    **{name: name for name in ("c1", "c2", "num_memories", "max_iterations", "epsilon")},
+    "stop": "period",
+    "delta": "delta",
+    "linesearch": "linesearch",
+    "linesearch.max_iterations": "max_linesearch",
+}
+_SGD_SHOWN = {name: name for name in ("c2", "max_iterations", "period", "delta")}
 
 
-def _sgd_lines(params: dict[str, Any]) -> Iterator[str]:
-    yield "Stochastic Gradient Descent (SGD)\n"
-    yield f"c2: {params['c2']:f}\n"
-    yield f"max_iterations: {params['max_iterations']}\n"
-    yield f"period: {params['period']}\n"
-    yield f"delta: {params['delta']:f}\n"
+def _setting_lines(params: dict[str, Any], stochastic: bool) -> Iterator[str]:
+    yield "Stochastic Gradient Descent (SGD)\n" if stochastic else "L-BFGS optimization\n"
+    for shown, name in (_SGD_SHOWN if stochastic else _LBFGS_SHOWN).items():
+        value = params[name]
+        yield f"{shown}: {value:f}\n" if isinstance(value, float) else f"{shown}: {value}\n"
     yield "\n"
 
 

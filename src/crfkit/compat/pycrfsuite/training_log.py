@@ -46,7 +46,7 @@ class TrainLogParser:
     Attributes
     ----------
     iterations : list of dict
-        One record an iteration: num, loss, time, feature_norm, error_norm, active_features,
+        One record per iteration: num, loss, time, feature_norm, error_norm, active_features,
         linesearch_trials, linesearch_step; with a holdout group also scores (by label), avg_precision,
         avg_recall, avg_f1, item_accuracy and instance_accuracy (as fractions; ``…_float`` as numbers).
     last_iteration : dict or None

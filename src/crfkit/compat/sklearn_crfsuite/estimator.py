@@ -64,7 +64,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     pa_type, c, error_sensitive, averaging, variance, gamma
         Of "pa" and "arow".
     verbose
-        Print a line an iteration.
+        Print one line per iteration.
     model_filename
         ``fit`` writes the model there; without ``fit``, the model there is used.
     keep_tempfiles
@@ -210,7 +210,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         return self._model().predict(_items([xseq]))[0]
 
     def predict_marginals(self, X: Any) -> ObjectArray:
-        """For each sequence a list with a dict {label: probability} an item."""
+        """For each sequence a list with one dict {label: probability} per item."""
         return _lists(self._model().predict_marginals(_items(X)))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:

@@ -9,7 +9,7 @@ from crfkit.compat.pycrfsuite import LabelScore, Trainer
 
 
 class LinePerIterationTrainer(Trainer):
-    """What ``CRF(verbose=True)`` prints: a line an iteration, and at the end how each label did."""
+    """What ``CRF(verbose=True)`` prints: one line per iteration, and at the end how each label did."""
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         """Print the figures of the iteration."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
-from crfkit.exceptions import InputError
 from crfkit.models.linear.validation_choice import validation_spans
 
 OFFSETS = np.array([0, 4, 4, 9, 11, 20], np.int64)  # lengths 4, 0, 5, 2, 9
@@ -88,5 +88,4 @@ def test_the_end_of_each_sequence():
     ],
 )
 def test_bad_input(validation, more, message):
-    with pytest.raises(InputError, match=message):
-        validation_spans(validation, OFFSETS, **more)
+    refuses(message, validation_spans, validation, OFFSETS, **more)

@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from interruptions import interrupt
+from model_files import saved
 from refusals import refuses
 from sklearn.model_selection import KFold
 from small_tasks import ADDRESSES
@@ -119,13 +121,6 @@ def test_the_largest_penalty_that_the_constraints_allow():
     assert crf.c2_ == max(feasible) or crf.c2_ in feasible
 
 
-def test_where_no_penalty_will_do_the_saddle_point_is_searched():
-    crf = ConstrainedCRF(c2="largest", tau=1.0).fit(X, Y)
-    assert crf.feasible_
-    assert crf.c2_ == 0
-    assert crf.penalties_.any()
-
-
 def test_a_margin_asks_for_more():
     X, y = ADDRESSES
     crf = ConstrainedCRF(c2=0.5, margin=2.0, tau=0.1).fit(X, y)
@@ -200,19 +195,16 @@ def test_files_remember_the_search_and_are_those_of_a_crf(tmp_path):
 
 @pytest.mark.parametrize(
     "validation",
-    [[[0, 5], [7]], ([0], (1, 2)), [np.array([0, 1]), np.array([2])], np.array([[0, 1], [2, 3]])],
+    [[[0, 5], [7]], ([0], (1, 2)), [np.array([0, 1]), np.array([2])], np.array([[0, 1], [2, 3]]), KFold(4)],
 )
-def test_files_remember_validation_sets(tmp_path, validation):
+def test_files_remember_validation_sets(validation):
     crf = ConstrainedCRF(tau=20.0, validation=validation).fit(X, Y)
-    crf.save(tmp_path / "m.crfkit")
-    loaded = ConstrainedCRF.load(tmp_path / "m.crfkit")
+    loaded = ConstrainedCRF.load(saved(crf))
+    if isinstance(validation, KFold):
+        assert loaded.validation == 3  # a splitter stays behind
+        return
     assert loaded.validation == [[int(i) for i in members] for members in validation]
     assert loaded.fit(X, Y).violations_ == pytest.approx(crf.violations_)
-
-
-def test_a_splitter_stays_behind(tmp_path):
-    ConstrainedCRF(tau=20.0, validation=KFold(4)).fit(X, Y).save(tmp_path / "m.crfkit")
-    assert ConstrainedCRF.load(tmp_path / "m.crfkit").validation == 3
 
 
 def test_a_file_of_the_largest_penalty_goes_on_as_a_crf(tmp_path):
@@ -253,18 +245,8 @@ def test_with_a_dev_set_the_model_kept_is_the_one_judged():
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """The third iteration of every training is Ctrl-C's; the list has one item an iteration."""
-    seen = []
-    whole = ConstrainedWatch.__call__
-
-    def watch(self, step):
-        seen.append(step)
-        if len(seen) == 3:
-            raise KeyboardInterrupt
-        return whole(self, step)
-
-    monkeypatch.setattr(ConstrainedWatch, "__call__", watch)
-    return seen
+    """The third iteration of every training is Ctrl-C's; the list has one item per iteration."""
+    return interrupt(monkeypatch, ConstrainedWatch, "__call__", 3)
 
 
 @pytest.mark.parametrize("c2", ["largest", 0.0])
@@ -278,16 +260,18 @@ def test_interruption_ends_it_with_what_there_is(interrupted, c2):
     np.testing.assert_allclose(crf.outer_history_[0]["violations"], crf.violations_, atol=1e-9)
 
 
-def test_interrupted_but_feasible_is_not_converged(interrupted):
-    with pytest.warns(ConvergenceWarning, match="it was stopped. The model kept satisfies all constraints"):
-        crf = ConstrainedCRF(tau=1e6).fit(X, Y)
-    assert crf.feasible_
-    assert not crf.converged_
-
-
-def test_cut_off_but_feasible_is_not_converged():
-    with pytest.warns(ConvergenceWarning, match="did not come to its end: it reached max_iterations=1"):
-        crf = ConstrainedCRF(tau=1e6, max_iterations=1).fit(X, Y)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tau": 1e6}, "it was stopped. The model kept satisfies all constraints"),
+        ({"tau": 1e6, "max_iterations": 1}, "did not come to its end: it reached max_iterations=1"),
+    ],
+)
+def test_feasible_but_not_converged(request, settings, message):
+    if "max_iterations" not in settings:
+        request.getfixturevalue("interrupted")
+    with pytest.warns(ConvergenceWarning, match=message):
+        crf = ConstrainedCRF(**settings).fit(X, Y)
     assert crf.feasible_
     assert not crf.converged_
 
@@ -311,8 +295,12 @@ def test_the_bound_of_the_search_is_not_called_the_largest_penalty():
     assert not crf.converged_
 
 
-def test_what_was_tried_before_the_saddle_point_is_in_the_records():
+def test_where_no_penalty_will_do_the_saddle_point_is_searched():
+    """What was tried before is in the records."""
     crf = ConstrainedCRF(c2="largest", tau=1.0).fit(X, Y)
+    assert crf.feasible_
+    assert crf.c2_ == 0
+    assert crf.penalties_.any()
     tried = [record["c2"] for record in crf.outer_history_]
     assert tried[0] == 1
     assert tried[-1] == 0

@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from refusals import refuses
 
-from crfkit.exceptions import InputError
 from crfkit.inference import Lattice, constrain, rule_constraints, scheme_constraints, viterbi
 
 NAMES = ["O", "B-NP", "I-NP", "B-PP", "I-PP"]
@@ -100,5 +100,4 @@ def test_a_label_is_itself_before_it_is_a_pattern():
     ],
 )
 def test_errors(names, rules, message):
-    with pytest.raises(InputError, match=message):
-        rule_constraints(names, **rules)
+    refuses(message, rule_constraints, names, **rules)

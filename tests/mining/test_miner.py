@@ -19,22 +19,9 @@ from crfkit.io.model_file import read_model, write_model
 from crfkit.mining import AssociationMiner, Rules, compare_uses
 from crfkit.selection import GradientSelector
 
+X, Y = window_sentences()  # words and tags in a window, with labels
 USES = ("features", "weighted", "constraints", "votes")
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nU3:%x[-1,1]/%x[0,1]\nB\n"
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    """Words and tags in a window, with labels."""
-    return window_sentences()
-
-
-@pytest.fixture(scope="module")
-def columns():
-    """The same kind of thing as rows of cells."""
-    X, y = window_sentences()
-    rows = [[[items[0][2:], items[1][2:]] for items in sentence] for sentence in X]
-    return Columns.from_rows(rows), y
 
 
 def settings(use):
@@ -43,19 +30,17 @@ def settings(use):
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_pipeline_is_the_model_with_associations(sentences, use):
-    X, y = sentences
+def test_a_pipeline_is_the_model_with_associations(use):
     miner = AssociationMiner(**settings(use))
-    inside = CRF(c2=0.1, associations=miner).fit(X[:60], y[:60])
-    pipeline = Pipeline([("mine", miner), ("tag", CRF(c2=0.1))]).fit(X[:60], y[:60])
+    inside = CRF(c2=0.1, associations=miner).fit(X[:60], Y[:60])
+    pipeline = Pipeline([("mine", miner), ("tag", CRF(c2=0.1))]).fit(X[:60], Y[:60])
     assert pipeline.predict(X[60:]) == inside.predict(X[60:])
     assert list(inside.rules_) == list(pipeline["mine"].rules_)
 
 
 @pytest.mark.parametrize("use", USES)
-def test_models_with_rules_are_saved_loaded_and_pickled(sentences, use, tmp_path):
-    X, y = sentences
-    crf = CRF(c2=0.1, associations=AssociationMiner(**settings(use))).fit(X, y)
+def test_models_with_rules_are_saved_loaded_and_pickled(use, tmp_path):
+    crf = CRF(c2=0.1, associations=AssociationMiner(**settings(use))).fit(X, Y)
     expected = crf.predict_marginals(X, as_arrays=True)
     crf.save(tmp_path / "model")
     loaded = CRF.load(tmp_path / "model")
@@ -67,9 +52,8 @@ def test_models_with_rules_are_saved_loaded_and_pickled(sentences, use, tmp_path
     refuses("association rules", crf.save_crfsuite, tmp_path / "model.crfsuite")
 
 
-def test_an_attribute_of_a_rule_is_there_where_its_items_are(sentences):
-    X, y = sentences
-    miner = AssociationMiner(min_confidence=0.7).fit(X, y)
+def test_an_attribute_of_a_rule_is_there_where_its_items_are():
+    miner = AssociationMiner(min_confidence=0.7).fit(X, Y)
     encoded = miner.transform(X)
     names = encoded.vocabulary.strings()
     t = 0
@@ -82,9 +66,8 @@ def test_an_attribute_of_a_rule_is_there_where_its_items_are(sentences):
             t += 1
 
 
-def test_features_are_for_the_label_of_the_rule_alone(sentences):
-    X, y = sentences
-    crf = CRF(associations=AssociationMiner(min_confidence=0.6, important=False)).fit(X, y)
+def test_features_are_for_the_label_of_the_rule_alone():
+    crf = CRF(associations=AssociationMiner(min_confidence=0.6, important=False)).fit(X, Y)
     own = {str(rule): rule.label for rule in crf.rules_}
     assert any(rule.confidence < 1 for rule in crf.rules_)
     scored = [(attribute, label) for attribute, label in crf.state_features_ if attribute in own]
@@ -92,24 +75,22 @@ def test_features_are_for_the_label_of_the_rule_alone(sentences):
     assert all(label == own[attribute] for attribute, label in scored)
 
 
-def test_the_rarer_the_louder(sentences):
-    X, y = sentences
-    miner = AssociationMiner(use="weighted", important=False).fit(X, y)
+def test_the_rarer_the_louder():
+    miner = AssociationMiner(use="weighted", important=False).fit(X, Y)
     highest = miner.rules_.support.max()
     np.testing.assert_array_equal(miner.associations_.values, highest - miner.rules_.support + 2)
-    miner = AssociationMiner(use="weighted", max_support=25, important=False).fit(X, y)
+    miner = AssociationMiner(use="weighted", max_support=25, important=False).fit(X, Y)
     np.testing.assert_array_equal(miner.associations_.values, 25 - miner.rules_.support + 2)
     assert 10 < miner.rules_.support.max() <= 25 < highest
-    miner.set_params(value=lambda support: 1 / support).fit(X, y)
+    miner.set_params(value=lambda support: 1 / support).fit(X, Y)
     np.testing.assert_allclose(miner.associations_.values, 1 / miner.rules_.support)
     sequences = miner.transform(X).sequences
     assert set(np.unique(sequences.values)) <= {1.0, *(1 / miner.rules_.support)}
-    refuses("as many finite numbers", miner.set_params(value=lambda support: 1.0).fit, X, y)
+    refuses("as many finite numbers", miner.set_params(value=lambda support: 1.0).fit, X, Y)
 
 
-def test_constraints_take_the_longest_rule_then_the_best_supported(sentences):
-    X, y = sentences
-    miner = AssociationMiner(use="constraints", important=False, min_support=3, lengths=(1, 3)).fit(X, y)
+def test_constraints_take_the_longest_rule_then_the_best_supported():
+    miner = AssociationMiner(use="constraints", important=False, min_support=3, lengths=(1, 3)).fit(X, Y)
     encoded = miner.transform(X)
     classes = miner.rules_.classes
     rules = list(miner.rules_)
@@ -177,85 +158,78 @@ def test_votes_of_training_data_come_from_rules_mined_without_it():
             t += 1
 
 
-def test_columns_go_through_the_template(columns):
-    X, y = columns
-    crf = CRF(template=TEMPLATE, associations=AssociationMiner(important=False)).fit(X, y)
+def test_columns_go_through_the_template():
+    columns = Columns.from_rows([[[items[0][2:], items[1][2:]] for items in sentence] for sentence in X])
+    crf = CRF(template=TEMPLATE, associations=AssociationMiner(important=False)).fit(columns, Y)
     items = {item[:3] for rule in crf.rules_ for item in rule.items}
     assert items == {"U0:", "U1:", "U2:"}  # the lines that look at one cell
     pipeline = Pipeline([("mine", AssociationMiner(template=TEMPLATE, important=False)), ("tag", CRF())])
-    assert pipeline.fit(X, y).predict(X) == crf.predict(X)
-    with pytest.raises(InputError, match="not all of one cell"):
-        CRF(template="U%x[0,0]\nU%x[0,0]/%x[0,1]\nB\n", associations=AssociationMiner()).fit(X, y)
+    assert pipeline.fit(columns, Y).predict(columns) == crf.predict(columns)
+    ambiguous = CRF(template="U%x[0,0]\nU%x[0,0]/%x[0,1]\nB\n", associations=AssociationMiner())
+    refuses("not all of one cell", ambiguous.fit, columns, Y)
 
 
 @pytest.mark.parametrize("items", ["w", ("w=", "w-1"), re.compile(r"^w"), lambda name: name.startswith("w")])
-def test_which_attributes_are_items(sentences, items):
-    X, y = sentences
-    rules = AssociationMiner(items=items, important=False).fit(X, y).rules_
+def test_which_attributes_are_items(items):
+    rules = AssociationMiner(items=items, important=False).fit(X, Y).rules_
     assert {item[0] for rule in rules for item in rule.items} == {"w"}
 
 
-def test_rules_that_are_right_where_a_model_is_wrong(sentences):
-    X, y = sentences
-    predicted = [["O"] * len(labels) for labels in y]
-    miner = AssociationMiner(important=False).fit(X, y, y_pred=predicted)
+def test_rules_that_are_right_where_a_model_is_wrong():
+    predicted = [["O"] * len(labels) for labels in Y]
+    miner = AssociationMiner(important=False).fit(X, Y, y_pred=predicted)
     assert len(miner.rules_)
     for rule in miner.rules_:
         n = sum(
             set(rule.items) <= set(items) and label == rule.label and label != "O"
-            for xs, ys in zip(X, y, strict=True)
+            for xs, ys in zip(X, Y, strict=True)
             for items, label in zip(xs, ys, strict=True)
         )
         assert rule.fixes == n > 0
 
 
-def test_grid_search_over_the_miner(sentences):
-    X, y = sentences
+def test_grid_search_over_the_miner():
     search = GridSearchCV(
         CRF(associations=AssociationMiner(important=False)),
         {"associations__min_support": [2, 4], "associations__use": ["features", "constraints"]},
         cv=2,
-    ).fit(X, y)
+    ).fit(X, Y)
     assert search.best_score_ > 0.5
     assert clone(search.best_estimator_).associations.important is False
 
 
-def test_going_on_with_new_data_keeps_the_rules(sentences):
-    X, y = sentences
-    crf = CRF(associations=AssociationMiner(important=False)).fit(X[:40], y[:40])
+def test_going_on_with_new_data_keeps_the_rules():
+    crf = CRF(associations=AssociationMiner(important=False)).fit(X[:40], Y[:40])
     before = list(crf.rules_)
-    crf.partial_fit(X[40:], y[40:])
+    crf.partial_fit(X[40:], Y[40:])
     assert list(crf.rules_) == before
     assert len(crf.predict(X)) == len(X)
 
 
-def test_a_sparse_model_keeps_the_rules_that_have_a_weight(sentences):
-    X, y = sentences
-    dense = CRF(c1=0.0, c2=0.1, associations=AssociationMiner(important=False)).fit(X, y)
-    sparse = CRF(c1=2.0, c2=0.0, associations=AssociationMiner(important=False)).fit(X, y)
+def test_a_sparse_model_keeps_the_rules_that_have_a_weight():
+    dense = CRF(c1=0.0, c2=0.1, associations=AssociationMiner(important=False)).fit(X, Y)
+    sparse = CRF(c1=2.0, c2=0.0, associations=AssociationMiner(important=False)).fit(X, Y)
     assert 0 < len(sparse.rules_) < len(dense.rules_)
     weights = sparse.state_features_
     assert all((str(rule), rule.label) in weights for rule in sparse.rules_)
-    assert sparse.score(X, y) > 0.9
+    assert sparse.score(X, Y) > 0.9
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_dev_set_sees_the_rules(sentences, use):
-    X, y = sentences
+def test_a_dev_set_sees_the_rules(use):
     crf = CRF(associations=AssociationMiner(**settings(use)))
-    crf.fit(X[:50], y[:50], X_dev=X[50:], y_dev=y[50:])
-    assert max(record["dev_accuracy"] for record in crf.history_) == pytest.approx(crf.score(X[50:], y[50:]))
+    crf.fit(X[:50], Y[:50], X_dev=X[50:], y_dev=Y[50:])
+    assert max(record["dev_accuracy"] for record in crf.history_) == pytest.approx(crf.score(X[50:], Y[50:]))
 
 
-def test_one_table_compares_the_uses(sentences):
-    X, y = sentences
+def test_one_table_compares_the_uses():
     results = compare_uses(
         CRF(c2=0.1),
         AssociationMiner(important=False, folds=4),
         X[:50],
-        y[:50],
+        Y[:50],
         X[50:],
-        y[50:],
+        Y[50:],
         settings={"constraints": {"min_support": 4}},
         score=lambda true, found: float(np.mean([a == b for a, b in zip(true, found, strict=True)])),
     )
@@ -264,7 +238,7 @@ def test_one_table_compares_the_uses(sentences):
     assert results[0].p_value is None
     assert results[1].n_features > results[0].n_features
     assert results[1].n_rules == results[2].n_rules > results[3].n_rules
-    refuses("'magic'", compare_uses, CRF(), AssociationMiner(), X, y, X, y, uses=["magic"])
+    refuses("'magic'", compare_uses, CRF(), AssociationMiner(), X, Y, X, Y, uses=["magic"])
 
 
 @pytest.mark.parametrize(
@@ -284,26 +258,23 @@ def test_one_table_compares_the_uses(sentences):
         ({"rules": [1]}, "rules must be None or crfkit.mining.Rules"),
     ],
 )
-def test_bad_parameters(sentences, wrong, message):
-    X, y = sentences
-    refuses(message, AssociationMiner(**wrong).fit_transform, X, y)
+def test_bad_parameters(wrong, message):
+    refuses(message, AssociationMiner(**wrong).fit_transform, X, Y)
 
 
-def test_bad_data(sentences):
-    X, y = sentences
+def test_bad_data():
     refuses("needs labels", AssociationMiner().fit, X, None)
     refuses("no position has an item", AssociationMiner().fit, [[[], []]], [["a", "b"]])
     refuses("every label in y is None", AssociationMiner().fit, [[["a"]]], [[None]])
     refuses("attributes with names", AssociationMiner().fit, [np.ones((2, 3))], [["a", "b"]])
-    rules = AssociationMiner(important=False).fit(X, y).rules_
+    rules = AssociationMiner(important=False).fit(X, Y).rules_
     other = [[["x1", "x2"], ["x1"]]]
     with pytest.raises(InputError, match="were they mined with another template"):
         CRF(associations=AssociationMiner(rules=rules)).fit(other, [["B", "O"]])
 
 
-def test_a_damaged_model_file_is_told(sentences, tmp_path):
-    X, y = sentences
-    CRF(associations=AssociationMiner(important=False)).fit(X, y).save(tmp_path / "model")
+def test_a_damaged_model_file_is_told(tmp_path):
+    CRF(associations=AssociationMiner(important=False)).fit(X, Y).save(tmp_path / "model")
     header, arrays = read_model(tmp_path / "model")
     for name, wrong in [
         ("rules.attributes", arrays["rules.attributes"] + 10**6),
@@ -324,29 +295,26 @@ def test_a_damaged_model_file_is_told(sentences, tmp_path):
         unreadable("malformed", CRF.load, tmp_path / "bad")
 
 
-def test_rules_from_a_file_in_place_of_mining(sentences, tmp_path):
-    X, y = sentences
-    mined = CRF(associations=AssociationMiner(important=False)).fit(X, y)
+def test_rules_from_a_file_in_place_of_mining(tmp_path):
+    mined = CRF(associations=AssociationMiner(important=False)).fit(X, Y)
     mined.rules_.save(tmp_path / "some.rules")
     rules = Rules.load(tmp_path / "some.rules")
-    given = CRF(associations=AssociationMiner(rules=rules)).fit(X, y)
+    given = CRF(associations=AssociationMiner(rules=rules)).fit(X, Y)
     assert given.predict(X) == mined.predict(X)
     assert [str(rule) for rule in given.rules_] == [str(rule) for rule in mined.rules_]
 
 
 @pytest.mark.parametrize("use", USES)
-def test_no_rules_are_a_warning_and_a_plain_model(sentences, use):
-    X, y = sentences
+def test_no_rules_are_a_warning_and_a_plain_model(use):
     with pytest.warns(InputWarning, match="no rules"):
-        crf = CRF(associations=AssociationMiner(min_support=10**6, use=use)).fit(X, y)
-    assert crf.predict(X) == CRF().fit(X, y).predict(X)
+        crf = CRF(associations=AssociationMiner(min_support=10**6, use=use)).fit(X, Y)
+    assert crf.predict(X) == CRF().fit(X, Y).predict(X)
 
 
 @pytest.mark.parametrize("use", USES)
-def test_rules_of_other_labels_are_renumbered_and_saved(sentences, use, tmp_path):
-    X, y = sentences
-    rules = AssociationMiner(important=False).fit(X, y).rules_  # labels B, I, O
-    renamed = [[{"B": "A", "I": "I", "O": "Z"}[label] for label in labels] for labels in y]
+def test_rules_of_other_labels_are_renumbered_and_saved(use, tmp_path):
+    rules = AssociationMiner(important=False).fit(X, Y).rules_  # labels B, I, O
+    renamed = [[{"B": "A", "I": "I", "O": "Z"}[label] for label in labels] for labels in Y]
     with pytest.warns(InputWarning, match="rules can hold nowhere"):
         crf = CRF(associations=AssociationMiner(rules=rules, use=use)).fit(X, renamed)
     assert {rule.label for rule in crf.rules_} == {"I"}
@@ -358,11 +326,10 @@ def test_rules_of_other_labels_are_renumbered_and_saved(sentences, use, tmp_path
 
 
 @pytest.mark.parametrize("use", USES)
-def test_going_on_with_a_new_label(sentences, use, tmp_path):
-    X, y = sentences
-    crf = CRF(associations=AssociationMiner(**settings(use))).fit(X[:60], y[:60])
+def test_going_on_with_a_new_label(use, tmp_path):
+    crf = CRF(associations=AssociationMiner(**settings(use))).fit(X[:60], Y[:60])
     before = [(rule.items, rule.label, rule.support) for rule in crf.rules_]
-    new = [["A" if label == "O" else label for label in labels] for labels in y[60:]]
+    new = [["A" if label == "O" else label for label in labels] for labels in Y[60:]]
     crf.partial_fit(X[60:], new)
     assert crf.classes_ == ["A", "B", "I", "O"]
     assert [(rule.items, rule.label, rule.support) for rule in crf.rules_] == before
@@ -371,20 +338,18 @@ def test_going_on_with_a_new_label(sentences, use, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*copies of others")
-def test_what_cannot_go_together(sentences):
-    X, y = sentences
-    unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, y).rules_
+def test_what_cannot_go_together():
+    unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, Y).rules_
     with pytest.raises(InputError, match="always right, and some"):
-        CRF(associations=AssociationMiner(rules=unsure, use="constraints")).fit(X, y)
-    chosen = GradientSelector(n_features=5).fit(X, y).selected_
+        CRF(associations=AssociationMiner(rules=unsure, use="constraints")).fit(X, Y)
+    chosen = GradientSelector(n_features=5).fit(X, Y).selected_
     with pytest.raises(InputError, match="leaves no place for associations"):
-        CRF(features=chosen, associations=AssociationMiner(important=False)).fit(X, y)
-    CRF(features=chosen, associations=AssociationMiner(use="constraints", important=False)).fit(X, y)
+        CRF(features=chosen, associations=AssociationMiner(important=False)).fit(X, Y)
+    CRF(features=chosen, associations=AssociationMiner(use="constraints", important=False)).fit(X, Y)
 
 
 @pytest.mark.filterwarnings("ignore:.*copies of others")
-def test_rules_then_selection_then_a_model(sentences):
-    X, y = sentences
+def test_rules_then_selection_then_a_model():
     pipeline = Pipeline(
         [
             ("mine", AssociationMiner(important=False)),
@@ -392,27 +357,25 @@ def test_rules_then_selection_then_a_model(sentences):
             ("tag", CRF()),
         ]
     )
-    assert pipeline.fit(X, y).score(X, y) > 0.9
+    assert pipeline.fit(X, Y).score(X, Y) > 0.9
 
 
 @pytest.mark.parametrize("use", USES)
-def test_second_order_and_other_questions(sentences, use):
-    X, y = sentences
-    crf = CRF(order=2, associations=AssociationMiner(**settings(use))).fit(X, y)
+def test_second_order_and_other_questions(use):
+    crf = CRF(order=2, associations=AssociationMiner(**settings(use))).fit(X, Y)
     best = crf.predict(X[:5])
     assert [paths[0][0] for paths in crf.predict_nbest(X[:5], 2)] == best
     assert [len(labels) for labels in crf.predict_posterior(X[:5])] == [len(labels) for labels in best]
 
 
-def test_any_fitted_model_decodes_under_rules(sentences):
-    X, y = sentences
-    rules = AssociationMiner(important=False, min_support=3).fit(X, y).rules_
-    plain = CRF(c2=1000.0).fit(X, y)
-    with_rules = CRF(c2=1000.0, associations=AssociationMiner(rules=rules, use="constraints")).fit(X, y)
+def test_any_fitted_model_decodes_under_rules():
+    rules = AssociationMiner(important=False, min_support=3).fit(X, Y).rules_
+    plain = CRF(c2=1000.0).fit(X, Y)
+    with_rules = CRF(c2=1000.0, associations=AssociationMiner(rules=rules, use="constraints")).fit(X, Y)
     assert plain.under(rules).predict(X) == with_rules.predict(X)
     assert plain.under(rules).predict(X) != plain.predict(X)
     refuses("has rules already", plain.under(rules).under, rules)
-    unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, y).rules_
+    unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, Y).rules_
     refuses("always right", plain.under, unsure)
 
 
@@ -421,13 +384,12 @@ def test_votes_need_two_sequences():
         AssociationMiner(use="votes", important=False).fit_transform([[["a", "b"]] * 3], [["x"] * 3])
 
 
-def test_a_pipeline_looks_the_names_up_anew_when_a_vocabulary_has_grown(sentences):
-    X, y = sentences
-    miner = AssociationMiner(important=False).fit(X[:40], y[:40])
+def test_a_pipeline_looks_the_names_up_anew_when_a_vocabulary_has_grown():
+    miner = AssociationMiner(important=False).fit(X[:40], Y[:40])
     first = miner.transform(X)
-    crf = CRF().fit(first, y)
+    crf = CRF().fit(first, Y)
     before = crf.predict(first)
     assert crf.predict(miner.transform(X)) == before  # from the ids that are remembered
     first.vocabulary.add(["a new name"])
     assert crf.predict(miner.transform(X)) == before
-    assert CRF().fit(miner.transform(X), y).predict(miner.transform(X)) == before
+    assert CRF().fit(miner.transform(X), Y).predict(miner.transform(X)) == before

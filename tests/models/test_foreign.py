@@ -7,6 +7,7 @@ import pycrfsuite
 import pytest
 from foreign_models import FILES
 from refusals import refuses, unreadable
+from small_tasks import ADDRESSES, CASINO
 
 from crfkit import CRF
 from crfkit.data.columns import Columns
@@ -32,8 +33,8 @@ def pycrfsuite_marginals(path, X, labels):
 
 
 @pytest.fixture(scope="module")
-def crf(address_data):
-    X, y = address_data
+def crf():
+    X, y = ADDRESSES
     return CRF(c2=0.1, n_jobs=1).fit(X, y)
 
 
@@ -103,8 +104,8 @@ class TestImport:
 
 
 class TestExport:
-    def test_python_crfsuite_says_the_same(self, crf, address_data, tmp_path):
-        X, _ = address_data
+    def test_python_crfsuite_says_the_same(self, crf, tmp_path):
+        X, _ = ADDRESSES
         path = tmp_path / "m.crfsuite"
         export_crfsuite(crf.tagger_, path)
         theirs, labels = pycrfsuite_marginals(path, X, crf.classes_)
@@ -112,8 +113,8 @@ class TestExport:
         for a, b in zip(crf.predict_marginals(X, as_arrays=True), theirs, strict=True):
             np.testing.assert_allclose(a, b, atol=1e-12)
 
-    def test_values_and_all_possible_features(self, casino_data, tmp_path):
-        X, y = casino_data
+    def test_values_and_all_possible_features(self, tmp_path):
+        X, y = CASINO
         options = {"all_possible_states": True, "all_possible_transitions": True}
         crf = CRF(n_jobs=1, **options).fit(X, y)
         path = tmp_path / "m.crfsuite"
@@ -131,8 +132,8 @@ class TestExport:
         with pytest.raises(InputError, match="two labels have the same name as text"):
             export_crfsuite(mixed.tagger_, tmp_path / "m.crfsuite")
 
-    def test_what_crfsuite_cannot_hold(self, address_data, tmp_path):
-        X, y = address_data
+    def test_what_crfsuite_cannot_hold(self, tmp_path):
+        X, y = ADDRESSES
         path = tmp_path / "m.crfsuite"
         second = CRF(order=2, n_jobs=1).fit(X, y)
         refuses("first-order models only: train with order=1", export_crfsuite, second.tagger_, path)

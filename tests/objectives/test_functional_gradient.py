@@ -5,9 +5,9 @@ import pytest
 from enumeration import enumerate_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from crfkit.data.labels import Labels
-from crfkit.exceptions import InputError
 from crfkit.inference import Lattice
 from crfkit.objectives.functional_gradient import (
     likelihood_errors,
@@ -121,5 +121,4 @@ def test_labels_that_are_not_fully_known():
         return minus_log_likelihood(changed, partial, n_jobs=1)
 
     np.testing.assert_allclose(errors.edge, differences(value, lattice, "edge"), atol=1e-7)
-    with pytest.raises(InputError, match="needs every label"):
-        pseudo_likelihood_errors(lattice, partial)
+    refuses("needs every label", pseudo_likelihood_errors, lattice, partial)

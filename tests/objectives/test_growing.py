@@ -70,7 +70,6 @@ def test_the_same_function_as_otherwise():
 
 def test_too_much_to_show():
     growing = objective(*batch([5]))
-    with pytest.raises(ValueError, match="not so many positions"):
-        growing.function.show(6)
-    with pytest.raises(ValueError, match="not so many positions"):
-        growing.function.show(-1)
+    for n in (6, -1):
+        with pytest.raises(ValueError, match="not so many positions"):
+            growing.function.show(n)

@@ -89,27 +89,31 @@ def permissions(problem: Problem, seed: int) -> PermittedPairs:
     return PermittedPairs(np.arange(len(ids), dtype=np.int32), tables)
 
 
+KINDS = {
+    "second order": {"order": 2},
+    "pairs": {"pairs": True},
+    "partial": {"partial": "mixed"},
+    "twins": {"copies": 2},
+}
+kinds = st.sampled_from(["first order", "permitted", *KINDS])
+
+
+def problem_of(kind: str, seed: int, n_labels: int = 3, **more) -> tuple[Problem, PermittedPairs | None]:
+    problem = make_problem(seed, n_labels, LENGTHS, **KINDS.get(kind, {}), **more)
+    return problem, permissions(problem, seed) if kind == "permitted" else None
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     n_labels=st.integers(1, 3),
-    kind=st.sampled_from(["first order", "second order", "pairs", "permitted", "partial", "twins"]),
+    kind=kinds,
     threads=st.integers(1, 3),
     spans=st.sampled_from([SPANS, WHOLE]),
     margin=st.sampled_from([0.0, 0.7]),
 )
 def test_values_are_those_of_all_labellings(seed, n_labels, kind, threads, spans, margin):
-    problem = make_problem(
-        seed,
-        n_labels,
-        LENGTHS,
-        order=2 if kind == "second order" else 1,
-        pairs=kind == "pairs",
-        partial="mixed" if kind == "partial" else "full",
-        copies=2 if kind == "twins" else 0,
-        real=seed % 2 == 0,
-    )
-    may = permissions(problem, seed) if kind == "permitted" else None
+    problem, may = problem_of(kind, seed, n_labels, real=seed % 2 == 0)
     objective = problem.objective(n_threads=threads, permitted=may)
     constraints = ValidationConstraints(objective, spans, tau=0.0, margin=margin)
     x = objective.parameters(problem.linear_weights())
@@ -128,20 +132,11 @@ def test_values_are_those_of_all_labellings(seed, n_labels, kind, threads, spans
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
-    kind=st.sampled_from(["first order", "second order", "pairs", "permitted", "partial", "twins"]),
+    kind=kinds,
     margin=st.sampled_from([0.0, 0.5]),
 )
 def test_gradients_are_finite_differences(seed, kind, margin):
-    problem = make_problem(
-        seed,
-        3,
-        LENGTHS,
-        order=2 if kind == "second order" else 1,
-        pairs=kind == "pairs",
-        partial="mixed" if kind == "partial" else "full",
-        copies=2 if kind == "twins" else 0,
-    )
-    may = permissions(problem, seed) if kind == "permitted" else None
+    problem, may = problem_of(kind, seed)
     objective = problem.objective(permitted=may)
     constraints = ValidationConstraints(objective, SPANS, gradient="envelope", margin=margin)
     x = objective.parameters(problem.linear_weights())

@@ -179,15 +179,14 @@ def test_start_is_not_changed_and_the_optimum_is_recognised():
 
 
 def test_no_variables_at_all():
-    def constant(x, *, diagonal=False):
-        return Evaluation(3.0, np.zeros(0), np.zeros(0) if diagonal else None)
-
-    result = minimize_lbfgs(constant, np.zeros(0))
+    result = minimize_lbfgs(
+        lambda x, *, diagonal=False: Evaluation(3.0, x, x if diagonal else None), np.zeros(0)
+    )
     assert result.converged
     assert result.value == 3.0
 
 
-def test_iterations_are_limited_and_the_callback_sees_each():
+def test_iterations_are_limited_and_the_callback_sees_each_and_can_stop_it():
     seen = []
     result = minimize_lbfgs(
         Quadratic(1, 20, 1e4), np.zeros(20), max_iterations=7, callback=lambda step: bool(seen.append(step))
@@ -200,12 +199,9 @@ def test_iterations_are_limited_and_the_callback_sees_each():
     assert all(later <= earlier for earlier, later in pairwise(values))
     assert all(later.passes >= earlier.passes + 1 for earlier, later in pairwise(seen))
     assert seen[-1].value == result.value
-
-
-def test_the_callback_can_stop_it():
-    result = minimize_lbfgs(Quadratic(1, 20, 1e4), np.zeros(20), callback=lambda step: step.iteration == 3)
-    assert result.iterations == 3
-    assert not result.converged
+    stopped = minimize_lbfgs(Quadratic(1, 20, 1e4), np.zeros(20), callback=lambda step: step.iteration == 3)
+    assert stopped.iterations == 3
+    assert not stopped.converged
 
 
 def test_ctrl_c_keeps_the_best_so_far_and_says_so():

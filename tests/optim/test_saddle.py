@@ -68,6 +68,7 @@ def projection_on_l1_ball(a, radius):
 
 
 PRECISE = SaddleSettings(tol=1e-10, inner_iterations=300)
+SMOOTH = SaddleSettings(temperature=1.0, width=0.002, accuracy=1e-4, tol=1e-9, inner_iterations=500)
 
 
 @pytest.mark.parametrize("target", [(3.0, 2.0), (3.0, -1.0), (-1.0, 0.5, 4.0)])
@@ -92,7 +93,7 @@ class Ball:
         self.radius = radius
 
     def __call__(self, x):
-        return at(np.abs(x).sum() - self.radius, np.sign(x))
+        return l1_ball(self.radius)(x)
 
     def smoothed(self, x, temperature):
         rounded = np.sqrt(x**2 + temperature**2)
@@ -107,7 +108,7 @@ def test_projections_on_the_l1_ball(seed, n):
         distance(target),
         np.zeros(n),
         inequalities=Ball(1.0),
-        settings=SaddleSettings(temperature=1.0, width=0.002, accuracy=1e-4, tol=1e-9, inner_iterations=500),
+        settings=SMOOTH,
     )
     best = projection_on_l1_ball(target, 1.0)
     assert result.feasible
@@ -121,7 +122,7 @@ def test_a_stall_at_kinks_is_noticed():
     result = minimize_constrained(
         distance(target),
         np.zeros(8),
-        inequalities=lambda x: at(np.abs(x).sum() - 1, np.sign(x)),
+        inequalities=l1_ball(1.0),
         settings=SaddleSettings(max_outer=4, tol=1e-10),
     )
     assert any(step.stalled for step in result.history)
@@ -145,21 +146,11 @@ def test_smoothing_reaches_the_minimum_that_kinks_hide(seed):
         distance(target),
         np.zeros(5),
         inequalities=Maximum(rows, 1.0),
-        settings=SaddleSettings(temperature=1.0, width=0.002, accuracy=1e-4, tol=1e-9, inner_iterations=500),
+        settings=SMOOTH,
     )
     assert smooth.feasible
     assert (rows @ smooth.x).max() <= 1 + 1e-6
     assert smooth.value == pytest.approx(program.fun, rel=0.01, abs=0.01)
-
-
-class Norm:
-    """Σ |A x| - 1 at a point."""
-
-    def __init__(self, rows, x):
-        self.values, self._gradient = np.array([np.abs(rows @ x).sum() - 1]), rows.T @ np.sign(rows @ x)
-
-    def pull(self, coefficients):
-        return coefficients[0] * self._gradient
 
 
 def test_an_inner_loop_without_a_single_step_has_stalled():
@@ -167,9 +158,8 @@ def test_an_inner_loop_without_a_single_step_has_stalled():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         rows, target = rng.standard_normal((8, 6)), 3 * rng.standard_normal(6)
-        result = minimize_constrained(
-            distance(target), np.zeros(6), inequalities=lambda x, rows=rows: Norm(rows, x)
-        )
+        norm = lambda x, rows=rows: at(np.abs(rows @ x).sum() - 1, rows.T @ np.sign(rows @ x))  # noqa: E731
+        result = minimize_constrained(distance(target), np.zeros(6), inequalities=norm)
         still += [step for step in result.history if step.iterations == 0]
     assert still
     assert all(step.stalled and not step.converged for step in still)
@@ -227,7 +217,7 @@ def test_what_cannot_be_satisfied_is_not_called_satisfied():
     result = minimize_constrained(
         distance([1.0]),
         np.array([3.0]),
-        inequalities=lambda x: at(np.abs(x).sum() + 1, np.sign(x)),
+        inequalities=l1_ball(-1.0),
         settings=SaddleSettings(max_outer=4),
     )
     assert not result.feasible

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from labellings import Enumerated
 from refusals import refuses
 from scipy.optimize import minimize_scalar
+from small_tasks import DICE_WORDS, TINY
 
 from crfkit import CRF
 from crfkit.inference import PermittedPairs
@@ -18,6 +19,9 @@ from crfkit.selection.gain import GainScorer
 from crfkit.selection.gradient import gradient_scores
 from crfkit.selection.mutual_information import relevance
 from crfkit.selection.search import Rules, Search
+
+X, Y = TINY
+ROLLS, DICE = (part[:30] for part in DICE_WORDS)
 
 
 def searching(X, y, *, c2=0.0, sample_weight=None, n_threads=1, permitted=None, **parameters):
@@ -37,11 +41,10 @@ def searching(X, y, *, c2=0.0, sample_weight=None, n_threads=1, permitted=None, 
 @pytest.mark.parametrize(
     "parameters", [{}, {"order": 2}, {"edge_attributes": "b"}, {"all_possible_states": True}]
 )
-def test_gradient_is_observed_minus_expected(tiny, parameters):
-    X, y = tiny
+def test_gradient_is_observed_minus_expected(parameters):
     sample_weight = np.array([1.0, 0.5, 2.0, 1.5])
-    search, features = searching(X, y, c2=0.3, sample_weight=sample_weight, **parameters)
-    oracle = Enumerated(X, y, features, 0.3, sample_weight)
+    search, features = searching(X, Y, c2=0.3, sample_weight=sample_weight, **parameters)
+    oracle = Enumerated(X, Y, features, 0.3, sample_weight)
     value, gradient = search.gradient(search.weights)
     assert value == pytest.approx(oracle(search.weights), rel=1e-5)
     np.testing.assert_allclose(gradient, oracle.gradient(search.weights), atol=1e-4)
@@ -49,23 +52,22 @@ def test_gradient_is_observed_minus_expected(tiny, parameters):
     np.testing.assert_allclose(np.maximum(scores, 0), np.abs(oracle.gradient(search.weights)), atol=1e-4)
 
 
-def test_gradient_under_a_grammar(tiny):
+def test_gradient_under_a_grammar():
     """Expected counts over the permitted labellings alone; the refit is that of a CRF under the grammar."""
-    X, y = tiny
-    seen = {pair for labels in y for pair in pairwise(labels)}
+    seen = {pair for labels in Y for pair in pairwise(labels)}
     forbidden = next((a, b) for a in "xyz" for b in "xyz" if (a, b) not in seen)
     table = np.ones((1, 3, 3), np.bool_)
     table[0]["xyz".index(forbidden[0]), "xyz".index(forbidden[1])] = False
-    permitted = PermittedPairs(np.zeros(sum(map(len, y)), np.int32), table)
-    search, features = searching(X, y, permitted=permitted)
-    oracle = Enumerated(X, y, features, forbidden=[forbidden])
+    permitted = PermittedPairs(np.zeros(sum(map(len, Y)), np.int32), table)
+    search, features = searching(X, Y, permitted=permitted)
+    oracle = Enumerated(X, Y, features, forbidden=[forbidden])
     np.testing.assert_allclose(search.gradient(search.weights)[1], oracle.gradient(search.weights), atol=1e-4)
-    selector = GradientSelector(n_features=4, c2=0.1).fit(X, y, permitted=permitted)
-    crf = CRF(c2=0.1, features=selector.selected_, tol=1e-9).fit(X, y, permitted=permitted)
+    selector = GradientSelector(n_features=4, c2=0.1).fit(X, Y, permitted=permitted)
+    crf = CRF(c2=0.1, features=selector.selected_, tol=1e-9).fit(X, Y, permitted=permitted)
     assert crf.objective_ == pytest.approx(selector.objective_, rel=1e-4)
-    grown = GradientSelector(n_features=4, c2=0.1, conjunctions=10).fit(X, y, permitted=permitted)
+    grown = GradientSelector(n_features=4, c2=0.1, conjunctions=10).fit(X, Y, permitted=permitted)
     assert len(grown.selected_) == 4
-    refuses("not over permitted ones", GainSelector(n_features=1).fit, X, y, permitted=permitted)
+    refuses("not over permitted ones", GainSelector(n_features=1).fit, X, Y, permitted=permitted)
 
 
 def test_gradient_of_candidates_that_only_the_chosen_tell_apart():
@@ -93,11 +95,10 @@ def best_gain(oracle, weights, k):
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_exact_gain(tiny, n_threads):
-    X, y = tiny
+def test_exact_gain(n_threads):
     sample_weight = np.array([1.0, 0.5, 2.0, 1.5])
-    search, features = searching(X, y, c2=0.2, sample_weight=sample_weight, n_threads=n_threads)
-    oracle = Enumerated(X, y, features, 0.2, sample_weight)
+    search, features = searching(X, Y, c2=0.2, sample_weight=sample_weight, n_threads=n_threads)
+    oracle = Enumerated(X, Y, features, 0.2, sample_weight)
     scorer = GainScorer(search, approximate=False, screen=None)
     for _ in range(2):  # the second time from the weights found
         scores, starts = scorer(search)
@@ -110,11 +111,10 @@ def test_exact_gain(tiny, n_threads):
             assert starts[k] == pytest.approx(weight, abs=1e-3)
 
 
-def test_exact_gain_without_penalty_of_what_is_never_seen(tiny):
+def test_exact_gain_without_penalty_of_what_is_never_seen():
     """Its weight would fall for ever; the gain has a limit."""
-    X, y = tiny
-    search, features = searching(X, y, all_possible_states=True, all_possible_transitions=True)
-    oracle = Enumerated(X, y, features)
+    search, features = searching(X, Y, all_possible_states=True, all_possible_transitions=True)
+    oracle = Enumerated(X, Y, features)
     scores, _ = GainScorer(search, approximate=False, screen=None)(search)
     for k in np.setdiff1d(np.arange(len(features)), search.chosen):
         gain, _ = best_gain(oracle, search.weights, k)
@@ -152,11 +152,10 @@ def test_exact_gain_of_a_long_sequence():
         assert search.gradient(moved)[1][k] == pytest.approx(0, abs=0.01)
 
 
-def test_approximate_gain(tiny):
+def test_approximate_gain():
     """McCallum's formula, position by position."""
-    X, y = tiny
-    search, features = searching(X, y, c2=0.2)
-    oracle = Enumerated(X, y, features, 0.2)
+    search, features = searching(X, Y, c2=0.2)
+    oracle = Enumerated(X, Y, features, 0.2)
     scores, _ = GainScorer(search, approximate=True, screen=None)(search)
     marginal = {}  # of each active position of each candidate: probability, value
     for k, (attribute, wanted) in enumerate(features):
@@ -182,9 +181,8 @@ def test_approximate_gain(tiny):
         assert scores[k] == pytest.approx(-found.fun, abs=1e-6)
 
 
-def test_screening_scores_the_best_alone(dice):
-    X, y, *_ = dice
-    search, _ = searching(X, y)
+def test_screening_scores_the_best_alone():
+    search, _ = searching(ROLLS, DICE)
     exact, _ = GainScorer(search, approximate=False, screen=None)(search)
     screened, _ = GainScorer(search, approximate=False, screen=7)(search)
     kept = np.flatnonzero(screened > -np.inf)
@@ -205,15 +203,14 @@ def test_what_gains_are_not_for(parameters, y, message):
     refuses(message, GainSelector(n_features=1, **parameters).fit, [[["a"], ["b"]]] * 2, y)
 
 
-def test_mutual_information(tiny):
+def test_mutual_information():
     from sklearn.metrics import mutual_info_score
 
-    X, y = tiny
-    search, features = searching(X, y, order=2, edge_attributes={"b": "both"})
+    search, features = searching(X, Y, order=2, edge_attributes={"b": "both"})
     scores = relevance(search.pool)
     for (attribute, wanted), score in zip(features, scores, strict=True):
         first, second = [], []
-        for items, labels in zip(X, y, strict=True):
+        for items, labels in zip(X, Y, strict=True):
             n = len(wanted)
             for t in range(n - 1, len(items)):
                 run = tuple(labels[t - n + 1 : t + 1])
@@ -226,15 +223,14 @@ def test_mutual_information(tiny):
         assert score == pytest.approx(len(first) * mutual_info_score(first, second), abs=1e-9)
 
 
-def test_redundancy(dice):
+def test_redundancy():
     """Greedy choice by brute force."""
-    X, y, *_ = dice
-    selector = MutualInformationSelector(n_features=25).fit(X, y)
-    search, features = searching(X, y)
+    selector = MutualInformationSelector(n_features=25).fit(ROLLS, DICE)
+    search, features = searching(ROLLS, DICE)
     search.chosen = np.zeros(0, np.int64)
     relevances = dict(zip(features, relevance(search.pool), strict=True))
     places = {}
-    for i, items in enumerate(X):
+    for i, items in enumerate(ROLLS):
         for t, item in enumerate(items):
             for name in item:
                 places.setdefault(name, set()).add((i, t))

@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline
+from small_tasks import DICE_WORDS
 
 from crfkit import CRF
 from crfkit.datasets import addresses, casino
@@ -23,6 +24,7 @@ from crfkit.selection import (
     StabilitySelector,
 )
 
+X, Y, X_TEST, Y_TEST = (part[half] for half in (slice(30), slice(30, None)) for part in DICE_WORDS)
 SELECTORS = [
     GradientSelector,
     GainSelector,
@@ -59,9 +61,8 @@ def test_gradient_on_the_casino():
 
 
 @every_selector
-def test_path_and_models(make, dice):
-    X, y, X_test, y_test = dice
-    selector = make(n_features=12, c2=5.0).fit(X, y)
+def test_path_and_models(make):
+    selector = make(n_features=12, c2=5.0).fit(X, Y)
     assert len(selector.selected_) == 12 == len(selector.weights_)
     path = selector.path_
     assert [record["round"] for record in path] == list(range(len(path)))
@@ -73,101 +74,95 @@ def test_path_and_models(make, dice):
     assert sum(len(record["features"]) for record in path) >= 12
     assert selector.objective_ == objectives[-1]
     # The objective is that of a CRF with these features, and so are the weights.
-    crf = CRF(c2=5.0, features=selector.selected_, tol=1e-9, algorithm="lbfgs").fit(X, y)
+    crf = CRF(c2=5.0, features=selector.selected_, tol=1e-9, algorithm="lbfgs").fit(X, Y)
     assert crf.objective_ == pytest.approx(selector.objective_, rel=1e-5)
     assert crf.tagger_.index.n_features == 12
     table = {**crf.state_features_, **crf.transition_features_}
     for feature, weight in zip(selector.selected_, selector.weights_, strict=True):
         key = feature.labels if feature.attribute is None else (feature.attribute, *feature.labels)
         assert table[key] == pytest.approx(weight, abs=0.02)
-    assert crf.score(X_test, y_test) > 0.6
+    assert crf.score(X_TEST, Y_TEST) > 0.6
 
 
 @every_selector
-def test_scikit_learn(make, dice):
-    X, y, X_test, y_test = dice
+def test_scikit_learn(make):
     selector = make(n_features=5)
     again = clone(selector)
     assert again.get_params() == selector.get_params()
     assert "n_features=5" in repr(selector)
     with pytest.raises(ValueError, match="not fitted"):
         selector.transform(X)
-    pipe = Pipeline([("select", selector), ("crf", CRF(c2=0.1))]).fit(X, y)
+    pipe = Pipeline([("select", selector), ("crf", CRF(c2=0.1))]).fit(X, Y)
     kept = pipe["select"].get_feature_names_out().tolist()
     assert sorted(pipe["crf"].tagger_.vocabulary.strings()) == sorted(kept)
-    assert pipe.score(X_test, y_test) > 0.6
-    assert len(pipe.predict(X_test)) == len(X_test)
+    assert pipe.score(X_TEST, Y_TEST) > 0.6
+    assert len(pipe.predict(X_TEST)) == len(X_TEST)
 
 
-def test_grid_search(dice):
-    X, y, *_ = dice
+def test_grid_search():
     pipe = Pipeline([("select", GradientSelector(n_features=2)), ("crf", CRF(c2=0.1))])
-    search = GridSearchCV(pipe, {"select__n_features": [2, 6]}, cv=KFold(2), error_score="raise").fit(X, y)
+    search = GridSearchCV(pipe, {"select__n_features": [2, 6]}, cv=KFold(2), error_score="raise").fit(X, Y)
     assert search.best_params_["select__n_features"] in (2, 6)
     assert len(search.best_estimator_["select"].selected_) in (2, 6)
 
 
-def test_batches(dice):
-    X, y, *_ = dice
-    by_four = GradientSelector(n_features=10, batch=4).fit(X, y)
+def test_batches():
+    by_four = GradientSelector(n_features=10, batch=4).fit(X, Y)
     assert [record["n_features"] for record in by_four.path_] == [0, 4, 8, 10]
     assert [feature.round for feature in by_four.selected_] == [1] * 4 + [2] * 4 + [3] * 2
-    shares = GradientSelector(n_features=30, batch=0.7).fit(X, y)
+    shares = GradientSelector(n_features=30, batch=0.7).fit(X, Y)
     for record in shares.path_[1:-1]:
         assert min(feature.score for feature in record["features"]) >= 0.7 * record["score"]
     assert len({len(record["features"]) for record in shares.path_}) > 1
 
 
-def test_objective_rules(dice):
-    X, y, *_ = dice
-    bic, aic = (GradientSelector(tol=tol, c2=0.0).fit(X, y) for tol in ("bic", "aic"))
+def test_objective_rules():
+    bic, aic = (GradientSelector(tol=tol, c2=0.0).fit(X, Y) for tol in ("bic", "aic"))
     assert len(bic.selected_) <= len(aic.selected_)
     for selector, least in ((bic, 0.5 * np.log(1800)), (aic, 1.0)):
         drops = -np.diff([record["objective"] for record in selector.path_])
         assert (drops >= least).all()
-    assert names(GradientSelector(c2=0.0).fit(X, y).selected_) == names(bic.selected_)
-    share = GradientSelector(tol=0.05, c2=0.0).fit(X, y)
+    assert names(GradientSelector(c2=0.0).fit(X, Y).selected_) == names(bic.selected_)
+    share = GradientSelector(tol=0.05, c2=0.0).fit(X, Y)
     assert len(share.selected_) <= 3
 
 
-def test_dev_set(dice):
-    X, y, X_dev, y_dev = dice
-    selector = GradientSelector(n_features=60, c2=0.0, patience=3).fit(X, y, X_dev=X_dev, y_dev=y_dev)
+def test_dev_set():
+    X_dev, y_dev = X_TEST, Y_TEST
+    selector = GradientSelector(n_features=60, c2=0.0, patience=3).fit(X, Y, X_dev=X_dev, y_dev=y_dev)
     accuracy = [record["dev_accuracy"] for record in selector.path_]
     best = int(np.argmax(accuracy))
     assert len(accuracy) == best + 4 or len(accuracy) == 61
     assert len(selector.selected_) == selector.path_[best]["n_features"] == len(selector.weights_)
-    crf = CRF(c2=0.0, features=selector.selected_, algorithm="lbfgs").fit(X, y)
+    crf = CRF(c2=0.0, features=selector.selected_, algorithm="lbfgs").fit(X, Y)
     assert crf.score(X_dev, y_dev) == pytest.approx(accuracy[best], abs=0.005)
-    refuses("X_dev and y_dev go together", GradientSelector().fit, X, y, X_dev=X_dev)
-    refuses("in the dev set", GradientSelector().fit, X, y, X_dev=X_dev, y_dev=y_dev[:-1])
+    refuses("X_dev and y_dev go together", GradientSelector().fit, X, Y, X_dev=X_dev)
+    refuses("in the dev set", GradientSelector().fit, X, Y, X_dev=X_dev, y_dev=y_dev[:-1])
 
 
-def test_candidates(dice):
-    X, y, *_ = dice
-    states = GradientSelector(n_features=3, candidates="state").fit(X, y)
+def test_candidates():
+    states = GradientSelector(n_features=3, candidates="state").fit(X, Y)
     assert [feature.round for feature in states.selected_] == [0] * 4 + [1, 2, 3]
     assert all(feature.attribute is None for feature in states.selected_[:4])
     assert states.path_[0]["n_features"] == 4
-    steps = GradientSelector(n_features=2, candidates="transitions").fit(X, y)
+    steps = GradientSelector(n_features=2, candidates="transitions").fit(X, Y)
     assert len(steps.selected_) == steps.n_candidates_ - 2
     assert all(feature.attribute is None for feature in steps.selected_[-2:])
-    l1 = L1PathSelector(n_features=3, candidates="state").fit(X, y)
+    l1 = L1PathSelector(n_features=3, candidates="state").fit(X, Y)
     assert sum(feature.round == 0 for feature in l1.selected_) == 4
 
 
-def test_partial_labels_order_2_and_label_pairs(dice):
-    X, y, *_ = dice
-    partly = [[None if t % 7 == 0 else label for t, label in enumerate(labels)] for labels in y]
+def test_partial_labels_order_2_and_label_pairs():
+    partly = [[None if t % 7 == 0 else label for t, label in enumerate(labels)] for labels in Y]
     found = GradientSelector(n_features=3).fit(X, partly)
     assert "E(fake, 6)" in names(found.selected_)
-    second = GradientSelector(n_features=6, order=2).fit(X, y)
+    second = GradientSelector(n_features=6, order=2).fit(X, Y)
     assert any(len(feature.labels) == 3 for feature in second.selected_)
-    crf = CRF(order=2, features=second.selected_).fit(X, y)
+    crf = CRF(order=2, features=second.selected_).fit(X, Y)
     assert crf.tagger_.index.n_features == 6
-    pairs = GradientSelector(n_features=8, edge_attributes={"6": "both"}).fit(X, y)
+    pairs = GradientSelector(n_features=8, edge_attributes={"6": "both"}).fit(X, Y)
     assert any(f.attribute is not None and len(f.labels) == 2 for f in pairs.selected_)
-    crf = CRF(features=pairs.selected_).fit(X, y)
+    crf = CRF(features=pairs.selected_).fit(X, Y)
     assert crf.edge_features_
 
 
@@ -189,36 +184,32 @@ def test_inputs():
     assert any(name.startswith("U0:") for name in selector.selected_.attributes)
 
 
-def test_sample_weight(dice):
-    X, y, *_ = dice
+def test_sample_weight():
     weights = np.repeat([1.0, 0.0], 15)
-    weighted = GradientSelector(n_features=5).fit(X, y, weights)
-    fewer = GradientSelector(n_features=5).fit(X[:15], y[:15])
+    weighted = GradientSelector(n_features=5).fit(X, Y, weights)
+    fewer = GradientSelector(n_features=5).fit(X[:15], Y[:15])
     assert names(weighted.selected_) == names(fewer.selected_)
     np.testing.assert_allclose(weighted.weights_, fewer.weights_, atol=0.01)
 
 
-def test_same_bits(dice):
-    X, y, *_ = dice
-    first, second = (GainSelector(n_features=6, n_jobs=2).fit(X, y) for _ in range(2))
+def test_same_bits():
+    first, second = (GainSelector(n_features=6, n_jobs=2).fit(X, Y) for _ in range(2))
     assert first.selected_ == second.selected_
     assert (first.weights_ == second.weights_).all()
 
 
-def test_l1_path_is_that_of_the_whole_pool(dice):
+def test_l1_path_is_that_of_the_whole_pool():
     """Grafting finds what OWL-QN over all features finds."""
-    X, y, *_ = dice
-    selector = L1PathSelector(c1_min=3.0, tol=0.0, c2=0.01, ratio=0.6).fit(X, y)
+    selector = L1PathSelector(c1_min=3.0, tol=0.0, c2=0.01, ratio=0.6).fit(X, Y)
     c1 = selector.selected_[-1].score
-    crf = CRF(c1=c1, c2=0.01, tol=1e-8).fit(X, y)
+    crf = CRF(c1=c1, c2=0.01, tol=1e-8).fit(X, Y)
     found = set(crf.state_features_) | set(crf.transition_features_)
     mine = {f.labels if f.attribute is None else (f.attribute, *f.labels) for f in selector.selected_}
     assert len(found ^ mine) <= 0.1 * len(found)
 
 
-def test_stability(dice):
-    X, y, *_ = dice
-    stable = StabilitySelector(GradientSelector(n_features=6), n_resamples=8, threshold=0.75).fit(X, y)
+def test_stability():
+    stable = StabilitySelector(GradientSelector(n_features=6), n_resamples=8, threshold=0.75).fit(X, Y)
     assert names(stable.selected_)[:3] == ["T(real, real)", "T(fake, fake)", "E(fake, 6)"]
     shares = list(stable.frequencies_.values())
     assert shares == sorted(shares, reverse=True)
@@ -227,10 +218,10 @@ def test_stability(dice):
     assert len(stable.path_) == 8
     assert clone(stable).get_params()["selector__n_features"] == 6
     assert stable.transform(X).sequences.n_positions == 1800
-    again = clone(stable).fit(X, y)
+    again = clone(stable).fit(X, Y)
     assert again.selected_ == stable.selected_
-    refuses("cut them shorter", clone(stable).fit, X[:2], y[:2])
-    refuses("must be one of crfkit", StabilitySelector(CRF()).fit, X, y)
+    refuses("cut them shorter", clone(stable).fit, X[:2], Y[:2])
+    refuses("must be one of crfkit", StabilitySelector(CRF()).fit, X, Y)
     rng = np.random.default_rng(0)
     noise = [[[str(rng.integers(30))] for _ in range(3)] for _ in range(20)]
     labels = [[str(rng.integers(2)) for _ in range(3)] for _ in range(20)]
@@ -238,20 +229,18 @@ def test_stability(dice):
     refuses("lower threshold", seldom.fit, noise, labels)
 
 
-def test_verbose(dice, capsys):
-    X, y, *_ = dice
-    GradientSelector(n_features=2, verbose=True).fit(X, y, X_dev=X, y_dev=y)
+def test_verbose(capsys):
+    GradientSelector(n_features=2, verbose=True).fit(X, Y, X_dev=X, y_dev=Y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert "round    1" in lines[1]
     assert "dev accuracy" in lines[1]
     assert "T(real, real)" in lines[1]
-    StabilitySelector(GradientSelector(n_features=2), n_resamples=2, threshold=0.1, verbose=True).fit(X, y)
+    StabilitySelector(GradientSelector(n_features=2), n_resamples=2, threshold=0.1, verbose=True).fit(X, Y)
     assert "part    2 of 2" in capsys.readouterr().err
 
 
-def test_interruption_keeps_what_there_is(dice, monkeypatch):
-    X, y, *_ = dice
+def test_interruption_keeps_what_there_is(monkeypatch):
     selector = GradientSelector(n_features=9)
 
     def stop(search):
@@ -264,17 +253,16 @@ def test_interruption_keeps_what_there_is(dice, monkeypatch):
     original = module.gradient_scores
     monkeypatch.setattr(module, "gradient_scores", stop)
     with pytest.warns(ConvergenceWarning, match="interrupted after 3 rounds"):
-        selector.fit(X, y)
+        selector.fit(X, Y)
     assert len(selector.selected_) == 3
 
 
 # ---- bad input
 
 
-def test_more_than_there_is(dice):
-    X, y, *_ = dice
+def test_more_than_there_is():
     with pytest.warns(InputWarning, match=r"n_features=500 are asked for, but there are 88"):
-        selector = GradientSelector(n_features=500, batch=20).fit(X, y)
+        selector = GradientSelector(n_features=500, batch=20).fit(X, Y)
     assert len(selector.selected_) == 88
 
 
@@ -307,9 +295,8 @@ def test_bad_input(X, y, parameters, message):
     refuses(message, GradientSelector(**parameters).fit, X, y)
 
 
-def test_a_selection_of_other_data(dice, tmp_path):
-    X, y, *_ = dice
-    selection = GradientSelector(n_features=4).fit(X, y).selected_
+def test_a_selection_of_other_data(tmp_path):
+    selection = GradientSelector(n_features=4).fit(X, Y).selected_
     selection.save(tmp_path / "few.json")
     loaded = Selection.load(tmp_path / "few.json")
     assert loaded == selection
@@ -321,14 +308,13 @@ def test_a_selection_of_other_data(dice, tmp_path):
         CRF(features=loaded).fit(mixed, [["fake", "real"], ["real"]])
 
 
-def test_plots(dice):
+def test_plots():
     pytest.importorskip("matplotlib").use("Agg")
-    X, y, *_ = dice
-    selector = GradientSelector(n_features=5).fit(X, y)
+    selector = GradientSelector(n_features=5).fit(X, Y)
     assert selector.plot_path().get_ylabel() == "objective"
-    selector.fit(X, y, X_dev=X, y_dev=y)
+    selector.fit(X, Y, X_dev=X, y_dev=Y)
     assert selector.plot_path().get_ylabel().startswith("dev accuracy")
-    stable = StabilitySelector(GradientSelector(n_features=3), n_resamples=2).fit(X, y)
+    stable = StabilitySelector(GradientSelector(n_features=3), n_resamples=2).fit(X, Y)
     assert stable.plot_path().get_xlabel().startswith("features")
     import matplotlib.pyplot as plt
 

@@ -30,6 +30,7 @@ from crfkit.apps.stocks.translation import translate
 from crfkit.exceptions import InputError
 
 QUICK = Plan(Settings(ranges=6), c2=3.0, tau=5.0, last=40)
+PLAIN_ALONE = Plan(QUICK.features, c2=3.0, constrained=False, learners=False)
 
 
 @pytest.fixture(scope="module")
@@ -282,12 +283,15 @@ def test_first_predictions_at_the_very_beginning(stocks):
         )
 
 
-def test_forecasts_are_in_prices_of_the_file(stocks, tmp_path):
-    p = stocks[0]
+def split_backtest(p):
+    """The prices of a stock that is split on day 350, and a plain back-test on them."""
     close = p.close.copy()
     close[350:] = np.round(close[350:] / 2, 2)
-    plan = Plan(QUICK.features, c2=3.0, constrained=False, learners=False)
-    found = run_backtest([Prices("S", p.dates, close)], plan)
+    return close, run_backtest([Prices("S", p.dates, close)], PLAIN_ALONE)
+
+
+def test_forecasts_are_in_prices_of_the_file(stocks, tmp_path):
+    close, found = split_backtest(stocks[0])
     assert len(found.splits) == 1
     write_forecasts(found, tmp_path / "f.csv")
     rows = list(csv.DictReader((tmp_path / "f.csv").read_text(encoding="utf-8").splitlines()))
@@ -302,11 +306,8 @@ def test_a_stock_is_drawn_in_prices_of_the_last_day(stocks):
     pytest.importorskip("matplotlib")
     from crfkit.apps.stocks.plot import plot_stock
 
-    p = stocks[0]
-    close = p.close.copy()
-    close[350:] = np.round(close[350:] / 2, 2)
-    plan = Plan(QUICK.features, c2=3.0, constrained=False, learners=False)
-    (result,) = run_backtest([Prices("S", p.dates, close)], plan).results
+    close, found = split_backtest(stocks[0])
+    (result,) = found.results
     line = plot_stock(result, PLAIN).axes[0].lines[0].get_ydata()
     assert line[-1] == pytest.approx(close[-1])
     assert np.abs(np.diff(np.log(line))).max() < 0.2  # no jump where the split is
@@ -343,9 +344,8 @@ def test_the_constraint_is_told_of(backtest):
 
 
 def test_tickers_that_look_like_numbers():
-    plan = Plan(QUICK.features, c2=3.0, constrained=False, learners=False)
     for ticker in (".DJI", "..", "-", "3M", "1.2.3"):
-        assert f">{ticker}</td>" in report_html(run_backtest([random_prices(430, 0, ticker)], plan))
+        assert f">{ticker}</td>" in report_html(run_backtest([random_prices(430, 0, ticker)], PLAIN_ALONE))
     assert [_number(text) for text in ("81.4 %", "−0.13", "+.5", "1,234", "", "–", ".")] == [
         81.4,
         -0.13,

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from interruptions import interrupt
 from random_prices import random_prices
 from refusals import refuses
 
@@ -156,15 +157,7 @@ def test_tomorrow_does_not_matter(name, request):
 @pytest.mark.parametrize("call", [3, 200])
 def test_ctrl_c_ends_the_walk(stock, monkeypatch, tau, call):
     """Whenever it comes: no forecast is made with what was trained by half."""
-    plain, calls = LinearLikelihood.__call__, []
-
-    def interrupted(objective, x, **more):
-        calls.append(1)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-        return plain(objective, x, **more)
-
-    monkeypatch.setattr(LinearLikelihood, "__call__", interrupted)
+    calls = interrupt(monkeypatch, LinearLikelihood, "__call__", call)
     with pytest.raises(KeyboardInterrupt):
         walk_forward(stock, 300, c2=1.0, tau=tau, last=60)
     assert len(calls) == call

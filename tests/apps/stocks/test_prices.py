@@ -39,24 +39,23 @@ def test_other_columns_and_dates(tmp_path):
     assert found.dates.astype(str).tolist() == ["2003-01-02", "2003-01-03"]
 
 
-def test_unsorted_days_are_sorted(tmp_path):
-    path = write(tmp_path / "a.csv", "date,close\n2003-01-03,2\n2003-01-02,1\n")
-    with pytest.warns(InputWarning, match=r"a.csv:3: a has 2003-01-02 after 2003-01-03; the days are sorted"):
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("2003-01-03,2\n2003-01-02,1", "a.csv:3: a has 2003-01-02 after 2003-01-03; the days are sorted"),
+        (
+            "2003-01-02,1\n2003-01-03,\n2003-01-06,null\n2003-01-07,2",
+            "a.csv:3: a has no price .* on 1 other days",
+        ),
+        ("2003-01-02,1\n2003-01-02,1\n2003-01-03,2", "2003-01-02 twice with the same price"),
+    ],
+    ids=["unsorted", "missing", "twice"],
+)
+def test_what_is_mended_with_a_warning(tmp_path, rows, message):
+    path = write(tmp_path / "a.csv", f"date,close\n{rows}\n")
+    with pytest.warns(InputWarning, match=message):
         (found,) = read_prices(path)
     assert found.close.tolist() == [1, 2]
-
-
-def test_missing_prices_are_left_out(tmp_path):
-    path = write(tmp_path / "a.csv", "date,close\n2003-01-02,1\n2003-01-03,\n2003-01-06,null\n2003-01-07,2\n")
-    with pytest.warns(InputWarning, match=r"a.csv:3: a has no price here and on 1 other days"):
-        (found,) = read_prices(path)
-    assert found.close.tolist() == [1, 2]
-
-
-def test_the_same_day_twice(tmp_path):
-    path = write(tmp_path / "a.csv", "date,close\n2003-01-02,1\n2003-01-02,1\n2003-01-03,2\n")
-    with pytest.warns(InputWarning, match="2003-01-02 twice with the same price"):
-        assert len(read_prices(path)[0]) == 2
 
 
 @pytest.mark.parametrize(

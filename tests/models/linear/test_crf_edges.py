@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from refusals import refuses, unreadable
 from sklearn.base import clone
+from small_tasks import ADDRESSES
 
 from crfkit import CRF
 from crfkit.data import Columns, Encoded, Vocabulary, encode
@@ -22,7 +23,6 @@ B
 """
 
 
-@pytest.fixture(scope="module")
 def switches():
     """Lamps: "flip" changes the state, "keep" does not. The words say nothing about the state itself."""
     rng = np.random.default_rng(0)
@@ -39,6 +39,9 @@ def switches():
     return X, y
 
 
+X, Y = switches()
+
+
 @pytest.fixture(scope="module")
 def address_rows():
     from crfkit.datasets import addresses
@@ -48,12 +51,11 @@ def address_rows():
     return columns, labels
 
 
-def test_edge_attributes_learn_what_labels_alone_cannot(switches):
-    X, y = switches
-    plain = CRF(c2=0.01).fit(X[:40], y[:40])
-    edges = CRF(c2=0.01, edge_attributes="edge:").fit(X[:40], y[:40])
-    assert plain.score(X[40:], y[40:]) < 0.8
-    assert edges.score(X[40:], y[40:]) == 1.0
+def test_edge_attributes_learn_what_labels_alone_cannot():
+    plain = CRF(c2=0.01).fit(X[:40], Y[:40])
+    edges = CRF(c2=0.01, edge_attributes="edge:").fit(X[:40], Y[:40])
+    assert plain.score(X[40:], Y[40:]) < 0.8
+    assert edges.score(X[40:], Y[40:]) == 1.0
     weights = edges.edge_features_
     assert weights["edge:flip", "on", "off"] > 0 > weights.get(("edge:flip", "on", "on"), -1.0)
     assert weights["edge:keep", "off", "off"] > 0
@@ -61,41 +63,37 @@ def test_edge_attributes_learn_what_labels_alone_cannot(switches):
     assert not plain.edge_features_
 
 
-def test_both_scores_labels_and_pairs(switches):
-    X, y = switches
-    crf = CRF(c2=0.1, edge_attributes={"edge:": "both"}).fit(X, y)
+def test_both_scores_labels_and_pairs():
+    crf = CRF(c2=0.1, edge_attributes={"edge:": "both"}).fit(X, Y)
     assert ("edge:flip", "on") in crf.state_features_
     assert ("edge:flip", "on", "off") in crf.edge_features_
 
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("algorithm", ["auto", "lbfgs", "sgd"])
-def test_every_algorithm_and_order(switches, order, algorithm):
-    X, y = switches
+def test_every_algorithm_and_order(order, algorithm):
     crf = CRF(c2=0.3, edge_attributes=("edge:",), order=order, algorithm=algorithm, tol=1e-3, random_state=1)
-    assert crf.fit(X, y).score(X, y) > 0.99
+    assert crf.fit(X, Y).score(X, Y) > 0.99
     marginals = crf.predict_marginals(X[:5], as_arrays=True)
     assert all(np.allclose(array.sum(axis=1), 1) for array in marginals)
     best = crf.predict_nbest(X[:5], 2)
     assert [paths[0][0] for paths in best] == crf.predict(X[:5])
 
 
-def test_l1_drops_pair_features(switches):
-    X, y = switches
+def test_l1_drops_pair_features():
     noisy = [
         [[*item, f"edge:noise{i}{t}"] for t, item in enumerate(sequence)] for i, sequence in enumerate(X)
     ]
-    crf = CRF(c1=1.0, c2=0, edge_attributes="edge:").fit(noisy, y)
+    crf = CRF(c1=1.0, c2=0, edge_attributes="edge:").fit(noisy, Y)
     assert len(crf.edge_features_) < 40
     assert len(crf.tagger_.index.pair_ids) == len(crf.edge_features_)
-    assert crf.score(noisy, y) > 0.99
+    assert crf.score(noisy, Y) > 0.99
 
 
-def test_everything_survives_the_file(switches, tmp_path):
-    X, y = switches
-    crf = CRF(c2=0.05, edge_attributes={"edge:": "edge"}).fit(X, y)
+def test_everything_survives_the_file(tmp_path):
+    crf = CRF(c2=0.05, edge_attributes={"edge:": "edge"}).fit(X, Y)
     crf.save(tmp_path / "model")
-    for again in (CRF.load(tmp_path / "model"), pickle.loads(pickle.dumps(crf)), clone(crf).fit(X, y)):
+    for again in (CRF.load(tmp_path / "model"), pickle.loads(pickle.dumps(crf)), clone(crf).fit(X, Y)):
         assert again.edge_attributes == {"edge:": "edge"}
         assert again.edge_features_ == crf.edge_features_
         assert again.predict(X) == crf.predict(X)
@@ -105,27 +103,25 @@ def test_everything_survives_the_file(switches, tmp_path):
     unreadable("edge_attributes", CRF.load, buffer.getvalue())
 
 
-def test_continuing_with_new_labels(switches):
-    X, y = switches
-    crf = CRF(c2=0.01, edge_attributes="edge:").fit(X, y)
+def test_continuing_with_new_labels():
+    crf = CRF(c2=0.01, edge_attributes="edge:").fit(X, Y)
     crf.partial_fit([[["first=dim"], ["edge:flip"]]], [["half", "half"]])
     assert crf.edge_features_["edge:flip", "half", "half"] > 0
-    assert crf.score(X, y) == 1.0
-    crf = CRF(c2=0.01, edge_attributes="edge:", warm_start=True).fit(X, y).fit(X, y)
+    assert crf.score(X, Y) == 1.0
+    crf = CRF(c2=0.01, edge_attributes="edge:", warm_start=True).fit(X, Y).fit(X, Y)
     assert crf.n_iter_ <= 3
 
 
-def test_dev_set_and_all_possible_transitions(switches):
-    X, y = switches
+def test_dev_set_and_all_possible_transitions():
     crf = CRF(c2=0.01, edge_attributes="edge:", all_possible_transitions=True)
-    crf.fit(X[:40], y[:40], X_dev=X[40:], y_dev=y[40:])
+    crf.fit(X[:40], Y[:40], X_dev=X[40:], y_dev=Y[40:])
     assert crf.history_[-1]["dev_accuracy"] > 0.99
     assert len(crf.tagger_.index.pair_ids) == 3 * 4
 
 
 @pytest.mark.parametrize("bad", [7, "", {"x": "node"}, ("a", 3), {"x"}])
-def test_bad_edge_attributes_are_refused(switches, bad):
-    refuses("edge_attributes must", CRF(edge_attributes=bad).fit, *switches)
+def test_bad_edge_attributes_are_refused(bad):
+    refuses("edge_attributes must", CRF(edge_attributes=bad).fit, X, Y)
 
 
 def test_kinds_go_by_prefix_bytes():
@@ -168,12 +164,11 @@ def test_template_without_b_has_no_transitions(address_rows):
     assert not crf.transition_features_
 
 
-def test_slips_are_named(switches, tmp_path):
-    X, y = switches
+def test_slips_are_named(tmp_path):
     with pytest.warns(UserWarning, match="no attribute begins with"):
-        CRF(edge_attributes="nosuch:").fit(X, y)
+        CRF(edge_attributes="nosuch:").fit(X, Y)
     (tmp_path / "t").write_text("U:%x[0,0]")
-    refuses("is a file", CRF(template=str(tmp_path / "t")).fit, X, y)
+    refuses("is a file", CRF(template=str(tmp_path / "t")).fit, X, Y)
 
 
 def test_columns_want_a_template(address_rows):
@@ -182,8 +177,8 @@ def test_columns_want_a_template(address_rows):
     refuses("template must be", CRF(template=3).fit, rows, y)
 
 
-def test_encoded_sequences_are_matched_by_name(address_data):
-    X, y = address_data
+def test_encoded_sequences_are_matched_by_name():
+    X, y = ADDRESSES
     vocabulary = Vocabulary()
     encoded = Encoded(encode(X, vocabulary, grow=True), vocabulary)
     crf = CRF(c2=0.1).fit(encoded, y)

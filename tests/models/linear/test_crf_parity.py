@@ -3,6 +3,7 @@
 import numpy as np
 import pycrfsuite
 import pytest
+from small_tasks import ADDRESSES, TASKS
 
 from crfkit import CRF
 from crfkit.data.encode import encode
@@ -58,19 +59,19 @@ def objective_at(crf, X, y, state, transitions):
 
 
 L2 = [
-    ("address_data", {"c2": 1.0}),
-    ("address_data", {"c2": 0.05}),
-    ("address_data", {"c2": 0.2, "minfreq": 2}),
-    ("address_data", {"c2": 0.3, "transitions": True}),
-    ("casino_data", {"c2": 1.0}),
-    ("casino_data", {"c2": 0.01}),
-    ("casino_data", {"c2": 0.3, "states": True, "transitions": True}),
+    ("addresses", {"c2": 1.0}),
+    ("addresses", {"c2": 0.05}),
+    ("addresses", {"c2": 0.2, "minfreq": 2}),
+    ("addresses", {"c2": 0.3, "transitions": True}),
+    ("casino", {"c2": 1.0}),
+    ("casino", {"c2": 0.01}),
+    ("casino", {"c2": 0.3, "states": True, "transitions": True}),
 ]
 
 
 @pytest.mark.parametrize(("task", "options"), L2, ids=str)
-def test_l2(task, options, request, tmp_path):
-    X, y = request.getfixturevalue(task)
+def test_l2(task, options, tmp_path):
+    X, y = TASKS[task]
     rival = crfsuite(X, y, tmp_path / "rival", **options)
     crf = CRF(
         c2=options["c2"],
@@ -99,16 +100,16 @@ def test_l2(task, options, request, tmp_path):
 
 
 L1 = [
-    ("address_data", 0.1, 0.1),
-    ("address_data", 1.0, 0.0),
-    ("casino_data", 0.5, 0.01),
-    ("casino_data", 1.0, 0.0),
+    ("addresses", 0.1, 0.1),
+    ("addresses", 1.0, 0.0),
+    ("casino", 0.5, 0.01),
+    ("casino", 1.0, 0.0),
 ]
 
 
 @pytest.mark.parametrize(("task", "c1", "c2"), L1)
-def test_l1(task, c1, c2, request, tmp_path):
-    X, y = request.getfixturevalue(task)
+def test_l1(task, c1, c2, tmp_path):
+    X, y = TASKS[task]
     rival = crfsuite(X, y, tmp_path / "rival", c1=c1, c2=c2)
     crf = CRF(c1=c1, c2=c2, tol=1e-6).fit(X, y)
     info = rival.info()
@@ -131,9 +132,9 @@ def crf_for_all(X, y, crf):
     return CRF(c2=1.0).fit(X, y).set_params(c1=crf.c1, c2=crf.c2)
 
 
-def test_min_freq_leaves_all_possible_transitions_in(address_data):
+def test_min_freq_leaves_all_possible_transitions_in():
     """Unlike CRFsuite, where min_freq takes out again what all_possible_transitions put in."""
-    X, y = address_data
+    X, y = ADDRESSES
     crf = CRF(min_freq=5, all_possible_transitions=True, max_iterations=200).fit(X, y)
     assert crf.tagger_.index.edges.all()
     assert len(crf.state_features_) < len(CRF().fit(X, y).state_features_)

@@ -5,8 +5,9 @@ import pickle
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
+from small_tasks import ADDRESSES, CASINO
 
 from crfkit import CRF
 from crfkit.datasets import addresses
@@ -21,8 +22,8 @@ def test_unfitted_use():
             getattr(CRF(), attribute)
 
 
-def test_a_pickled_model_goes_on(casino_data):
-    X, y = casino_data
+def test_a_pickled_model_goes_on():
+    X, y = CASINO
     crf = CRF(c2=0.3, class_weight={"fake": 2.0}).fit(X, y)
     loaded = pickle.loads(pickle.dumps(crf))
     assert loaded.state_features_ == crf.state_features_
@@ -30,8 +31,8 @@ def test_a_pickled_model_goes_on(casino_data):
     assert loaded.predict(X) == crf.partial_fit(X[:5], y[:5]).predict(X)
 
 
-def test_grid_search(address_data):
-    X, y = address_data
+def test_grid_search():
+    X, y = ADDRESSES
     search = GridSearchCV(
         CRF(n_jobs=1, max_iterations=200),
         {"c2": [0.1, 100.0], "order": [1]},
@@ -45,19 +46,8 @@ def test_grid_search(address_data):
     assert 0.3 < search.best_score_ <= 1
 
 
-def test_cross_validation(address_data):
-    X, y = address_data
-    scores = cross_val_score(
-        CRF(), X, y, scoring=token_accuracy_scorer, cv=KFold(4, shuffle=True, random_state=0)
-    )
-    assert scores.shape == (4,)
-    assert scores.min() > 0.5
-    plain = cross_val_score(CRF(), X, y, cv=KFold(4, shuffle=True, random_state=0))
-    assert plain.tolist() == pytest.approx(scores.tolist())
-
-
-def test_sample_weight_goes_through_a_search(casino_data):
-    X, y = casino_data
+def test_sample_weight_goes_through_a_search():
+    X, y = CASINO
     weights = [1.0 if i % 2 else 0.0 for i in range(len(X))]
     search = GridSearchCV(CRF(), {"c2": [0.5]}, cv=2).fit(X, y, sample_weight=weights)
     assert search.best_estimator_.objective_ == pytest.approx(

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from refusals import refuses
+from small_tasks import ADDRESSES, CASINO, TASKS
 
 from crfkit import CRF
 from crfkit.datasets import casino
@@ -40,15 +41,15 @@ def test_features_of_any_size_reach_the_optimum():
 
 
 SGD = [
-    ("address_data", {"c2": 1.0}),
-    ("address_data", {"c2": 0.1, "class_weight": "balanced"}),
-    ("casino_data", {"c2": 100.0}),
+    ("addresses", {"c2": 1.0}),
+    ("addresses", {"c2": 0.1, "class_weight": "balanced"}),
+    ("casino", {"c2": 100.0}),
 ]
 
 
 @pytest.mark.parametrize(("task", "options"), SGD, ids=str)
-def test_sgd_comes_near_the_optimum(task, options, request):
-    X, y = request.getfixturevalue(task)
+def test_sgd_comes_near_the_optimum(task, options):
+    X, y = TASKS[task]
     gaps = [[None if t == 7 else label for t, label in enumerate(labels)] for labels in y[:20]] + y[20:]
     exact = CRF(**options, algorithm="lbfgs").fit(X, gaps)
     with warnings.catch_warnings():
@@ -58,8 +59,8 @@ def test_sgd_comes_near_the_optimum(task, options, request):
     assert rough.objective_ == min(record["objective"] for record in rough.history_)
 
 
-def test_sgd_depends_on_the_seed(casino_data):
-    X, y = casino_data
+def test_sgd_depends_on_the_seed():
+    X, y = CASINO
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         a, b, c = (
@@ -70,13 +71,13 @@ def test_sgd_depends_on_the_seed(casino_data):
     assert a != c
 
 
-def test_sgd_refuses_l1(casino_data):
-    refuses("algorithm='sgd' cannot train with c1 > 0", CRF(algorithm="sgd", c1=0.1).fit, *casino_data)
+def test_sgd_refuses_l1():
+    refuses("algorithm='sgd' cannot train with c1 > 0", CRF(algorithm="sgd", c1=0.1).fit, *CASINO)
 
 
 @pytest.mark.parametrize("options", [{}, {"c1": 0.05}], ids=str)
-def test_a_stochastic_start_leads_to_the_same_optimum(options, address_data):
-    X, y = address_data
+def test_a_stochastic_start_leads_to_the_same_optimum(options):
+    X, y = ADDRESSES
     X, y = X * 7, y * 7  # from 500 sequences on
     auto, plain = (CRF(algorithm=name, tol=1e-6, **options).fit(X, y) for name in ("auto", "lbfgs"))
     assert auto.objective_ == pytest.approx(plain.objective_, rel=1e-3)

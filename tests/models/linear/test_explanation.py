@@ -2,20 +2,21 @@
 
 import numpy as np
 import pytest
+from small_tasks import ADDRESSES
 
 from crfkit import CRF
 from crfkit.inference import path_score, scheme_constraints
 
 
 @pytest.fixture(scope="module", params=[(1, None), (2, None), (1, "w"), (2, {"w": "both"})])
-def crf(request, address_data):
+def crf(request):
     order, edges = request.param
-    X, y = address_data
+    X, y = ADDRESSES
     return CRF(c2=0.1, order=order, edge_attributes=edges, tol=1e-2).fit(X, y)
 
 
-def test_reasons_add_up_to_the_log_odds(crf, address_data):
-    X = address_data[0][:6]
+def test_reasons_add_up_to_the_log_odds(crf):
+    X = ADDRESSES[0][:6]
     place = {label: i for i, label in enumerate(crf.classes_)}
     for x, decisions in zip(X, crf.explain(X), strict=True):
         assert [decision.label for decision in decisions] == crf.predict([x])[0]
@@ -31,8 +32,8 @@ def test_reasons_add_up_to_the_log_odds(crf, address_data):
             assert all(sizes)
 
 
-def test_probabilities_are_the_marginals(crf, address_data):
-    X = address_data[0][:3]
+def test_probabilities_are_the_marginals(crf):
+    X = ADDRESSES[0][:3]
     for decisions, marginals in zip(crf.explain(X), crf.predict_marginals(X), strict=True):
         for decision, row in zip(decisions, marginals, strict=True):
             assert decision.probability == pytest.approx(row[decision.label])
@@ -41,8 +42,8 @@ def test_probabilities_are_the_marginals(crf, address_data):
             assert str(decision).startswith(f"{decision.label} (")
 
 
-def test_constraints_and_known_labels_count(crf, address_data):
-    X = address_data[0][:1]
+def test_constraints_and_known_labels_count(crf):
+    X = ADDRESSES[0][:1]
     forced = crf.classes_[-1]
     known = [[forced, *[None] * (len(X[0]) - 1)]]
     decisions = crf.explain(X, known=known)[0]

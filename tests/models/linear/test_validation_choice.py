@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
-from crfkit.exceptions import InputError
 from crfkit.models.linear.validation_choice import validation_spans
 
 OFFSETS = np.array([0, 4, 4, 9, 11, 20], np.int64)  # lengths 4, 0, 5, 2, 9
@@ -41,33 +41,27 @@ def test_a_number_of_sets_cuts_the_data_into_about_equal_parts(lengths, n_sets):
         assert spans.lengths.max() - spans.lengths.min() <= 2 * max(lengths)
 
 
-def test_sequences_are_cut_where_there_are_too_few():
-    assert pieces(validation_spans(3, np.array([0, 9], np.int64))) == [[(0, 3)], [(3, 6)], [(6, 9)]]
+@pytest.mark.parametrize(
+    ("validation", "offsets", "more", "expected"),
+    [
+        (3, [0, 9], {}, [[(0, 3)], [(3, 6)], [(6, 9)]]),  # sequences are cut where there are too few
+        ([[0, 2], [4]], OFFSETS, {}, [[(0, 4), (4, 9)], [(11, 20)]]),
+        ((np.array([3]),), OFFSETS, {}, [[(9, 11)]]),
+        ("sequences", OFFSETS, {}, [[(0, 4)], [(4, 9)], [(9, 11)], [(11, 20)]]),  # without the empty one
+        (3, OFFSETS, {"groups": list("babaa")}, [[(9, 11), (11, 20)], [(0, 4), (4, 9)]]),
+        (KFold(2), OFFSETS, {}, [[(0, 4), (4, 9)], [(9, 11), (11, 20)]]),
+        (3, [0, 5, 12], {"last": 3}, [[(2, 5), (9, 12)]]),  # the end of each sequence
+    ],
+)
+def test_sets(validation, offsets, more, expected):
+    assert pieces(validation_spans(validation, np.array(offsets, np.int64), **more)) == expected
 
 
-def test_sets_of_sequences():
-    assert pieces(validation_spans([[0, 2], [4]], OFFSETS)) == [[(0, 4), (4, 9)], [(11, 20)]]
-    assert pieces(validation_spans((np.array([3]),), OFFSETS)) == [[(9, 11)]]
-
-
-def test_a_set_a_sequence_leaves_empty_ones_out():
-    assert pieces(validation_spans("sequences", OFFSETS)) == [[(0, 4)], [(4, 9)], [(9, 11)], [(11, 20)]]
-
-
-def test_groups_and_splitters():
-    groups = ["b", "a", "b", "a", "a"]
-    assert pieces(validation_spans(3, OFFSETS, groups=groups)) == [[(9, 11), (11, 20)], [(0, 4), (4, 9)]]
-    folds = pieces(validation_spans(KFold(2), OFFSETS))
-    assert folds == [[(0, 4), (4, 9)], [(9, 11), (11, 20)]]
-    by_group = pieces(validation_spans(GroupKFold(2), OFFSETS, groups=groups))
+def test_splitters():
+    by_group = pieces(validation_spans(GroupKFold(2), OFFSETS, groups=list("babaa")))
     assert sorted(map(len, by_group)) == [2, 2]
     overlapping = validation_spans(ShuffleSplit(4, test_size=0.6, random_state=0), OFFSETS)
     assert overlapping.n_sets == 4
-
-
-def test_the_end_of_each_sequence():
-    offsets = np.array([0, 5, 12], np.int64)
-    assert pieces(validation_spans(3, offsets, last=3)) == [[(2, 5), (9, 12)]]
 
 
 @pytest.mark.parametrize(
@@ -88,5 +82,4 @@ def test_the_end_of_each_sequence():
     ],
 )
 def test_bad_input(validation, more, message):
-    with pytest.raises(InputError, match=message):
-        validation_spans(validation, OFFSETS, **more)
+    refuses(message, validation_spans, validation, OFFSETS, **more)

@@ -1,0 +1,102 @@
+"""The contract of parametric potentials, for every one of them: shapes, and gradients against differences.
+
+A new potential is one more line in ``POTENTIALS``: a function that makes it, and a batch of LENGTHS.
+"""
+
+import numpy as np
+import pytest
+from linear_problems import make_problem
+from numpy_network import NumPyNetwork
+
+from crfkit.data.labels import Labels
+from crfkit.kernels import Kernel
+from crfkit.kernels.matrix import KernelMatrix
+from crfkit.models.kernels.clique_selection import take_all
+from crfkit.objectives.likelihood import Likelihood
+from crfkit.potentials.contract import Curved
+from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
+from crfkit.potentials.linear import LinearPotential
+from crfkit.potentials.transitions import NodeScores, TransitionPotential, TransitionTables
+
+LENGTHS, L, STEP = [4, 1, 0, 3], 3, 1e-5
+OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
+ROWS = np.random.default_rng(7).normal(size=(8, L))
+IDS = np.array([2, 0, 1, 1, 2, 2, 0, 1], np.int32)
+ALLOWED = (IDS[:, None] == np.arange(L)) | (np.arange(8) % 3 == 1)[:, None]
+ALLOWED[4, 0] = True  # one more label, not all of them
+LABELS = {
+    "whole": Labels(IDS, None),
+    "partial": Labels(np.where(ALLOWED.sum(axis=1) > 1, -1, IDS).astype(np.int32), ALLOWED),
+}
+
+
+def linear(**options):
+    problem = make_problem(1, L, LENGTHS, **options)
+    return LinearPotential(problem.index()), problem.sequences()
+
+
+def network():
+    batch = make_problem(2, L, LENGTHS, real=False).sequences()
+    return NumPyNetwork(batch.n_attributes, L, width=2), batch
+
+
+def expansion(edge, transitions=True, bias=True):
+    potential = KernelExpansion(L, edge_cliques=edge, transitions=transitions, bias=bias)
+    kernels = [KernelMatrix(Kernel(name, gamma=0.5), ROWS, np.arange(8)) for name in ("rbf", "linear")]
+    take_all(potential, kernels, edge_cliques=edge)
+    return potential, Stretch(0, OFFSETS)
+
+
+def tables(order):
+    return TransitionPotential(TransitionTables.zeros(L, order)), NodeScores(ROWS, OFFSETS)
+
+
+POTENTIALS = {
+    "linear": linear,
+    "linear of order 2": lambda: linear(order=2),
+    "linear with label pairs": lambda: linear(pairs=True),
+    "kernel": lambda: expansion(False),
+    "kernel on edges": lambda: expansion(True, transitions=False, bias=False),
+    "tables": lambda: tables(1),
+    "tables of order 2": lambda: tables(2),
+    "network": network,
+}
+CURVED = {"tables", "tables of order 2"}
+
+
+@pytest.fixture(params=POTENTIALS)
+def case(request):
+    """A potential, a batch, a point that is not 0, and whether there is an estimate of the curvature."""
+    potential, batch = POTENTIALS[request.param]()
+    w = np.random.default_rng(3).normal(size=potential.n_parameters)
+    return potential, batch, w, request.param in CURVED
+
+
+def test_shapes(case):
+    """Scores are a lattice of the batch; a gradient by them, of the same shapes, comes back as one by w."""
+    potential, batch, w, curved = case
+    lattice = potential.scores(batch, w, n_jobs=1)
+    np.testing.assert_array_equal(lattice.offsets, OFFSETS)
+    assert lattice.node.shape == (8, L)
+    found = Likelihood(potential, batch, LABELS["whole"]).residuals(w, expected=True)
+    for part in (found.d_scores, found.expected):
+        for name, values in part._asdict().items():
+            assert np.shape(values) == np.shape(getattr(lattice, name)), name
+    back = potential.backward(batch, found.d_scores)
+    assert (back.shape, back.dtype) == ((potential.n_parameters,), np.float64)
+    assert isinstance(potential, Curved) == curved
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("weights", [None, np.array([0.5, 2.0, 1.0, 1.5])], ids=["plain", "weights"])
+@pytest.mark.parametrize("costs", [None, np.array([0.5, 2.0, 1.2])], ids=["even", "class weights"])
+def test_the_gradient_of_the_likelihood_by_finite_differences(case, labels, weights, costs):
+    potential, batch, w, curved = case
+    function = Likelihood(potential, batch, LABELS[labels], weights=weights, class_weights=costs, n_jobs=1)
+    assert function.n_parameters == len(w)
+    found = function(w, diagonal=True)
+    assert (found.diagonal is not None) == curved
+    assert not curved or (found.diagonal > 0).all()
+    moves = STEP * np.eye(len(w))[getattr(getattr(potential, "index", None), "places", slice(None))]
+    slopes = [(function(w + move).value - function(w - move).value) / (2 * STEP) for move in moves]
+    np.testing.assert_allclose(moves @ found.gradient / STEP, slopes, atol=1e-6)

@@ -217,7 +217,7 @@ class GeneFinder:
                 yield _gene(rows[run], scores[run], len(codes), name)
                 run = []
             run.append(i)
-            if _ends_gene(strand, kind):
+            if kind in ((2, 3) if strand == 0 else _FIRST_KINDS):  # nothing of the gene can come after it
                 yield _gene(rows[run], scores[run], len(codes), name)
                 run = []
         if run:
@@ -336,11 +336,6 @@ def _warn_of_faults(names: Sequence[str], faults: Sequence[str | None]) -> None:
 def _right(row: IdArray, length: int) -> int:
     """Where a segment ends on the sequence."""
     return int(row[4] if row[1] == 0 else length - row[3])
-
-
-def _ends_gene(strand: int, kind: int) -> bool:
-    """Whether nothing of the gene can come to the right of the segment."""
-    return kind in ((2, 3) if strand == 0 else _FIRST_KINDS)
 
 
 def _gene(rows: IdArray, scores: FloatArray, length: int, contig: str) -> Transcript:

@@ -180,29 +180,15 @@ def _gene_lines(gene: str, members: list[Transcript], source: str) -> Iterable[s
         notes = (
             "" if all(t.complete) else f";partial={''.join('0' if whole else '1' for whole in t.complete)}"
         )
-        yield _line(
-            t,
-            source,
-            "mRNA",
-            (t.start, t.end),
-            t.score,
-            ".",
-            f"ID={_value(name)};Parent={_value(gene)}{notes}",
-        )
+        about = f"ID={_value(name)};Parent={_value(gene)}{notes}"
+        yield _line(t, source, "mRNA", (t.start, t.end), t.score, ".", about)
         scores = t.exon_scores or (None,) * len(t.exons)
         for kind in ("exon", "CDS"):
             for i, (exon, phase, score) in enumerate(zip(t.exons, t.phases(), scores, strict=True)):
                 number = i + 1 if t.strand == "+" else len(t.exons) - i
-                own = f"ID={_value(name)}.exon{number};" if kind == "exon" else f"ID={_value(name)}.cds;"
-                yield _line(
-                    t,
-                    source,
-                    kind,
-                    exon,
-                    score,
-                    str(phase) if kind == "CDS" else ".",
-                    f"{own}Parent={_value(name)}",
-                )
+                own, frame = (f"exon{number}", ".") if kind == "exon" else ("cds", str(phase))
+                about = f"ID={_value(name)}.{own};Parent={_value(name)}"
+                yield _line(t, source, kind, exon, score, frame, about)
 
 
 def _line(

@@ -16,7 +16,7 @@ import numpy as np
 from tasks import data_directory
 
 from crfkit.apps.genes.gene_scores import GeneScores, gene_scores
-from crfkit.apps.genes.transcripts import Interval, Transcript
+from crfkit.apps.genes.transcripts import Span, Transcript
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Window:
 
     id: str
     sequence: str
-    exons: tuple[Interval, ...]
+    exons: tuple[Span, ...]
     labels: str  # N 0 1 2 a b c
 
     def transcript(self) -> Transcript:
@@ -73,7 +73,7 @@ def folds(windows: Sequence[Window], k: int, seed: int = 0) -> list[tuple[list[W
     ]
 
 
-def score(windows: Iterable[Window], predicted: Iterable[Sequence[Sequence[Interval]]]) -> GeneScores:
+def score(windows: Iterable[Window], predicted: Iterable[Sequence[Sequence[Span]]]) -> GeneScores:
     """Scores of predicted genes (each a list of exons) in windows."""
     windows = list(windows)
     found = [

@@ -18,7 +18,7 @@ from crfkit.selection.forward import pick
 from crfkit.selection.gain import GainScorer
 from crfkit.selection.gradient import gradient_scores
 from crfkit.selection.mutual_information import relevance
-from crfkit.selection.search import Rules, Search
+from crfkit.selection.search import Search, SearchSettings
 
 X, Y = TINY
 ROLLS, DICE = (part[:30] for part in DICE_WORDS)
@@ -28,8 +28,8 @@ def searching(X, y, *, c2=0.0, sample_weight=None, n_threads=1, permitted=None, 
     """A search in which every second candidate is chosen, with random weights."""
     selector = GradientSelector(**parameters)
     pool = selector._pool(X, y, sample_weight, None, permitted)
-    rules = Rules(None, 0.0, 5, c2, 1e-6, n_threads, 1, False)
-    search = Search(pool, rules, None)
+    settings = SearchSettings(None, 0.0, 5, c2, 1e-6, n_threads, 1, False)
+    search = Search(pool, settings, None)
     chosen = np.arange(0, pool.n_candidates, 2)
     rng = np.random.default_rng(0)
     search.chosen = chosen

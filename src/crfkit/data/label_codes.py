@@ -99,8 +99,6 @@ class LabelCodes(Batch, Sequence[list[Any]]):
 
 def _check_lists(y: Any, name: str) -> None:
     """Raise an ``InputError`` unless y is a list of label sequences with a label at every position."""
-    if isinstance(y, LabelCodes):
-        return
     if isinstance(y, str) or not hasattr(y, "__len__"):
         raise InputError(f"{name} must be a list of label sequences, got {type(y).__name__}")
     for i, sequence in enumerate(y):

@@ -178,8 +178,7 @@ def _joined(parts: dict[int, dict[str, RawColumn]], sequences: list[Any], named:
 def _end_to_end(parts: list[Any]) -> npt.NDArray[Any]:
     """Arrays one after the other; numbers and objects become objects (a column of None may be either)."""
     if len({part.dtype.kind == "O" for part in parts}) > 1:
-        lists = chain.from_iterable(part.tolist() for part in parts)
-        return _present(lists)
+        return _present(chain.from_iterable(part.tolist() for part in parts))
     joined: npt.NDArray[Any] = np.concatenate(parts)
     return joined
 

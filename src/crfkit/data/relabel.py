@@ -187,8 +187,7 @@ def _joined_across_types(tagged: Tagged) -> BoolArray:
 
 def _of_run(types: IntArray, begins: BoolArray) -> IntArray:
     """The type of the first position of each position's run [ΣT]."""
-    places = np.maximum.accumulate(np.where(begins, np.arange(len(types)), 0))
-    return types[places]
+    return types[np.maximum.accumulate(np.where(begins, np.arange(len(types)), 0))]
 
 
 def _spell(

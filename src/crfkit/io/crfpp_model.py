@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from crfkit import _native
 from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.sequences import offsets_of
 from crfkit.io.foreign_model import (
     ByteArray,
     Damage,
@@ -195,7 +196,7 @@ def _model(parts: _Parts, encoding: str, size: int) -> ForeignModel:
 
 def _names(names: list[bytes]) -> tuple[ByteArray, IntArray]:
     arena: npt.NDArray[np.uint8] = np.frombuffer(b"".join(names), np.uint8)
-    return arena, np.concatenate(([0], np.cumsum([len(name) for name in names]))).astype(np.int64)
+    return arena, offsets_of([len(name) for name in names])
 
 
 def _template_line(line: bytes, encoding: str) -> str:

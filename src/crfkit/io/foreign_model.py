@@ -186,7 +186,8 @@ def model_of_blocks(
     owner = np.concatenate((with_state, with_pairs))[block]
 
     edges, mask = np.zeros(L * L), np.zeros((L, L), np.bool_)
-    plain = [line for line in template_lines if line[0] == line_letter(dialect) and "%" not in line]
+    letter = "B" if dialect == "crf++" else "b"  # begins the lines for attributes of label pairs alone
+    plain = [line for line in template_lines if line[0] == letter and "%" not in line]
     if plain:
         mask[:] = True
         attribute = int(attributes.lookup(plain[:1])[0])
@@ -197,16 +198,16 @@ def model_of_blocks(
                 kept = ~own
                 owner, column, weights, paired = owner[kept], column[kept], weights[kept], paired[kept]
     state = _sorted_rows(owner[~paired], column[~paired], weights[~paired], L, A)
-    pairs = _sorted_rows(owner[paired], column[paired], weights[paired], L * L, A) if paired.any() else None
+    pairs: tuple[IntArray | None, IdArray | None, FloatArray | None] = (None, None, None)
+    if paired.any():
+        pairs = _sorted_rows(owner[paired], column[paired], weights[paired], L * L, A)
     return ForeignModel(
         classes,
         attributes,
         *state,
         mask,
         edges.reshape(L, L),
-        pairs[0] if pairs else None,
-        pairs[1] if pairs else None,
-        pairs[2] if pairs else None,
+        *pairs,
         "\n".join(template_lines) + "\n" if template_lines else None,
         dialect if template_lines else None,
     )
@@ -218,8 +219,3 @@ def _sorted_rows(
     keys = rows * width + columns
     order = np.argsort(keys, kind="stable")
     return *rows_of(keys[order], width, n_rows), weights[order]
-
-
-def line_letter(dialect: str) -> str:
-    """What a template line begins with that makes an attribute of label pairs alone."""
-    return "B" if dialect == "crf++" else "b"

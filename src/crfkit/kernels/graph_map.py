@@ -113,9 +113,6 @@ class GraphMap:
         made = ("_neighbours", "_places")  # when first used
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
     def support(self, represented: Rows, places: IntArray) -> FloatArray:
         return np.asarray(represented[places], np.float64)
 

@@ -16,7 +16,7 @@ from crfkit.arrays import BoolArray, IntArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
 from crfkit.metrics.pairs import Pairs
-from crfkit.metrics.segments import Spans, forgiving_spans, reading_for, strict_spans
+from crfkit.metrics.segments import SegmentSpans, forgiving_spans, reading_for, strict_spans
 from crfkit.metrics.tokens import right_sequences
 
 
@@ -80,7 +80,7 @@ def mcnemar(
     return _test(level, np.isin(every, keys_a) == is_there, np.isin(every, keys_b) == is_there)
 
 
-def _keys(spans: Spans, n_tokens: int, n_types: int) -> IntArray:
+def _keys(spans: SegmentSpans, n_tokens: int, n_types: int) -> IntArray:
     """A number for each segment [M], equal for equal segments."""
     return (spans.starts * (n_tokens + 1) + spans.ends) * n_types + spans.types
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from crfkit.arrays import BoolArray, IntArray
 from crfkit.metrics.pairs import Pairs
-from crfkit.metrics.segments import Marked, Reading, Spans, mark, strict_spans
+from crfkit.metrics.segments import Marked, Reading, SegmentSpans, mark, strict_spans
 
 
 class Found(NamedTuple):
@@ -89,10 +89,10 @@ def count_strict(pairs: Pairs, scheme: str) -> SegmentCounts:
     )
 
 
-def common(a: Spans, b: Spans) -> Spans:
+def common(a: SegmentSpans, b: SegmentSpans) -> SegmentSpans:
     """The segments of ``a`` that are in ``b``, too. Those of one labelling are in order, apart."""
     if not len(b.starts):
-        return Spans(a.starts[:0], a.ends[:0], a.types[:0])
+        return SegmentSpans(a.starts[:0], a.ends[:0], a.types[:0])
     other = np.minimum(np.searchsorted(b.starts, a.starts), len(b.starts) - 1)
     shared = (b.starts[other] == a.starts) & (b.ends[other] == a.ends) & (b.types[other] == a.types)
-    return Spans(a.starts[shared], a.ends[shared], a.types[shared])
+    return SegmentSpans(a.starts[shared], a.ends[shared], a.types[shared])

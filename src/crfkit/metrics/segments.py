@@ -42,7 +42,7 @@ class Segment(NamedTuple):
     end: int
 
 
-class Spans(NamedTuple):
+class SegmentSpans(NamedTuple):
     """M segments of one labelling."""
 
     starts: IntArray  # [M] positions of the batch
@@ -148,7 +148,7 @@ def _split(pairs: Pairs, reading: Reading) -> tuple[IntArray, IntArray, list[str
     return tag_of, type_of, list(kinds)
 
 
-def forgiving_spans(pairs: Pairs, reading: Reading) -> tuple[Spans, Spans, list[str]]:
+def forgiving_spans(pairs: Pairs, reading: Reading) -> tuple[SegmentSpans, SegmentSpans, list[str]]:
     """The segments of the true and of the predicted labels, and the names of their types."""
     marked = mark(pairs, reading)
     spans = []
@@ -161,11 +161,11 @@ def forgiving_spans(pairs: Pairs, reading: Reading) -> tuple[Spans, Spans, list[
         closed[closed] = ends[which[closed]] <= upper[closed]
         starts, stops = starts[closed], ends[which[closed]]
         shift = marked.sequence_of[starts] + 1
-        spans.append(Spans(starts - shift, stops - shift, marked.types[side, starts]))
+        spans.append(SegmentSpans(starts - shift, stops - shift, marked.types[side, starts]))
     return spans[0], spans[1], marked.type_names
 
 
-def strict_spans(pairs: Pairs, scheme: str) -> tuple[Spans, Spans, list[str]]:
+def strict_spans(pairs: Pairs, scheme: str) -> tuple[SegmentSpans, SegmentSpans, list[str]]:
     """The legal segments of the true and of the predicted labels, and the names of their types."""
     if scheme == "auto":
         found = scheme_called(detect_scheme(LabelCodes(pairs.names, pairs.true, pairs.offsets)))
@@ -183,7 +183,7 @@ def strict_spans(pairs: Pairs, scheme: str) -> tuple[Spans, Spans, list[str]]:
         starts = np.flatnonzero(begins & whole)
         ends = np.flatnonzero(whole & ~following(tagged.joined())) + 1
         table = np.array([kinds.get(kind, -1) for kind in tagged.parsed.type_names])
-        spans.append(Spans(starts, ends, table[tagged.types[starts]]))
+        spans.append(SegmentSpans(starts, ends, table[tagged.types[starts]]))
     return spans[0], spans[1], list(kinds)
 
 
@@ -212,6 +212,6 @@ def _alone(labels: Sequence[str]) -> Pairs:
     return replace(Pairs.of([labels], [labels]), places=("labels[{t}]", "labels[{t}]"))
 
 
-def _listed(spans: Spans, kinds: list[str]) -> list[Segment]:
+def _listed(spans: SegmentSpans, kinds: list[str]) -> list[Segment]:
     columns = (array.tolist() for array in (spans.types, spans.starts, spans.ends))
     return [Segment(kinds[kind], start, end) for kind, start, end in zip(*columns, strict=True)]

@@ -210,15 +210,17 @@ class Associations:
         """What ``header`` and ``to_arrays`` describe; whatever does not fit is a ModelFileError."""
         own = {k[len(cls._prefix) :]: array for k, array in arrays.items() if k.startswith(cls._prefix)}
         attributes, values = own.pop("attributes", None), own.pop("values", None)
-        sound = isinstance(record, dict) and record.get("use") in USES
-        if not sound or not isinstance(record.get("loudness"), float):
+        kinds: Any = record.get("kinds", []) if isinstance(record, dict) else None
+        sound = (
+            isinstance(kinds, list)
+            and all(isinstance(kind, str) for kind in kinds)
+            and record.get("use") in USES
+            and (record["use"] != "votes" or kinds[:1] == ["strongest"])
+            and isinstance(record.get("loudness"), float)
+        )
+        if not sound:
             raise ModelFileError("cannot read the model: its association rules are malformed")
         rules = checked_rules(vocabulary, classes, record.get("n_positions"), own)
-        kinds = record.get("kinds", [])
-        if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
-            raise ModelFileError("cannot read the model: its association rules are malformed")
-        if record["use"] == "votes" and (not kinds or kinds[0] != "strongest"):
-            raise ModelFileError("cannot read the model: its association rules are malformed")
         expected = {"constraints": 0, "votes": len(kinds) * len(classes)}
         sound = (
             attributes is not None

@@ -24,7 +24,7 @@ from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
 from crfkit.selection.pool import Pool, PoolSettings, make_pool
-from crfkit.selection.search import Held, Rules, Search
+from crfkit.selection.search import Held, Search, SearchSettings
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
 
@@ -194,7 +194,7 @@ class BaseSelector(FittedSelection, ABC):
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
         objective = len(pool.labels.ids) * np.log(len(pool.classes))
-        rules = Rules(
+        settings = SearchSettings(
             n_features=self.n_features,
             least_drop=self._least_drop(objective, pool),
             patience=self.patience,
@@ -204,7 +204,7 @@ class BaseSelector(FittedSelection, ABC):
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
         )
-        search = Search(pool, rules, held)
+        search = Search(pool, settings, held)
         try:
             search.begin(given)
             self._select(search)

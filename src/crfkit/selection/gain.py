@@ -43,18 +43,18 @@ class GainScorer:
 
     def __call__(self, search: Search) -> tuple[FloatArray, FloatArray | None]:
         """Gains [K] and the weights that reach them."""
-        pool, rules = search.pool, search.rules
+        pool, settings = search.pool, search.settings
         K = pool.n_candidates
         self._weights = np.concatenate((self._weights, np.full(K - len(self._weights), np.nan)))
-        lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=rules.n_jobs)
+        lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=settings.n_jobs)
         gains = _native.CandidateGains(
             pool.sequences.offsets,
             pool.labels.ids,
             pool.weights,
             lattice.node,
             lattice.edge,
-            rules.c2,
-            rules.n_threads,
+            settings.c2,
+            settings.n_threads,
         )
         open_ones = np.setdiff1d(np.arange(K), search.chosen)
         scores = np.full(K, -np.inf)

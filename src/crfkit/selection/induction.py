@@ -63,10 +63,10 @@ def propose(search: Search, n: int) -> list[tuple[int, int]]:
 def _residuals(search: Search) -> FloatArray:
     """p(y_t = l) - [y_t = l], times the sequence's weight."""
     pool = search.pool
-    lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=search.rules.n_jobs)
+    lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=search.settings.n_jobs)
     if pool.permitted is not None:
         lattice = constrain(lattice, pool.permitted.constraints())
     found = expected_minus_observed(
-        CHAIN, lattice, pool.labels, weights=pool.weights, n_jobs=search.rules.n_jobs
+        CHAIN, lattice, pool.labels, weights=pool.weights, n_jobs=search.settings.n_jobs
     )
     return found.d_scores.node

@@ -88,7 +88,7 @@ class L1PathSelector(BaseSelector):
         self, search: Search, weights: FloatArray, active: IntArray, c1: float
     ) -> tuple[FloatArray, IntArray, bool]:
         """Weights [K] at the optimum under c1, what was trained for it, and whether the user stopped it."""
-        rules = search.rules
+        settings = search.settings
         for _ in range(_MOST_TURNS):
             _, gradient = search.gradient(weights)
             gradient[active] = 0
@@ -101,9 +101,9 @@ class L1PathSelector(BaseSelector):
                 active,
                 weights,
                 c1=c1,
-                c2=rules.c2,
-                tol=rules.refit_tol,
-                n_threads=rules.n_threads,
+                c2=settings.c2,
+                tol=settings.refit_tol,
+                n_threads=settings.n_threads,
             )
             weights = found.weights
             if found.interrupted:

@@ -31,7 +31,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Rules:
+class SearchSettings:
     """When to stop, and how to train in between."""
 
     n_features: int | None  # at most so many chosen
@@ -47,8 +47,8 @@ class Rules:
 class Search:
     """The chosen features, their weights, and the way there. Selectors add to it round by round."""
 
-    def __init__(self, pool: Pool, rules: Rules, held: Held | None) -> None:
-        self.rules = rules
+    def __init__(self, pool: Pool, settings: SearchSettings, held: Held | None) -> None:
+        self.settings = settings
         self.records: list[dict[str, Any]] = []
         self.features: list[Feature] = []  # in the order of choice, as in ``chosen``
         self.chosen: IntArray = np.zeros(0, np.int64)
@@ -79,7 +79,7 @@ class Search:
                     pool.classes,
                     encoded.sequences.offsets,
                     forced=encoded.forced(pool.classes),
-                    n_jobs=self.rules.n_jobs,
+                    n_jobs=self.settings.n_jobs,
                 )
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
@@ -114,10 +114,10 @@ class Search:
                 pool.sequences,
                 pool.labels,
                 pool.index,
-                n_threads=self.rules.n_threads,
+                n_threads=self.settings.n_threads,
                 weights=pool.weights,
                 permitted=pool.permitted,
-            ).penalised(c2=self.rules.c2)
+            ).penalised(c2=self.settings.c2)
         objective = self._objective
         here = objective(objective.parameters(self.pool.vector(weights)))
         # Features that share a parameter θ = √k·w have ∂f/∂w = ∂f/∂θ / √k, which is how weights go, too.
@@ -134,7 +134,7 @@ class Search:
     def room(self) -> int:
         """How many more features may be chosen."""
         left = self.pool.n_candidates - len(self.chosen)
-        limit = self.rules.n_features
+        limit = self.settings.n_features
         return left if limit is None else min(left, limit - (len(self.chosen) - self._n_given))
 
     def begin(self, given: IntArray) -> None:
@@ -167,22 +167,22 @@ class Search:
         """The same for a round that may also drop features; ``start`` [K]."""
         found = self._refit(chosen, start)
         drop = self.objective - found.objective
-        least = self.rules.least_drop * max(1, len(chosen) - len(self.chosen))
-        if self.rules.least_drop > 0 and drop < least and not found.interrupted:
+        least = self.settings.least_drop * max(1, len(chosen) - len(self.chosen))
+        if self.settings.least_drop > 0 and drop < least and not found.interrupted:
             self.stopped_because = f"the objective fell by {drop:.4g}, less than the {least:.4g} asked for"
             return False
         self._record(chosen, features, new, score, found)
         if found.interrupted:
             self.interrupted, self.stopped_because = True, "it was interrupted"
             return False
-        if self._best is not None and self.round - 1 - self._best[1] >= self.rules.patience:
+        if self._best is not None and self.round - 1 - self._best[1] >= self.settings.patience:
             self.stopped_because = (
-                f"no better dev accuracy than {self._best[0]:.4f} in {self.rules.patience} rounds"
+                f"no better dev accuracy than {self._best[0]:.4f} in {self.settings.patience} rounds"
             )
             return False
         if self.room <= 0:
-            if self.rules.n_features is not None:
-                self.stopped_because = f"n_features={self.rules.n_features} are chosen"
+            if self.settings.n_features is not None:
+                self.stopped_because = f"n_features={self.settings.n_features} are chosen"
             return False
         return True
 
@@ -192,14 +192,14 @@ class Search:
         return float(self.records[-1]["objective"])
 
     def _refit(self, chosen: IntArray, start: FloatArray) -> Refitted:
-        rules = self.rules
+        settings = self.settings
         found = refit(
             self.pool,
             chosen,
             start,
-            c2=rules.c2,
-            tol=rules.refit_tol,
-            n_threads=rules.n_threads,
+            c2=settings.c2,
+            tol=settings.refit_tol,
+            n_threads=settings.n_threads,
             curvature=self._curvature,
         )
         self._curvature = found.curvature
@@ -219,13 +219,13 @@ class Search:
         }
         if self._dev is not None:
             potential = LinearPotential(self.pool.index, self.pool.vector(self.weights))
-            accuracy = self._dev.accuracy(potential.scores(self._dev_sequences, n_jobs=self.rules.n_jobs))
+            accuracy = self._dev.accuracy(potential.scores(self._dev_sequences, n_jobs=self.settings.n_jobs))
             record["dev_accuracy"] = accuracy
             if self._best is None or accuracy > self._best[0]:
                 self._best = accuracy, self.round
             self._kept.append((features, found.weights[chosen]))
         self.records.append(record)
-        if self.rules.verbose:
+        if self.settings.verbose:
             self._say(record)
 
     def _say(self, record: dict[str, Any]) -> None:

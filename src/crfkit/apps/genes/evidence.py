@@ -35,7 +35,7 @@ from crfkit.apps.genes.surroundings import (
     stretch_before,
     stretch_tables,
 )
-from crfkit.apps.genes.transcripts import Interval
+from crfkit.apps.genes.transcripts import Span
 from crfkit.arrays import FloatArray
 
 ORDERS = (2, 5)
@@ -96,7 +96,7 @@ class Evidence:
 
 def estimate(
     codes: Sequence[Codes],
-    genes: Sequence[Sequence[Interval]],
+    genes: Sequence[Sequence[Span]],
     *,
     longest_intron: int,
     donors: tuple[str, ...] = ("GT",),

@@ -31,7 +31,7 @@ from crfkit.apps.genes.structure_scores import (
     native_batch,
     segment_scores,
 )
-from crfkit.apps.genes.transcripts import Interval, Transcript, introns
+from crfkit.apps.genes.transcripts import Span, Transcript, introns
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.io.model_file import Source, read_model, write_model
@@ -105,7 +105,7 @@ class GeneFinder:
     def fit(
         self,
         sequences: Sequence[str | bytes | Codes],
-        genes: Sequence[Sequence[Interval]],
+        genes: Sequence[Sequence[Span]],
         names: Sequence[str] | None = None,
     ) -> GeneFinder:
         """Train on windows with one gene each, in reading direction, with DNA around it.
@@ -190,7 +190,8 @@ class GeneFinder:
                 if first <= moved.start < first + _PIECE and moved.start >= last:
                     genes.append(moved)
         width = len(str(len(genes)))
-        return [_renamed(gene, f"{name}.g{i + 1:0{width}d}") for i, gene in enumerate(genes)]
+        ids = (f"{name}.g{i + 1:0{width}d}" for i in range(len(genes)))
+        return [replace(gene, gene=id, id=f"{id}.t1") for gene, id in zip(genes, ids, strict=True)]
 
     def _batches(
         self, codes: Codes, both: bool
@@ -216,7 +217,7 @@ class GeneFinder:
                 yield _gene(rows[run], scores[run], len(codes), name)
                 run = []
             run.append(i)
-            if _ends_gene(strand, kind):
+            if kind in ((2, 3) if strand == 0 else _FIRST_KINDS):  # nothing of the gene can come after it
                 yield _gene(rows[run], scores[run], len(codes), name)
                 run = []
         if run:
@@ -307,12 +308,12 @@ def _codes(sequence: str | bytes | Codes, *name: str) -> Codes:
     return sequence if isinstance(sequence, np.ndarray) else encode_bases(sequence, *name)
 
 
-def _longest_intron(genes: Sequence[Sequence[Interval]]) -> int:
+def _longest_intron(genes: Sequence[Sequence[Span]]) -> int:
     longest = max((end - begin for exons in genes for begin, end in introns(exons)), default=0)
     return max(1000, longest + longest // 2)
 
 
-def _has_gc(codes: Sequence[Codes], genes: Sequence[Sequence[Interval]]) -> bool:
+def _has_gc(codes: Sequence[Codes], genes: Sequence[Sequence[Span]]) -> bool:
     return any(
         bases[begin + 1] == 1
         for bases, exons in zip(codes, genes, strict=True)
@@ -337,11 +338,6 @@ def _right(row: IdArray, length: int) -> int:
     return int(row[4] if row[1] == 0 else length - row[3])
 
 
-def _ends_gene(strand: int, kind: int) -> bool:
-    """Whether nothing of the gene can come to the right of the segment."""
-    return kind in ((2, 3) if strand == 0 else _FIRST_KINDS)
-
-
 def _gene(rows: IdArray, scores: FloatArray, length: int, contig: str) -> Transcript:
     """The segments of a gene, from left to right, as a transcript."""
     strand = int(rows[0, 1])
@@ -364,7 +360,3 @@ def _gene(rows: IdArray, scores: FloatArray, length: int, contig: str) -> Transc
         exon_scores=tuple(np.clip(scores[exon, 0], 0.0, 1.0).tolist()),
         complete=(start, stop),
     )
-
-
-def _renamed(gene: Transcript, name: str) -> Transcript:
-    return replace(gene, gene=name, id=f"{name}.t1")

@@ -28,7 +28,7 @@ from crfkit.apps.genes.structure_scores import (
     segment_scores,
     segments_backward,
 )
-from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.apps.genes.transcripts import Span, introns
 from crfkit.arrays import FloatArray
 from crfkit.data.sequences import offsets_of
 from crfkit.optim.problem import Evaluation, dot
@@ -36,7 +36,7 @@ from crfkit.optim.problem import Evaluation, dot
 
 def cross_fitted(
     codes: Sequence[Codes],
-    genes: Sequence[Sequence[Interval]],
+    genes: Sequence[Sequence[Span]],
     *,
     folds: int,
     longest_intron: int,
@@ -63,7 +63,7 @@ def cross_fitted(
 
 
 def true_counts(
-    codes: Sequence[Codes], genes: Sequence[Sequence[Interval]], evidence: Evidence
+    codes: Sequence[Codes], genes: Sequence[Sequence[Span]], evidence: Evidence
 ) -> tuple[Tracks, Segments]:
     """What the true structures consist of."""
     offsets = offsets_of([len(bases) for bases in codes])
@@ -91,7 +91,7 @@ class StructureLikelihood:
     def __init__(
         self,
         measured: Sequence[Measured],
-        genes: Sequence[Sequence[Interval]],
+        genes: Sequence[Sequence[Span]],
         evidence: Evidence,
         names: WeightNames,
         *,
@@ -146,7 +146,7 @@ class StructureLikelihood:
 
 def whitening(
     measured: Sequence[Measured],
-    genes: Sequence[Sequence[Interval]],
+    genes: Sequence[Sequence[Span]],
     evidence: Evidence,
     names: WeightNames,
     c2: float,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crfkit.apps.genes.transcripts import Interval, Transcript
+from crfkit.apps.genes.transcripts import Span, Transcript
 
 LEVELS = ("nucleotide", "exon", "transcript", "gene")
 
@@ -92,8 +92,8 @@ def gene_scores(true: Iterable[Transcript], predicted: Iterable[Transcript]) -> 
 
 
 _Strand = tuple[str, str]  # contig and strand
-_Exon = tuple[_Strand, Interval]
-_Chain = tuple[_Strand, tuple[Interval, ...]]
+_Exon = tuple[_Strand, Span]
+_Chain = tuple[_Strand, tuple[Span, ...]]
 
 
 def _strand(transcript: Transcript) -> _Strand:
@@ -122,9 +122,9 @@ def _overlap(true: set[_Exon] | set[_Chain], predicted: set[_Exon] | set[_Chain]
     return LevelScore(len(true), len(predicted), both, both)
 
 
-def _by_strand(exons: set[_Exon]) -> dict[_Strand, list[Interval]]:
+def _by_strand(exons: set[_Exon]) -> dict[_Strand, list[Span]]:
     """The exons of each contig and strand, overlapping and touching ones joined, in order."""
-    strands: dict[_Strand, list[Interval]] = defaultdict(list)
+    strands: dict[_Strand, list[Span]] = defaultdict(list)
     for strand, exon in sorted(exons):
         joined = strands[strand]
         if joined and exon[0] <= joined[-1][1]:

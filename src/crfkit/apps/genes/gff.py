@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import IO
 from urllib.parse import quote, unquote
 
-from crfkit.apps.genes.transcripts import Interval, Transcript
+from crfkit.apps.genes.transcripts import Span, Transcript
 from crfkit.exceptions import InputError
 from crfkit.io.opening import Source, open_input, source_name
 
@@ -25,8 +25,8 @@ class _Record:
     strand: str
     line: int
     gene: str = ""
-    parts: list[tuple[Interval, str]] = field(default_factory=list)  # with the phase as it stands
-    stops: list[Interval] = field(default_factory=list)
+    parts: list[tuple[Span, str]] = field(default_factory=list)  # with the phase as it stands
+    stops: list[Span] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _transcript(name: str, gene: str, record: _Record, where: str, wrong: list[s
     if not record.parts:
         raise InputError(f"{where}: transcript {name!r} has a stop codon and no CDS")
     parts = sorted(record.parts)
-    exons: list[Interval] = []
+    exons: list[Span] = []
     # A stop codon that GTF keeps apart touches the CDS or is a piece of its own.
     for begin, end in sorted([interval for interval, _ in parts] + record.stops):
         if exons and begin <= exons[-1][1] and record.stops:
@@ -180,33 +180,19 @@ def _gene_lines(gene: str, members: list[Transcript], source: str) -> Iterable[s
         notes = (
             "" if all(t.complete) else f";partial={''.join('0' if whole else '1' for whole in t.complete)}"
         )
-        yield _line(
-            t,
-            source,
-            "mRNA",
-            (t.start, t.end),
-            t.score,
-            ".",
-            f"ID={_value(name)};Parent={_value(gene)}{notes}",
-        )
+        about = f"ID={_value(name)};Parent={_value(gene)}{notes}"
+        yield _line(t, source, "mRNA", (t.start, t.end), t.score, ".", about)
         scores = t.exon_scores or (None,) * len(t.exons)
         for kind in ("exon", "CDS"):
             for i, (exon, phase, score) in enumerate(zip(t.exons, t.phases(), scores, strict=True)):
                 number = i + 1 if t.strand == "+" else len(t.exons) - i
-                own = f"ID={_value(name)}.exon{number};" if kind == "exon" else f"ID={_value(name)}.cds;"
-                yield _line(
-                    t,
-                    source,
-                    kind,
-                    exon,
-                    score,
-                    str(phase) if kind == "CDS" else ".",
-                    f"{own}Parent={_value(name)}",
-                )
+                own, frame = (f"exon{number}", ".") if kind == "exon" else ("cds", str(phase))
+                about = f"ID={_value(name)}.{own};Parent={_value(name)}"
+                yield _line(t, source, kind, exon, score, frame, about)
 
 
 def _line(
-    t: Transcript, source: str, kind: str, span: Interval, score: float | None, phase: str, notes: str
+    t: Transcript, source: str, kind: str, span: Span, score: float | None, phase: str, notes: str
 ) -> str:
     number = "." if score is None else f"{score:.4g}"
     columns = (_name(t.contig), source, kind, str(span[0] + 1), str(span[1]), number, t.strand, phase, notes)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.apps.genes.transcripts import Interval
+from crfkit.apps.genes.transcripts import Span
 from crfkit.arrays import IdArray
 from crfkit.exceptions import InputError
 
@@ -23,7 +23,7 @@ INTRON = (4, 5, 6)
 Ids = IdArray  # [T]
 
 
-def label_ids(exons: Sequence[Interval], length: int) -> Ids:
+def label_ids(exons: Sequence[Span], length: int) -> Ids:
     """The labels of one gene, in reading direction, in a window of ``length`` bases, as places in LABELS."""
     ids = np.full(length, NON_CODING, np.int32)
     coding, last = 0, None
@@ -40,11 +40,11 @@ def label_ids(exons: Sequence[Interval], length: int) -> Ids:
     return ids
 
 
-def genes_of(ids: npt.NDArray[np.integer]) -> list[list[Interval]]:
+def genes_of(ids: npt.NDArray[np.integer]) -> list[list[Span]]:
     """The exons of each gene in a labelling. Introns join exons, N separates genes."""
     coding = ids < NON_CODING
     edges = np.flatnonzero(np.diff(np.concatenate(([0], coding.astype(np.int8), [0]))))
-    genes: list[list[Interval]] = []
+    genes: list[list[Span]] = []
     last = None
     for start, end in edges.reshape(-1, 2).tolist():
         if last is None or (ids[last:start] == NON_CODING).any():

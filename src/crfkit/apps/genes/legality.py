@@ -8,13 +8,13 @@ import numpy as np
 
 from crfkit.apps.genes.bases import UNKNOWN, Codes, encode_bases, words
 from crfkit.apps.genes.grammar import STOPS
-from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.apps.genes.transcripts import Span, introns
 
 _STOP_NUMBERS = [int(words(encode_bases(stop), 3)[-1]) for stop in STOPS]
 _SHORTEST_EXON = 3
 
 
-def fault_of(codes: Codes, exons: Sequence[Interval], *, min_intron: int, longest_intron: int) -> str | None:
+def fault_of(codes: Codes, exons: Sequence[Span], *, min_intron: int, longest_intron: int) -> str | None:
     """What is wrong with a gene in reading direction; None: nothing."""
     if exons[0][0] < 0 or exons[-1][1] > len(codes):
         return "it reaches beyond its sequence"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.apps.genes.transcripts import Span, introns
 from crfkit.arrays import FloatArray
 
 EXON_KINDS = ("initial", "internal", "terminal", "single")
@@ -35,7 +35,7 @@ def log_density(lengths: Sequence[int], n: int, width: float) -> FloatArray:
     return logs
 
 
-def exon_lengths(genes: Sequence[Sequence[Interval]]) -> dict[str, list[int]]:
+def exon_lengths(genes: Sequence[Sequence[Span]]) -> dict[str, list[int]]:
     """The lengths of each kind of exon; genes in reading direction."""
     lengths: dict[str, list[int]] = {kind: [] for kind in EXON_KINDS}
     for exons in genes:
@@ -51,7 +51,7 @@ def exon_kind(i: int, n: int) -> str:
     return "initial" if i == 0 else "terminal" if i == n - 1 else "internal"
 
 
-def densities(genes: Sequence[Sequence[Interval]], longest_intron: int) -> tuple[FloatArray, FloatArray]:
+def densities(genes: Sequence[Sequence[Span]], longest_intron: int) -> tuple[FloatArray, FloatArray]:
     """Of exons [4, LONGEST_EXON] and of introns [longest_intron + 1]."""
     exon = [log_density(of, LONGEST_EXON, _EXON_WIDTH) for of in exon_lengths(genes).values()]
     between = [end - begin for exons in genes for begin, end in introns(exons)]

@@ -21,7 +21,7 @@ from crfkit.apps.genes import grammar
 from crfkit.apps.genes.bases import Codes, encode_bases, matches, word_names, words
 from crfkit.apps.genes.grammar import DONORS, RefinedStates, permitted_pairs
 from crfkit.apps.genes.labels import LABELS, genes_of, label_ids
-from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.apps.genes.transcripts import Span, introns
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.sequences import Encoded, Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
@@ -118,7 +118,7 @@ def permitted(sequences: Iterable[Bases], donors: tuple[str, ...] = DONORS) -> P
     return PermittedPairs(np.concatenate([np.zeros(0, np.int32), *(part.kinds for part in parts)]), tables)
 
 
-def donors_of(codes: Sequence[Codes], exons: Sequence[Sequence[Interval]]) -> tuple[str, ...]:
+def donors_of(codes: Sequence[Codes], exons: Sequence[Sequence[Span]]) -> tuple[str, ...]:
     """How the introns of the training genes begin, of what the grammar knows."""
     seen = set()
     for bases, parts in zip(codes, exons, strict=True):
@@ -134,7 +134,7 @@ def is_permitted(codes: Codes, ids: IdArray, donors: tuple[str, ...] = DONORS) -
     return bool(pairs.tables[pairs.kinds[1:], ids[:-1], ids[1:]].all())
 
 
-def label_strings(exons: Sequence[Interval], length: int) -> list[str]:
+def label_strings(exons: Sequence[Span], length: int) -> list[str]:
     """The labels of a window with one gene, as ``CRF.fit`` takes them."""
     return [LABELS[i] for i in label_ids(exons, length)]
 
@@ -187,7 +187,7 @@ class SevenStateGenes:
             c1=c1, c2=c2, all_possible_states=all_features, edge_attributes=scoring_pairs, **settings
         )
 
-    def fit(self, sequences: Sequence[Bases], exons: Sequence[Sequence[Interval]]) -> SevenStateGenes:
+    def fit(self, sequences: Sequence[Bases], exons: Sequence[Sequence[Span]]) -> SevenStateGenes:
         """Train on windows and the exons of the gene in each. Genes against the grammar are left out."""
         codes = codes_of(sequences)
         self.donors_ = self.donors or donors_of(codes, exons)
@@ -216,13 +216,12 @@ class SevenStateGenes:
 
     def scores(self, sequences: Sequence[Bases]) -> Lattice:
         """The scores of the seven labels."""
-        lattice = self.crf.tagger_.lattice(self.crf.tagger_.encode(self._encode(sequences)))
-        return lattice
+        return self.crf.tagger_.lattice(self.crf.tagger_.encode(self._encode(sequences)))
 
     def _encode(self, sequences: Sequence[Bases]) -> Encoded:
         return encode_words(sequences, lengths=self.lengths, sites=self.sites, donors=self.donors_)
 
-    def predict(self, sequences: Sequence[Bases], *, partial: bool = False) -> list[list[list[Interval]]]:
+    def predict(self, sequences: Sequence[Bases], *, partial: bool = False) -> list[list[list[Span]]]:
         """The genes of each window, each the list of its exons: the best legal structure."""
         return [genes_of(ids) for ids in self.predict_labels(sequences, partial=partial)]
 

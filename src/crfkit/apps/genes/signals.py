@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from crfkit.apps.genes.bases import UNKNOWN, Codes, encode_bases, matches
 from crfkit.apps.genes.grammar import ACCEPTORS, STARTS, STOPS
-from crfkit.apps.genes.transcripts import Interval, introns
+from crfkit.apps.genes.transcripts import Span, introns
 from crfkit.arrays import FloatArray, IntArray
 
 Places = IntArray
@@ -51,7 +51,7 @@ def candidates(codes: Codes, rule: SiteRule) -> Places:
     return np.flatnonzero(matches(codes, *rule.words)) - rule.begin
 
 
-def site_places(exons: Sequence[Interval]) -> dict[str, list[int]]:
+def site_places(exons: Sequence[Span]) -> dict[str, list[int]]:
     """Where the sites of a gene are, in reading direction."""
     inner = introns(exons)
     return {
@@ -72,7 +72,7 @@ def windows(codes: Codes, places: Places, rule: SiteRule) -> npt.NDArray[np.uint
 
 
 def weight_array(
-    codes: Sequence[Codes], genes: Sequence[Sequence[Interval]], site: str, rule: SiteRule
+    codes: Sequence[Codes], genes: Sequence[Sequence[Span]], site: str, rule: SiteRule
 ) -> FloatArray:
     """[width, 5, 5] log odds of a base (last axis) after another; row and column 4 are for unknown bases."""
     true, false = [], []
@@ -136,7 +136,7 @@ class BranchPoint:
         return total
 
 
-def branch_point(codes: Sequence[Codes], genes: Sequence[Sequence[Interval]]) -> BranchPoint:
+def branch_point(codes: Sequence[Codes], genes: Sequence[Sequence[Span]]) -> BranchPoint:
     """Learned from the ends of the introns, by expectation maximisation."""
     start = encode_bases(_MOTIF)
     width = len(start)

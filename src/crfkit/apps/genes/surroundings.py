@@ -17,7 +17,7 @@ from crfkit.apps.genes.grammar import STARTS, STOPS
 from crfkit.apps.genes.labels import NON_CODING, Ids
 from crfkit.apps.genes.markov import chain, look_up_column
 from crfkit.apps.genes.signals import Places
-from crfkit.apps.genes.transcripts import Interval
+from crfkit.apps.genes.transcripts import Span
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 
 _BINS = np.array([4, 7, 13, 25, 50, 100, 200, 400])
@@ -57,7 +57,7 @@ def distance_odds(codes: Sequence[Codes], places: Sequence[Places], true: Sequen
 
 
 def stretch_tables(
-    codes: Sequence[Codes], genes: Sequence[Sequence[Interval]], labels: Sequence[Ids]
+    codes: Sequence[Codes], genes: Sequence[Sequence[Span]], labels: Sequence[Ids]
 ) -> FloatArray:
     """[4^(order+1), 2] log odds of the bases before starts and after stops against other non-coding DNA."""
     masks: list[list[BoolArray]] = [[], [], []]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crfkit.apps.genes.bases import Codes, encode_bases, reverse_complement
-from crfkit.apps.genes.transcripts import Interval, Transcript
+from crfkit.apps.genes.transcripts import Span, Transcript
 from crfkit.exceptions import InputError
 
 FLANK = 500
@@ -24,7 +24,7 @@ class TrainingWindow:
 
     name: str
     codes: Codes  # [T] in reading direction
-    exons: tuple[Interval, ...]
+    exons: tuple[Span, ...]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from crfkit.exceptions import InputError
 
-Interval = tuple[int, int]  # 0-based, half-open
+Span = tuple[int, int]  # 0-based, half-open
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Transcript:
 
     contig: str
     strand: str  # "+" or "-"
-    exons: tuple[Interval, ...]  # coding exons by position on the contig; half-open, 0-based
+    exons: tuple[Span, ...]  # coding exons by position on the contig; half-open, 0-based
     id: str = ""
     gene: str = ""  # id of its gene; transcripts of one gene share it
     phase: int = 0  # bases of the first exon (in reading direction) before its first whole codon
@@ -69,6 +69,6 @@ class Transcript:
         return tuple(phases if self.strand == "+" else phases[::-1])
 
 
-def introns(exons: Sequence[Interval]) -> list[Interval]:
+def introns(exons: Sequence[Span]) -> list[Span]:
     """What lies between neighbouring exons."""
     return [(left[1], right[0]) for left, right in pairwise(exons)]

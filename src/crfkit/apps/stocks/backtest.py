@@ -22,7 +22,7 @@ from crfkit.apps.stocks.common import common_weights
 from crfkit.apps.stocks.days import Day
 from crfkit.apps.stocks.features import Settings, Stock, make_stock
 from crfkit.apps.stocks.forecast import Forecast, walk_forward
-from crfkit.apps.stocks.intervals import Interval, Resampling
+from crfkit.apps.stocks.intervals import Estimate, Resampling
 from crfkit.apps.stocks.prices import Prices
 from crfkit.apps.stocks.screening import Screening, check_start, first_prediction
 from crfkit.apps.stocks.splits import adjust_splits
@@ -131,23 +131,23 @@ class Backtest:
         """Over all forecasts of all stocks; nats per forecast."""
         return float(np.concatenate([r.forecasts[method].losses(r.stock) for r in self.results]).mean())
 
-    def intervals(self) -> tuple[dict[str, Interval], dict[str, Interval]]:
+    def intervals(self) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
         """The accuracy of each method, and how far each is above persistence; both with intervals."""
         right = {method: self._right(method) for method in self.methods}
         own = {method: self._mean(right[method]) for method in self.methods}
         return own, {method: self.difference(method, PERSISTENCE) for method in own if method != PERSISTENCE}
 
-    def difference(self, method: str, other: str) -> Interval:
+    def difference(self, method: str, other: str) -> Estimate:
         """How far one method is above another."""
         return self._mean([a - b for a, b in zip(self._right(method), self._right(other), strict=True)])
 
-    def loss_difference(self, method: str, other: str) -> Interval:
+    def loss_difference(self, method: str, other: str) -> Estimate:
         """How far the log loss of one method is above that of another."""
         return self._mean(
             [r.forecasts[method].losses(r.stock) - r.forecasts[other].losses(r.stock) for r in self.results]
         )
 
-    def raw_difference(self, method: str) -> Interval:
+    def raw_difference(self, method: str) -> Estimate:
         """How far a forecast, copied to the raw price, is above saying the commoner direction every day."""
         raws = [r.raw(method) for r in self.results]
         up = float(np.concatenate([raw.rises for raw in raws]).mean()) >= 0.5
@@ -169,7 +169,7 @@ class Backtest:
         """1 where a forecast was right, S of [n]."""
         return [r.forecasts[method].correct(r.stock).astype(np.float64) for r in self.results]
 
-    def _mean(self, values: Sequence[FloatArray]) -> Interval:
+    def _mean(self, values: Sequence[FloatArray]) -> Estimate:
         """The mean of a value per forecast, S of [n]."""
         grid = np.zeros(self._resampling.present.shape)
         for row, present, own in zip(grid, self._resampling.present, values, strict=True):

@@ -15,7 +15,7 @@ from crfkit.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
-class Interval:
+class Estimate:
     """A value and where it lies with 95 % confidence."""
 
     value: float
@@ -44,12 +44,12 @@ class Resampling:
             self._stocks = np.ones((draws, stocks))
         self._totals = self._sums(present.astype(np.float64))  # [R]
 
-    def mean(self, values: FloatArray) -> Interval:
+    def mean(self, values: FloatArray) -> Estimate:
         """The mean of values [S, D] over the forecasts made, e.g. 1 where one was right."""
         shown = np.where(self.present, values, 0.0)
         drawn = self._sums(shown) / np.maximum(self._totals, 1e-12)
         low, high = np.quantile(drawn, [0.025, 0.975])
-        return Interval(float(shown.sum() / self.present.sum()), float(low), float(high))
+        return Estimate(float(shown.sum() / self.present.sum()), float(low), float(high))
 
     def _sums(self, values: FloatArray) -> FloatArray:
         found: FloatArray = np.einsum("rs,sd,rd->r", self._stocks, values, self._days, optimize=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crfkit.apps.stocks.backtest import CONSTRAINED, PERSISTENCE, PLAIN, Backtest
-from crfkit.apps.stocks.intervals import Interval
+from crfkit.apps.stocks.intervals import Estimate
 
 _TRAINING = {"day": "by the day", "chain": "as a chain"}
 NOT_ADVICE = (
@@ -22,8 +22,8 @@ class Line:
     """A method over all stocks."""
 
     method: str
-    accuracy: Interval  # of the smoothed direction
-    above: Interval | None  # persistence; None for persistence itself
+    accuracy: Estimate  # of the smoothed direction
+    above: Estimate | None  # persistence; None for persistence itself
     log_loss: float | None  # nats per forecast; None where the method gives no probabilities
     raw: float  # accuracy on the raw direction, when it is copied
     implied: float  # share of the forecasts that imply a raw direction

@@ -20,8 +20,6 @@ from crfkit.apps.stocks.features import FALL, RAISE, Stock
 from crfkit.apps.stocks.forecast import Forecast
 from crfkit.arrays import BoolArray, FloatArray, IdArray
 
-Flags = BoolArray
-
 
 @dataclass(frozen=True)
 class RawForecast:
@@ -29,9 +27,9 @@ class RawForecast:
 
     above: FloatArray  # [n] q: "Raise" means a price above it, adjusted for splits as the prices
     implied: IdArray  # [n] the raw direction that follows; -1 where none does
-    copied_correct: Flags  # [n] the raw direction was the forecast one
-    implied_correct: Flags  # [m] the same, of the days with an implied direction
-    rises: Flags  # [n] the price rose
+    copied_correct: BoolArray  # [n] the raw direction was the forecast one
+    implied_correct: BoolArray  # [m] the same, of the days with an implied direction
+    rises: BoolArray  # [n] the price rose
 
     @property
     def coverage(self) -> float:

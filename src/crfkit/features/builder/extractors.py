@@ -22,7 +22,7 @@ from crfkit.features.builder.algebra import Flag, Group, Own, Track, Vector
 from crfkit.features.builder.gazetteer import Gazetteer
 from crfkit.features.builder.numbers import Bins, NumberChain, Parsed, Places
 from crfkit.features.builder.sources import Always, Cells, Chain, Gaps, Named, Phrases, Vectors, default_name
-from crfkit.features.builder.steps import Affix, Computed, Mapped, Pattern, Plain, Standardised, Step
+from crfkit.features.builder.steps import Affix, CellStep, Computed, Mapped, Pattern, Plain, Standardised
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,10 +125,10 @@ class Text(Track):
         """The vector of numbers that stands there, such as an embedding: makes name:0, name:1, …"""
         return Vector(Vectors(self._cells("vector")), self.offset)
 
-    def _then(self, step: Step) -> Text:
+    def _then(self, step: CellStep) -> Text:
         return Text(self.chain.then(step), self.offset)
 
-    def _asks(self, step: Step) -> Flag:
+    def _asks(self, step: CellStep) -> Flag:
         return Flag(self.chain.then(step), self.offset)
 
     def _cells(self, method: str) -> Cells:

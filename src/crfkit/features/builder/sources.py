@@ -14,7 +14,7 @@ from crfkit.exceptions import InputError
 from crfkit.features.builder.cells import as_texts, as_vectors, is_missing
 from crfkit.features.builder.gazetteer import Gazetteer
 from crfkit.features.builder.sentences import Block, Key
-from crfkit.features.builder.steps import Step
+from crfkit.features.builder.steps import CellStep
 
 Learnt = dict[Any, Any]  # what fit found out, by source
 Numbers = list[float | None]  # [ΣT]
@@ -119,7 +119,7 @@ class Chain(Steps):
     """Text of a source, and what the steps make of it."""
 
     source: Source
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CellStep, ...] = ()
 
     def apply(self, value: Any) -> Any:
         """What the steps make of a value of the source."""

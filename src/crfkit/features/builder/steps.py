@@ -14,7 +14,7 @@ from crfkit.exceptions import InputError
 from crfkit.features.shapes import full_shape, word_shape
 
 
-class Step(Protocol):
+class CellStep(Protocol):
     """From text to text, or for a test to True or False."""
 
     @property

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from crfkit._native import CurvatureHistory
 from hypothesis import given
 from hypothesis import strategies as st
+
+from crfkit._native import CurvatureHistory
 
 
 def multiply(history, g):

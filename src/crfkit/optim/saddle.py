@@ -11,7 +11,7 @@ a finite threshold will do, whatever they are, so that the search ends when a mi
 a constrained minimum then.
 
 The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall, also at its very first step:
-if it ends with a gradient far from 0, the outer step is marked as ``stalled``. Constraints that can be
+if it ends with a gradient far from 0, the outer step is marked as ``stalled``. ConstraintFunctions that can be
 smoothed (``Smoothable``) are free of that: an outer step then minimises
 
     f(x) + Σ_j β_j · r(g_j,T(x)),    r a rounded max(0, ·) that vanishes below -width_j
@@ -38,7 +38,7 @@ _STALLED = 1e-2  # of the gradient's norm at the start of an inner loop: above i
 
 
 class Constrained(Protocol):
-    """Constraints at a point."""
+    """ConstraintFunctions at a point."""
 
     @property
     def values(self) -> Vector:
@@ -48,7 +48,7 @@ class Constrained(Protocol):
         """Σ_j coefficients_j · (sub)gradient of constraint j, [P]."""
 
 
-class Constraints(Protocol):
+class ConstraintFunctions(Protocol):
     """m constraints on P variables; continuous, with or without kinks."""
 
     def __call__(self, x: Vector) -> Constrained:
@@ -57,7 +57,7 @@ class Constraints(Protocol):
 
 @runtime_checkable
 class Smoothable(Protocol):
-    """Constraints with smooth approximations, best from above: then what holds smoothed holds."""
+    """ConstraintFunctions with smooth approximations, best from above: then what holds smoothed holds."""
 
     def __call__(self, x: Vector) -> Constrained:
         """The constraints at x."""
@@ -126,7 +126,7 @@ def minimize_constrained(
     function: Smooth,
     x: Vector,
     *,
-    inequalities: Constraints,
+    inequalities: ConstraintFunctions,
     l1: Vector | None = None,
     settings: SaddleSettings | None = None,
     n_threads: int = 1,
@@ -150,7 +150,7 @@ class _Search:
     def __init__(
         self,
         function: Smooth,
-        inequalities: Constraints,
+        inequalities: ConstraintFunctions,
         l1: Vector | None,
         settings: SaddleSettings,
         callback: Callback | None,

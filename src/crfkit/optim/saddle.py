@@ -11,7 +11,7 @@ a finite threshold will do, whatever they are, so that the search ends when a mi
 a constrained minimum then.
 
 The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall, also at its very first step:
-if it ends with a gradient far from 0, the outer step is marked as ``stalled``. ConstraintFunctions that can be
+if it ends with a gradient far from 0, the outer step is marked as ``stalled``. Constraints that can be
 smoothed (``Smoothable``) are free of that: an outer step then minimises
 
     f(x) + Σ_j β_j · r(g_j,T(x)),    r a rounded max(0, ·) that vanishes below -width_j
@@ -38,7 +38,7 @@ _STALLED = 1e-2  # of the gradient's norm at the start of an inner loop: above i
 
 
 class Constrained(Protocol):
-    """ConstraintFunctions at a point."""
+    """Constraints at a point."""
 
     @property
     def values(self) -> Vector:
@@ -57,7 +57,7 @@ class ConstraintFunctions(Protocol):
 
 @runtime_checkable
 class Smoothable(Protocol):
-    """ConstraintFunctions with smooth approximations, best from above: then what holds smoothed holds."""
+    """Constraints with smooth approximations, best from above: then what holds smoothed holds."""
 
     def __call__(self, x: Vector) -> Constrained:
         """The constraints at x."""

@@ -5,7 +5,7 @@ import pickle
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from small_tasks import ADDRESSES, CASINO
 
@@ -44,6 +44,15 @@ def test_grid_search():
     assert search.best_params_ == {"c2": 0.1, "order": 1}
     assert search.predict(X[:3]) == search.best_estimator_.predict(X[:3])
     assert 0.3 < search.best_score_ <= 1
+
+
+def test_cross_validation():
+    folds = KFold(4, shuffle=True, random_state=0)
+    scores = cross_val_score(CRF(), *ADDRESSES, scoring=token_accuracy_scorer, cv=folds)
+    assert scores.shape == (4,)
+    assert scores.min() > 0.5
+    plain = cross_val_score(CRF(), *ADDRESSES, cv=folds)
+    assert plain.tolist() == pytest.approx(scores.tolist())
 
 
 def test_sample_weight_goes_through_a_search():

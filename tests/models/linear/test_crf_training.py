@@ -147,6 +147,14 @@ def test_order_two_is_at_least_as_good_a_fit():
 # ---- partial labels
 
 
+def test_partial_labels_teach():
+    X, y = ADDRESSES
+    rng = np.random.default_rng(0)
+    gaps = [[None if rng.random() < 0.5 else label for label in labels] for labels in y]
+    crf = CRF(c2=0.1).fit(X[:60], gaps[:60])
+    assert crf.score(X[60:], y[60:]) > 0.6
+
+
 # ---- warm start and continued training
 
 

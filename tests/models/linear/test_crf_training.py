@@ -68,6 +68,16 @@ def test_bad_dev_sets(X_dev, y_dev, message):
 # ---- weights
 
 
+def test_sample_weight_is_repetition():
+    counts = [0, 1, 2, 3, 1, 0, 1, 2, 1, 1]
+    repeated = [i for i, n in enumerate(counts) for _ in range(n)]
+    options = {"c2": 0.5, "tol": 1e-8, "all_possible_states": True, "all_possible_transitions": True}
+    weighted = CRF(**options).fit(X[:10], Y[:10], sample_weight=counts)
+    plain = CRF(**options).fit([X[i] for i in repeated], [Y[i] for i in repeated])
+    assert weighted.objective_ == pytest.approx(plain.objective_, rel=1e-5)
+    assert_close(weights_of(weighted), weights_of(plain), 1e-2)
+
+
 def test_scaling_weights_and_penalty_together_changes_nothing():
     one = CRF(c2=0.3, tol=1e-8).fit(X, Y)
     two = CRF(c2=0.75, tol=1e-8).fit(X, Y, sample_weight=np.full(len(X), 2.5))

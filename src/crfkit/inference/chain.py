@@ -31,6 +31,8 @@ class ScoreGradient(NamedTuple):
 class Chain:
     """A ``Structure`` with lattices as scores."""
 
+    _with_nodes = True
+
     def log_partition(self, scores: Lattice, *, n_jobs: int | None = None) -> FloatArray:
         return log_partition(scores, n_jobs=n_jobs)
 
@@ -43,35 +45,35 @@ class Chain:
     def labelling_score(self, scores: Lattice, ids: IdArray, *, n_jobs: int | None = None) -> FloatArray:
         return path_score(scores, ids, n_jobs=n_jobs)
 
-    def subtract_labelling(
-        self, counts: ScoreGradient, scores: Lattice, ids: IdArray, *, weights: FloatArray | None = None
-    ) -> None:
+    def labelling_counts(
+        self, scores: Lattice, ids: IdArray, *, weights: FloatArray | None = None
+    ) -> ScoreGradient:
         L, y, lengths = scores.n_labels, ids.astype(np.int64), np.diff(scores.offsets)
         share = None if weights is None else np.repeat(weights, lengths)  # [ΣT]; None: all 1
         place = np.arange(len(y)) - np.repeat(scores.offsets[:-1], lengths)  # [ΣT] within its sequence
         first = np.flatnonzero(place == 0)
 
-        def take_off(table: FloatArray, span: int, at: IntArray) -> None:
-            """Take off the labels in a row, so many, that end at positions [M]."""
-            run = y[at]  # [M] the labels as one number: a place in the table [L, …] of a position
-            for k in range(1, span):
-                run += L**k * y[at - k]
+        def counted(like: FloatArray | None, span: int, at: IntArray) -> FloatArray | None:
+            """Count the labels in a row, so many, that end at positions [M], in the shape of the scores."""
+            if like is None:
+                return None
+            run = sum((L**k * y[at - k] for k in range(span)), np.zeros(len(at), np.int64))  # as one number
+            if like.ndim > span:
+                run += at * L**span
             weight = None if share is None else share[at]
-            if table.ndim > span:
-                flat = table.reshape(-1)  # a view: expectations are contiguous
-                flat[at * L**span + run] -= 1.0 if weight is None else weight
-            else:
-                table -= np.bincount(run, weight, table.size).reshape(table.shape)
+            found: FloatArray = np.bincount(run, weight, like.size).astype(np.float64, copy=False)
+            return found.reshape(like.shape)
 
-        if len(counts.node):
-            take_off(counts.node, 1, np.arange(len(y)))
-        take_off(counts.edge, 2, np.flatnonzero(place >= 1))
-        if counts.edge2 is not None:
-            take_off(counts.edge2, 3, np.flatnonzero(place >= 2))
-        if counts.start is not None:
-            take_off(counts.start, 1, first)
-        if counts.end is not None:
-            take_off(counts.end, 1, first + lengths[lengths > 0] - 1)
+        node = counted(scores.node, 1, np.arange(len(y))) if self._with_nodes else np.empty((0, L))
+        return ScoreGradient._make(
+            [
+                node,
+                counted(scores.edge, 2, np.flatnonzero(place >= 1)),
+                counted(scores.edge2, 3, np.flatnonzero(place >= 2)),
+                counted(scores.start, 1, first),
+                counted(scores.end, 1, first + lengths[lengths > 0] - 1),
+            ]
+        )
 
     def permit(self, scores: Lattice, labels: Labels) -> Lattice:
         return constrain(scores, permitted_labels(labels.permitted(scores.n_labels)))
@@ -91,15 +93,9 @@ class Chain:
 
 
 class TransitionsOnly(Chain):
-    """A chain whose scores of labels are given: its numbers are those of the transitions alone.
+    """A chain whose node scores are given: ``ScoreGradient.node`` is empty [0, L], which saves time."""
 
-    ``ScoreGradient.node`` is empty, [0, L]. That is faster where nothing depends on it. An object of this
-    class remembers the counts of the last labelling, which training asks for at every step.
-    """
-
-    def __init__(self) -> None:
-        self._asked: tuple[Any, ...] = ()  # ids, offsets and weights
-        self._minus: ScoreGradient | None = None  # their counts, negative
+    _with_nodes = False
 
     def expectations(
         self, scores: Lattice, *, weights: FloatArray | None = None, n_jobs: int | None = None
@@ -107,18 +103,6 @@ class TransitionsOnly(Chain):
         found = expected_counts(scores, weights=weights, n_jobs=n_jobs)
         none = np.empty((0, scores.n_labels))
         return found.log_z, ScoreGradient(none, found.edge, found.edge2, found.start, found.end)
-
-    def subtract_labelling(
-        self, counts: ScoreGradient, scores: Lattice, ids: IdArray, *, weights: FloatArray | None = None
-    ) -> None:
-        asked = (ids, scores.offsets, weights)
-        if self._minus is None or not all(a is b for a, b in zip(asked, self._asked, strict=True)):
-            self._minus = ScoreGradient._make(None if c is None else np.zeros_like(c) for c in counts)
-            super().subtract_labelling(self._minus, scores, ids, weights=weights)
-            self._asked = asked
-        for count, minus in zip(counts, self._minus, strict=True):
-            if count is not None and minus is not None:
-                np.add(count, minus, out=count)
 
 
 CHAIN = Chain()

@@ -14,7 +14,7 @@ from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import Labels
 
 S = TypeVar("S")
-D = TypeVar("D")
+D = TypeVar("D", covariant=True)
 
 
 class Structure(Protocol[S, D]):
@@ -31,10 +31,8 @@ class Structure(Protocol[S, D]):
     def labelling_score(self, scores: S, ids: IdArray, *, n_jobs: int | None = None) -> FloatArray:
         """Return the score [N] of one labelling [ΣT]."""
 
-    def subtract_labelling(
-        self, counts: D, scores: S, ids: IdArray, *, weights: FloatArray | None = None
-    ) -> None:
-        """Take what a labelling [ΣT] consists of, times the weights [N], off the counts, in place."""
+    def labelling_counts(self, scores: S, ids: IdArray, *, weights: FloatArray | None = None) -> D:
+        """Return what one labelling [ΣT] consists of: the gradient of Σ weight · its score."""
 
     def permit(self, scores: S, labels: Labels) -> S:
         """Return the scores with everything forbidden that (partial) labels rule out."""

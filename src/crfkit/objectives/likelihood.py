@@ -36,6 +36,7 @@ class Residuals(Generic[D]):
     log_p: FloatArray  # [N] log p(y|x)
     d_scores: D  # expected - observed, times the weights: the gradient of -Σ weight · log p
     expected: D | None  # the expected counts alone, times the weights, if asked for
+    observed: D  # the observed counts, times the weights
 
 
 def expected_minus_observed(
@@ -44,22 +45,24 @@ def expected_minus_observed(
     labels: Labels,
     *,
     weights: FloatArray | None = None,  # [N]
+    observed: D | None = None,  # counts of the same labels from an earlier call, if there are any
     expected: bool = False,
     n_jobs: int | None = None,
 ) -> Residuals[D]:
     """Return log p(y|x) and the gradient of -Σ weight · log p(y|x) by the scores."""
     log_z, counts = structure.expectations(scores, weights=weights, n_jobs=n_jobs)
-    kept = deepcopy(counts) if expected else None
     if labels.allowed is None:
-        observed = structure.labelling_score(scores, labels.ids, n_jobs=n_jobs)
-        structure.subtract_labelling(counts, scores, labels.ids, weights=weights)
+        log_observed = structure.labelling_score(scores, labels.ids, n_jobs=n_jobs)
+        if observed is None or list(map(np.shape, observed)) != list(map(np.shape, counts)):
+            observed = structure.labelling_counts(scores, labels.ids, weights=weights)
     else:
         agreeing = structure.permit(scores, labels)
-        observed, known = structure.expectations(agreeing, weights=weights, n_jobs=n_jobs)
-        for count, of_known in zip(counts, known, strict=True):
-            if count is not None:
-                np.subtract(count, of_known, out=count)
-    return Residuals(observed - log_z, counts, kept)
+        log_observed, observed = structure.expectations(agreeing, weights=weights, n_jobs=n_jobs)
+    kept = deepcopy(counts) if expected else None
+    for count, of_labels in zip(counts, observed, strict=True):
+        if count is not None:
+            np.subtract(count, of_labels, out=count)
+    return Residuals(log_observed - log_z, counts, kept, observed)
 
 
 def log_likelihood(
@@ -90,6 +93,7 @@ class Likelihood(Generic[Batch, S, D]):
         self.potential, self._batch, self._labels, self._structure = potential, batch, labels, structure
         self._weights, self._n_jobs = weights, n_jobs
         self._costs = None if class_weights is None else np.log(class_weights)  # [L]
+        self._observed: D | None = None
 
     @property
     def n_parameters(self) -> int:
@@ -112,11 +116,14 @@ class Likelihood(Generic[Batch, S, D]):
         scores = self.potential.scores(self._batch, x, n_jobs=self._n_jobs)
         if self._costs is not None:
             scores = self._structure.raise_wrong(scores, self._labels, self._costs)
-        return expected_minus_observed(
+        found = expected_minus_observed(
             self._structure,
             scores,
             self._labels,
             weights=self._weights,
+            observed=self._observed,
             expected=expected,
             n_jobs=self._n_jobs,
         )
+        self._observed = found.observed
+        return found

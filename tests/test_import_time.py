@@ -80,13 +80,10 @@ def test_every_package_offers_the_names_of_its_stub(stub):
 
 
 def test_older_names_of_modules_that_have_moved():
-    from crfkit.apps.genes import fasta, gene_scores, gff
+    from crfkit.apps.genes import fasta, gff
+    from crfkit.apps.genes.gene_scores import gene_scores
     from crfkit.io.fasta import read_fasta
     from crfkit.io.gff import read_annotation
-    from crfkit.metrics.genes import gene_scores
+    from crfkit.metrics.genes import gene_scores as older
 
-    assert (read_fasta, read_annotation, gene_scores) == (
-        fasta.read_fasta,
-        gff.read_annotation,
-        gene_scores.gene_scores,
-    )
+    assert (read_fasta, read_annotation, older) == (fasta.read_fasta, gff.read_annotation, gene_scores)

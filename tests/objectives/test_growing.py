@@ -71,5 +71,5 @@ def test_the_same_function_as_otherwise():
 def test_too_much_to_show():
     growing = objective(*batch([5]))
     for n in (6, -1):
-        with pytest.raises(ValueError, match="not so many positions"):
+        with pytest.raises(ValueError, match=r"positions must be in 0\.\.n_positions"):
             growing.function.show(n)

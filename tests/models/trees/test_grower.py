@@ -137,7 +137,7 @@ def test_trees_that_do_not_split():
         ("left", lambda a: np.full_like(a, 10**6), "points to a node that is not there"),
         ("left", lambda a: np.zeros_like(a), "points to a node that is not there"),
         ("right", lambda a: np.full_like(a, -(10**6)), "points to a node that is not there"),
-        ("feature", lambda a: np.full_like(a, 99), "asks for a feature"),
+        ("feature", lambda a: np.full_like(a, 99), "tests a feature that does not exist"),
         ("root", lambda a: np.full_like(a, 10**6), "out of range"),
         ("label", lambda a: np.full_like(a, -1), "out of range"),
         ("leaf", lambda a: np.full_like(a, np.nan), "not finite"),

@@ -24,7 +24,7 @@ def test_tables_are_views_of_one_vector(order):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("weights", [None, np.array([0.5, 2.0, 1.0, 3.0])])
 def test_without_the_labels_the_likelihood_is_the_same(order, weights):
-    """``TransitionsOnly`` leaves out what transitions do not depend on, and remembers the labelling."""
+    """``TransitionsOnly`` omits terms that do not depend on transitions, and stores the labelling."""
     rng = np.random.default_rng(7)
     batch = NodeScores(rng.normal(size=(8, 3)), np.array([0, 4, 5, 5, 8]))
     labels = Labels(rng.integers(3, size=8).astype(np.int32), None)

@@ -1,4 +1,4 @@
-"""Trees: what LightGBM grew, read and walked by ourselves, against LightGBM's own predictions."""
+"""Trees grown by LightGBM and evaluated by crfkit, against LightGBM's own predictions."""
 
 import pickle
 import sys
@@ -22,7 +22,7 @@ SETTINGS = GrowthSettings(7, 0.3, 1, 0.1, 1.0, 1.0, 0, 1, {})
 
 
 def table_of(rng, lengths, missing=0.2):
-    """Two columns of numbers, one of four categories."""
+    """Return a table of two columns of numbers and one of four categories."""
     n = sum(lengths)
     values = np.column_stack([rng.normal(size=n), rng.integers(3, size=n), rng.integers(4, size=n)])
     values = np.where(rng.random(values.shape) < missing, np.nan, values)

@@ -32,8 +32,7 @@ inline bool is_huge(std::string_view text) {
   return exponent + leading > 0;
 }
 
-// Parses a decimal number with blanks or a CR around it. A number too small for a double becomes 0; one that
-// is too large is not finite.
+// Parses a decimal number with blanks or a CR around it. If it is too small it is 0, if too large not finite.
 inline NumberText parse_number(std::string_view text, double* value) {
   constexpr std::string_view kBlanks = " \r";
   const size_t begin = text.find_first_not_of(kBlanks);

@@ -9,8 +9,7 @@
 
 namespace crfkit {
 
-// Returns how many bytes the first character of a non-empty text has, or 0 if the text does not begin with
-// one.
+// Returns the length of the first character of a non-empty text in bytes; 0 if it begins with none.
 inline size_t utf8_character(std::string_view text) {
   const auto* p = reinterpret_cast<const unsigned char*>(text.data());
   const unsigned char lead = p[0];

@@ -130,8 +130,7 @@ auto columns_from_rows(nb::handle sentences) {
   return to_python(std::move(table));
 }
 
-// Renumbers ids [n] to 0, 1, 2, … in order of first appearance: (old id of each new one, new ids), both
-// int32.
+// Renumbers ids [n] in order of first appearance: (old id of each new one, new ids), both int32.
 auto renumber(Array<const int32_t> ids, size_t n_known) {
   GrowableArray<int32_t> chosen, codes;
   {
@@ -203,8 +202,7 @@ nb::bytes columns_text(BoundVocabulary& cells, Array<const int32_t, 2> ids, Arra
 }  // namespace
 
 void bind_columns(nb::module_& m) {
-  nb::class_<BoundParser>(m, "ColumnParser",
-                          "Turns the bytes of a column file, fed in pieces, into tables of cell ids.")
+  nb::class_<BoundParser>(m, "ColumnParser", "Parses the bytes of a column file, fed in pieces.")
       .def(
           "__init__",
           [](BoundParser* self, nb::str source, bool at_tabs) {

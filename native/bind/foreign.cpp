@@ -25,8 +25,7 @@ void check_names(const Bytes& arena, const Offsets& offsets) {
 Numpy<uint8_t> cqdb_chunk(const Bytes& arena, const Offsets& offsets) {
   check_names(arena, offsets);
   const size_t n = offsets.size() - 1;
-  if (cqdb_size(n, arena.size()) >> 32 != 0)
-    throw nb::value_error("the dictionary would exceed CRFsuite's limit of 4 GiB");
+  if (cqdb_size(n, arena.size()) >> 32 != 0) throw nb::value_error("the dictionary exceeds 4 GiB");
   std::vector<uint8_t> chunk = unlocked([&] {
     std::vector<uint8_t> out(cqdb_size(n, arena.size()));
     write_cqdb(arena.data(), offsets.data(), n, out.data());

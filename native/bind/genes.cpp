@@ -9,8 +9,7 @@ namespace crfkit {
 
 namespace {
 
-// One strand of a batch: sequence i has the positions from offsets[i] on, and the places from offsets[i] + i
-// on.
+// One strand of a batch: sequence i begins at position offsets[i] and at place offsets[i] + i.
 struct StrandBatch {
   Array<const uint8_t> codes;      // [ΣT]
   Array<const double, 2> content;  // [ΣT, kContents]

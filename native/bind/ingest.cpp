@@ -17,8 +17,7 @@ BoundVocabulary* attach(Array<const uint8_t> arena, Array<const int64_t> offsets
                         Array<const uint32_t> slots) {
   auto vocabulary = std::make_unique<BoundVocabulary>();
   translating([&] {
-    if (offsets.size() == 0)
-      throw std::invalid_argument("a vocabulary's offsets must have at least one entry");
+    if (offsets.size() == 0) throw std::invalid_argument("a vocabulary's offsets must not be empty");
     vocabulary->core =
         std::make_unique<Vocabulary>(reinterpret_cast<const char*>(arena.data()), arena.size(),
                                      offsets.data(), offsets.size() - 1, slots.data(), slots.size());

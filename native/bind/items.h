@@ -60,8 +60,7 @@ bool for_each(PyObject* container, Visit&& visit) {
   if (PyList_Check(container)) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); ++i) {
       PyObject* element = PyList_GET_ITEM(container, i);
-      // Reading a plain str runs no Python code, so no reference is needed; counting it would write to every
-      // string's memory.
+      // Reading a plain str runs no Python code; counting references would write to every string's memory.
       const nb::object held = PyUnicode_CheckExact(element) ? nb::object() : nb::borrow(element);
       visit(element);
     }
@@ -142,8 +141,7 @@ class ItemReader {
     return true;
   }
 
-  // Reads any item. Replaces the attributes read before: Python code may run, and borrowed names may
-  // disappear.
+  // Reads any item. Replaces those read before: Python code may run, and borrowed names disappear.
   void read(PyObject* item) {
     clear();
     if (is_text(item)) {
@@ -168,8 +166,7 @@ class ItemReader {
  private:
   static constexpr int kDeepest = 32;
 
-  // Reads a list, tuple, set or iterable of names, each under the prefix. Returns false if it is not
-  // iterable.
+  // Reads a list, tuple, set or iterable of names, each under the prefix. False if it is not iterable.
   bool read_names(PyObject* container) {
     const size_t first = attributes_.size();
     const bool iterable = for_each(container, [&](PyObject* element) {
@@ -319,8 +316,7 @@ class ItemReader {
     attributes_.push_back({nullptr, start, text_.size() - start, 1.0});
   }
 
-  // Appends a str or bytes as UTF-8. Not PyUnicode_AsUTF8, which would leave a second copy in the caller's
-  // string.
+  // Appends a str or bytes as UTF-8. PyUnicode_AsUTF8 would leave a second copy in the caller's string.
   static void append(PyObject* text, std::string* out) {
     if (PyBytes_Check(text)) {
       PyObject* decoded = PyUnicode_DecodeUTF8(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), nullptr);

@@ -231,8 +231,7 @@ void bind_linear(nb::module_& m) {
       .def(
           "penalty_scale",
           [](const LinearObjective& self, Array<double> out) {
-            require(static_cast<int64_t>(out.shape(0)) == self.n_parameters(),
-                    "out must have n_parameters entries");
+            require(static_cast<int64_t>(out.shape(0)) == self.n_parameters(), "out has the wrong length");
             self.penalty_scale(out.data());
           },
           "out"_array)

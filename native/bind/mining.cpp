@@ -20,8 +20,7 @@ void make_miner(RuleMiner* self, Array<const int64_t> indptr, Array<const int32_
                 int max_length, bool important) {
   check_rows(indptr, indices, n_items);
   const size_t n = indptr.shape(0) - 1;
-  require(labels.shape(0) == n && n < (size_t{1} << 31),
-          "expected one label per position, and at most 2^31 of them");
+  require(labels.shape(0) == n && n < (size_t{1} << 31), "expected one label per position, at most 2^31");
   require(!marked || marked->shape(0) == n, "expected one mark per position");
   require(n_labels >= 1 && min_support >= 1 && min_length >= 1 && max_length >= min_length,
           "bounds of rules");
@@ -33,8 +32,7 @@ void make_miner(RuleMiner* self, Array<const int64_t> indptr, Array<const int32_
 }
 
 auto run(const RuleMiner& self, int first, int last, int64_t limit, int n_threads) {
-  require(first >= 0 && first <= last && last <= self.n_blocks(),
-          "expected first <= last within 0..n_blocks");
+  require(first >= 0 && first <= last && last <= self.n_blocks(), "first or last is out of range");
   RuleTable found = unlocked([&] { return self.run(first, last, limit, n_threads); });
   return std::tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.items)),
                     to_numpy(std::move(found.labels)), to_numpy(std::move(found.support)),

@@ -19,8 +19,7 @@ class CandidateGains {
     require(labels.shape(0) == positions, "labels does not fit node");
     check_bounds(offsets, positions, "offsets does not fit node");
     check_ids(labels, 0, static_cast<int64_t>(L), "a label is out of range");
-    if (weights)
-      require(weights->shape(0) + 1 == offsets.shape(0), "weights must have one entry per sequence");
+    if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights does not fit offsets");
     chain_.labels = static_cast<int>(L);
     chain_.offsets.assign(offsets.data(), offsets.data() + offsets.shape(0));
     chain_.targets.assign(labels.data(), labels.data() + positions);
@@ -34,8 +33,7 @@ class CandidateGains {
   }
 
   // Candidate k has the label to[k]. If from[k] < 0, it is active at the positions of attribute[k], which are
-  // positions[indptr[a]:indptr[a+1]], else after the label from[k]. weights: λ to start from; overwritten by
-  // the best.
+  // positions[indptr[a]:indptr[a+1]], else after the label from[k]. weights: initial λ, then the best.
   void best(Array<const int32_t> from, Array<const int32_t> to, Array<const int32_t> attribute,
             Array<const int64_t> indptr, Array<const int64_t> positions,
             std::optional<Array<const double>> values, bool approximate, Array<double> gains,

@@ -28,10 +28,8 @@ struct Forest {
     require(0 <= first && first <= last && last <= static_cast<int64_t>(root.shape(0)),
             "expected first <= last within the number of trees");
     require(outside.shape(0) == values.shape(1), "outside must have one entry per column");
-    require(width >= 1 && before >= 0 && before < width,
-            "expected a window of width >= 1 and before in 0..width-1");
-    require(width * columns + (context ? 1 : 0) == n_features,
-            "the table does not have the columns the trees need");
+    require(width >= 1 && before >= 0 && before < width, "expected before in 0..width-1");
+    require(width * columns + (context ? 1 : 0) == n_features, "the trees need other columns");
     require(context == edge.has_value(), "edge must be given exactly if trees look at the previous label");
     const size_t n = offsets.shape(0);
     check_bounds(offsets, positions, "offsets does not fit values");

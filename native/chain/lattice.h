@@ -159,9 +159,8 @@ using LogOut = PosteriorOut<double>;
 
 constexpr int kCountBlock = 64;  // positions whose expected transitions are summed in registers at once
 
-// Whether expected transitions are summed separately before they are added to the block's. Needed when they
-// are summed in several pieces or one position at a time: a sequence that turns out unsound must leave no
-// trace in the block.
+// Whether expected transitions are summed separately before they join the block's: in several pieces, or
+// position by position, because a sequence that turns out unsound must leave no trace.
 static inline bool counts_apart(int64_t T, bool pairs) { return pairs || T > kCountBlock; }
 
 // The doubles scaled_posterior needs as workspace for a sequence of T positions.

@@ -139,8 +139,7 @@ class PathEnumerator {
     }
   }
 
-  // Finds one more path into (t, h), if there is one. A loop instead of the formula's recursion, because
-  // sequences are long.
+  // Finds one more path into (t, h), if there is one. A loop, not a recursion: sequences are long.
   bool find_next(int64_t t, int64_t h) {
     chain_.clear();
     while (true) {  // go back while the last path's predecessor needs one more path

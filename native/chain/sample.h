@@ -37,8 +37,7 @@ static inline int64_t draw(std::vector<double>& log_weights, double u) {
   return chosen;
 }
 
-// Draws n_samples paths; path s goes to labels + s * stride. Returns the first position that no permitted
-// path reaches, or -1.
+// Draws n_samples paths; path s goes to labels + s * stride. Returns the first unreachable position, or -1.
 static inline int64_t sample_paths(const ChainDims& d, const LatticeView& x, const LogTables& tables,
                                    uint64_t key, int64_t n_samples, std::vector<double>& memory,
                                    int32_t* labels, int64_t stride) {

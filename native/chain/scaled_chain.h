@@ -200,8 +200,7 @@ void settle_pair_sums(const ChainDims& d, const ScaledWork<Real>& w) {
   }
 }
 
-// Computes β, marginals and counts. Returns false if probability may have been lost; then no count has
-// changed.
+// Computes β, marginals and counts. False if probability may have been lost; counts are then unchanged.
 template <class Real, int K>
 bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
               const PosteriorOut<Real>& out) {

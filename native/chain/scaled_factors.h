@@ -6,8 +6,7 @@
 
 namespace crfkit::CRFKIT_ISA {
 
-// Computes ψ = exp(node - max) for each position, 0 in the padding, and the sum of the maxima. Returns false
-// if a position permits no label.
+// Computes ψ = exp(node - max), 0 in the padding, and the sum of maxima. False: a position permits no label.
 template <class Real, int K>
 bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node, Real* psi, double* maxima) {
   constexpr int W = Lanes<Real>::count;
@@ -41,8 +40,7 @@ bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node,
   return true;
 }
 
-// Computes P_t for each position t >= 1 (in order 1 times M); returns the sum of the maxima. scores, tables:
-// [T, L, Lp].
+// Computes P_t for t >= 1, in order 1 times M; returns the sum of the maxima. scores, tables: [T, L, Lp].
 template <class Real>
 double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* scores, Real* tables) {
   constexpr int W = Lanes<Real>::count;

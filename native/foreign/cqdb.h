@@ -79,7 +79,7 @@ inline Names read_cqdb(const uint8_t* chunk, size_t available, size_t n) {
   if (size < kCqdbData || size > available) throw Damage("a dictionary is cut off");
   if (u32(12) != kCqdbByteOrder) throw Damage("a dictionary has another byte order");
   if (u32(16) != n) {
-    throw Damage("a dictionary of " + std::to_string(n) + " strings was expected, but its header says " +
+    throw Damage("expected a dictionary of " + std::to_string(n) + " strings, got one of " +
                  std::to_string(u32(16)));
   }
   if (n > 0 && (links < kCqdbData || links + uint64_t{4} * n > size)) {

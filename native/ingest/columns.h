@@ -41,8 +41,7 @@ struct ColumnTable {
 
 class ColumnParser {
  public:
-  // at_tabs: cells are separated by single tabs, and may be empty or hold blanks; else by runs of blanks and
-  // tabs.
+  // at_tabs: single tabs separate cells, which may be empty or hold blanks; else runs of blanks and tabs.
   explicit ColumnParser(bool at_tabs) : at_tabs_(at_tabs), table_(std::make_unique<ColumnTable>()) {}
 
   void feed(const char* data, size_t size) {

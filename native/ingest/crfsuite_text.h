@@ -2,8 +2,7 @@
 // value is 1. `\:` and `\\` are escapes, in labels too; a backslash before anything else is itself. Fields
 // that begin with @ before the label are declarations, and @weight:w, the sequence's weight, is the only one.
 // As in CRFsuite's own reader, TABs in a row are one, and a label's value is ignored. Unlike that reader,
-// which turns any text into a number (atof) and a second colon into a new attribute, this one raises an
-// error.
+// which makes any text a number (atof) and a second colon a new attribute, this one raises an error.
 #pragma once
 
 #include <array>

@@ -52,9 +52,8 @@ CRFKIT_INLINE void gather(const LinearFeatures& f, LinearTable<const float> w, i
     scores[f.sparse_labels[i]] += w.sparse[f.sparse_ids[i]] * (f.sparse_values ? f.sparse_values[i] : 1.0f);
 }
 
-// Computes the transposed product: adds d[l], times the value (or its square), to every parameter active at
-// t. In a stochastic step, which changes the weights themselves, also times the number of features that share
-// them.
+// The transposed product: adds d[l], times the value (or its square), to every parameter active at t. In a
+// stochastic step, which changes the weights themselves, also times the number of features that share them.
 template <int K, bool Square, bool Shares = false>
 CRFKIT_INLINE void scatter(const LinearFeatures& f, int64_t t, const float* d, LinearTable<float> to) {
   constexpr int W = Lanes<float>::count;

@@ -137,10 +137,9 @@ class RuleMatcher {
   }
 };
 
-// Tells whether each rule is minimal [R]: no rule with a proper subset of its items and the same label is at
-// least as confident. The table must hold the rules of all lengths down to 1. It then holds every subset that
-// matters, because a subset that is not a rule is less confident than every rule. Items ascend within a rule;
-// at most 20 of them.
+// Tells whether each rule is minimal [R]: no rule with a proper subset of its items and its label is as
+// confident. The table must hold rules of all lengths down to 1; a subset that is not among them is less
+// confident than every rule. Items ascend within a rule; at most 20 of them.
 inline std::vector<uint8_t> minimal_rules(const RuleSets& rules, const int32_t* labels,
                                           const double* confidence, int n_threads) {
   const auto n = static_cast<size_t>(rules.n_rules);

@@ -270,8 +270,7 @@ class RuleMiner {
       if (static_cast<int>(lhs_.size()) < bounds_.max_length) extend(first, last);
     }
 
-    // Adds the rules of X; returns false if no label occurs with X often enough, or no marked transaction
-    // does.
+    // Adds the rules of X; false if no label has enough transactions with X, a marked one among them.
     bool keep_rules(const Occurrence* first, const Occurrence* last) {
       present_.clear();
       for (const Occurrence* o = first; o != last; ++o) {

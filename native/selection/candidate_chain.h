@@ -34,8 +34,7 @@ struct CandidateChain {
   int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
   double weight(int64_t i) const { return weights.empty() ? 1.0 : weights[static_cast<size_t>(i)]; }
 
-  // Returns M of the step to position t of sequence i; those of the next steps follow at stride
-  // edge_stride(i).
+  // Returns M of the step to position t of sequence i; the next ones follow edge_stride(i) apart.
   const double* edges_into(int64_t i, int64_t t) const {
     const std::vector<double>& own = own_edges[static_cast<size_t>(i)];
     return own.empty() ? edges.data() : own.data() + (t - offsets[static_cast<size_t>(i)]) * edge_stride(i);

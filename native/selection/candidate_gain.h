@@ -290,8 +290,7 @@ class CandidateGain {
       }
       const double a0 = p.now[f.from], a1 = p.now[L + f.from];
       advance<K>(p, changed_.data(), t);
-      // The candidate's own transition counts e^λ times, and its derivatives are as many times the transition
-      // itself.
+      // The candidate's own transition counts e^λ times; its derivatives are multiples of the transition.
       const double step =
           changed_[static_cast<size_t>(f.from * L + f.to)] * x_.s[static_cast<size_t>(t * L + f.to)];
       p.now[L + f.to] += step * a0;

@@ -56,8 +56,7 @@ class SpanLattice {
     if (!s.own_edges()) kernels().fill_shared_tables(s.dims, view_.edges, tables_);
   }
 
-  // Writes the best path into labels [T]. With `keep`, δ and the back-pointers of all positions stay (order
-  // 1).
+  // Writes the best path into labels [T]. With `keep`, δ and all back-pointers stay (order 1).
   void decode(int32_t* labels, bool keep = false) {
     const ChainDims& d = scores_->dims;
     int64_t dead;

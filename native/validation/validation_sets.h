@@ -138,8 +138,7 @@ class ValidationSets {
   }
 
  private:
-  // The weight of a set whose value is requested but not its gradient: the kernel skips sequences of weight
-  // 0.
+  // The weight of a set of which only the value is requested: the kernel skips sequences of weight 0.
   static constexpr double kNoTrace = 1e-20;
 
   size_t n_spans() const { return spans_.first.size(); }

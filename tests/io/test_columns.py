@@ -107,7 +107,7 @@ def test_errors_name_path_and_line(tmp_path):
     path.write_bytes(b"-DOCSTART- x\na \xff\n")
     refuses(r"f:2: not UTF-8 text; convert the file to UTF-8: '\ufffd'", read_columns, path)
     path.write_bytes("x y\n".encode("utf-16"))
-    refuses(r"f:1: a NUL byte.*UTF-16", read_columns, path)
+    refuses(r"f:1: expected text, got a NUL byte.*UTF-16", read_columns, path)
 
 
 def test_long_lines_are_shortened_in_messages():

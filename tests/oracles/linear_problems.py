@@ -90,8 +90,7 @@ class Problem:
         )
 
     def lattices(self) -> tuple[Lattice, Lattice]:
-        """Return lattices of all paths and of the permitted ones; a wrong label gains the log class
-        weight."""
+        """Return lattices of all paths and of the permitted ones; wrong labels gain log class weights."""
         node = self.attributes @ self.state
         ids = self.labels.ids
         if self.class_weights is not None:

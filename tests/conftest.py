@@ -5,14 +5,14 @@ import signal
 import pytest
 from hypothesis import settings
 
-# The same examples each time, and no clock: a loaded machine must not fail a test.
+# The same examples each time, and no deadline: a loaded machine must not fail a test.
 settings.register_profile("crfkit", deadline=None, derandomize=True)
 settings.load_profile("crfkit")
 
 
 @pytest.fixture
 def ctrl_c():
-    """Child processes heed Ctrl-C, also where the shell has started the tests with SIGINT ignored.
+    """Let child processes react to Ctrl-C, even if the shell started the tests with SIGINT ignored.
 
     A child inherits "ignored" but no handler: with a handler here it starts with the default.
     """

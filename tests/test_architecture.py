@@ -1,6 +1,6 @@
-"""The house rules that a machine can check, read from the sources: who imports whom, docstrings, no print.
+"""The house rules that can be checked automatically: imports between rooms, docstrings, no print.
 
-The order of the rooms is the one ARCHITECTURE.md draws. A module may import from its own room and below.
+The order of the rooms is that of ARCHITECTURE.md. A module may import from its own room and below.
 """
 
 import ast
@@ -37,7 +37,7 @@ FORBIDDEN = {
 
 # Optional or slow to import: only inside the function that needs them.
 NOT_AT_THE_TOP = {"lightgbm", "dask", "distributed", "matplotlib", "tqdm", "pandas", "pynndescent"}
-# ... and these two live in one place alone.
+# ... and these two are imported in one place only.
 ONLY_IN = {"lightgbm": "models/trees/grower.py", "dask": "distributed/"}
 
 
@@ -53,7 +53,7 @@ def is_type_checking(test: ast.expr) -> bool:
 
 
 def imports_of(tree: ast.Module, package: str) -> Iterator[Import]:
-    """All imports; ``package`` is the dotted package the module lies in, for relative ones."""
+    """Yield all imports; ``package`` is the dotted package of the module, for relative ones."""
 
     def walk(node: ast.AST, at_the_top: bool) -> Iterator[Import]:
         if isinstance(node, ast.Import):
@@ -81,7 +81,7 @@ def imports_of(tree: ast.Module, package: str) -> Iterator[Import]:
 
 
 def room_of(module: str) -> str | None:
-    """The room a dotted name points into; None outside crfkit and for crfkit itself (its version)."""
+    """Return the room of a dotted name; None outside crfkit and for crfkit itself (its version)."""
     parts = module.split(".")
     if parts[0] != "crfkit" or len(parts) < 2 or parts[1] in ("__version__", "CRF", "TreeCRF"):
         return None
@@ -89,12 +89,12 @@ def room_of(module: str) -> str | None:
 
 
 def room_at(path: str) -> str:
-    """The room of a file below src/crfkit."""
+    """Return the room of a file below src/crfkit."""
     return Path(path).parts[0].split(".")[0]
 
 
 def problems(source: str, path: str) -> list[str]:
-    """What is against the rules in ``source``, the file at ``path`` below src/crfkit."""
+    """Return the violations in ``source``, the file at ``path`` below src/crfkit."""
     tree = ast.parse(source)
     room = room_at(path)
     package = ".".join(["crfkit", *Path(path).parts[:-1]])

@@ -1,4 +1,4 @@
-"""Every Python block of README.md and docs/ runs, page by page; links into the repository lead somewhere."""
+"""Every Python block of README.md and docs/ runs, page by page; links into the repository are valid."""
 
 import re
 import warnings
@@ -22,7 +22,7 @@ def name_of(path):
 def test_python_blocks_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = path.read_text(encoding="utf-8")
-    namespace = {"__name__": "__main__"}  # one a page: later blocks use what earlier ones made
+    namespace = {"__name__": "__main__"}  # one per page: later blocks use names of earlier ones
     for block in BLOCK.finditer(text):
         # Blank lines in front, so that a traceback names the page's own line.
         line = text.count("\n", 0, block.start(1))

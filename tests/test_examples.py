@@ -1,4 +1,4 @@
-"""Every example runs and prints something, in a process of its own, and warns of nothing."""
+"""Every example runs in its own process, prints something, and raises no warning."""
 
 import subprocess
 import sys

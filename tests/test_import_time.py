@@ -13,7 +13,7 @@ HEAVY = {"scipy", "sklearn", "pandas", "matplotlib", "tqdm", "lightgbm", "dask",
 
 
 def modules_after(statement: str) -> set[str]:
-    """The top-level modules that a new interpreter has loaded after ``statement``."""
+    """Return the top-level modules that a new interpreter has loaded after ``statement``."""
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
@@ -59,7 +59,7 @@ STUBS = sorted(Path(crfkit.__file__).parent.rglob("__init__.pyi"))
 
 @pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
 def test_every_package_offers_the_names_of_its_stub(stub):
-    """In any order: a name that is a module's too is not covered up by the module."""
+    """In any order: if a name is also a module's, the module does not hide it."""
     place = stub.parent.relative_to(Path(crfkit.__file__).parent.parent)
     package = import_module(".".join(place.parts))
     modules = [path.stem for path in stub.parent.glob("*.py") if not path.stem.startswith("__")]

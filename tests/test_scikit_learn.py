@@ -1,8 +1,8 @@
-"""Parameters as scikit-learn wants them, of every estimator there is.
+"""scikit-learn's conventions for parameters, for every estimator.
 
-Of ``check_estimator``'s checks those apply that look at parameters and attributes alone. The others call
-``fit`` with one flat table and one flat y: for a CRF, X and y are sequences, and a table without ``lengths``
-is an error on purpose.
+Only those checks of ``check_estimator`` apply that concern parameters and attributes. The others call ``fit``
+with one flat table and one flat y: for a CRF, X and y are sequences, and a table without ``lengths`` is an
+error on purpose.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""What n_jobs means."""
+"""The meaning of n_jobs."""
 
 import pytest
 

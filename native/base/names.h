@@ -1,4 +1,4 @@
-// Many strings end to end, as model files of other tools are read into and written from.
+// Many strings in one arena: the form in which strings of other tools' model files are read and written.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace crfkit {
 
-// What is wrong with a file; the reader adds which one.
+// Says what is wrong with a model file; the reader adds the name of the file.
 struct Damage : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };

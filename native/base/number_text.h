@@ -1,6 +1,5 @@
-// Numbers as text, the same in every locale: a point, never a comma. Reading takes what people and programs
-// write (a plus sign, blanks around the number); writing gives the shortest text that reads back as the same
-// double.
+// Numbers as text, the same in every locale: a point, never a comma. Reading accepts a plus sign and blanks
+// around the number; writing gives the shortest text that reads back as the same double.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +12,14 @@ namespace crfkit {
 
 enum class NumberText { number, not_finite, malformed };
 
-// Of a number too large or too small for a double: whether it is too large. Its decimal exponent, counted
-// from the first digit that is not 0, tells.
+// Tells whether a number that does not fit into a double is too large (else it is too small). Decided by its
+// decimal exponent, counted from the first digit that is not 0.
 inline bool is_huge(std::string_view text) {
   long long exponent = 0;
   if (const size_t e = text.find_first_of("eE"); e != std::string_view::npos) {
     const char* digits = text.data() + e + 1;
     if (*digits == '+') ++digits;
-    // One that is itself too long for a long long outweighs all the digits that memory could hold.
+    // An exponent too long for a long long outweighs all the digits that memory could hold.
     const bool negative = *digits == '-';
     if (std::from_chars(digits, text.data() + text.size(), exponent).ec != std::errc()) return !negative;
     exponent = std::clamp(exponent, -(1LL << 60), 1LL << 60);  // the sum below must not overflow
@@ -33,7 +32,7 @@ inline bool is_huge(std::string_view text) {
   return exponent + leading > 0;
 }
 
-// A decimal number with blanks or a CR around it. Too small a number is 0, too large a one not finite.
+// Parses a decimal number with blanks or a CR around it. If it is too small it is 0, if too large not finite.
 inline NumberText parse_number(std::string_view text, double* value) {
   constexpr std::string_view kBlanks = " \r";
   const size_t begin = text.find_first_not_of(kBlanks);

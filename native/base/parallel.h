@@ -54,7 +54,7 @@ void parallel_for(int n_blocks, int n_threads, Fn&& fn) {
   try {
     for (int w = 1; w < n_threads; ++w) threads.emplace_back(work, w);
   } catch (const std::system_error&) {
-    // The system has no more threads to give: those that started do all the blocks, with the same result.
+    // The system cannot start more threads: those that started do all blocks, with the same result.
   }
   work(0);
   for (auto& thread : threads) thread.join();

@@ -1,5 +1,5 @@
-// Text for a message: cut where it is long, never inside a UTF-8 character; and without NULs, where messages
-// end.
+// Shortens text for a message: long text is cut, never inside a UTF-8 character, and NULs, which would end
+// the message, are replaced.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The output function of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-// OOPSLA 2014): a bijection after which neighbours have nothing in common.
+// OOPSLA 2014): a bijection that maps neighbouring numbers to unrelated ones.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Well-formed UTF-8, by the table of byte sequences in the Unicode standard (table 3-7): no overlong forms,
-// no surrogates, nothing above U+10FFFF. What Python's strict decoder accepts, and no more.
+// no surrogates, nothing above U+10FFFF. Accepts exactly what Python's strict decoder accepts.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace crfkit {
 
-// Bytes of the character at the start of the text, which is not empty; 0 where there is none.
+// Returns the length of the first character of a non-empty text in bytes; 0 if it begins with none.
 inline size_t utf8_character(std::string_view text) {
   const auto* p = reinterpret_cast<const unsigned char*>(text.data());
   const unsigned char lead = p[0];
@@ -17,7 +17,7 @@ inline size_t utf8_character(std::string_view text) {
   if (lead < 0xc2 || lead > 0xf4) return 0;
   const size_t size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   if (text.size() < size) return 0;
-  // The second byte has a narrower range after four of the leads.
+  // After four of the lead bytes the second byte has a narrower range.
   const unsigned char lowest = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const unsigned char highest = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   if (p[1] < lowest || p[1] > highest) return 0;
@@ -44,7 +44,7 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-// Bytes that belong to no character become \xhh, as with Python's errors="backslashreplace".
+// Replaces bytes that belong to no character by \xhh, like Python's errors="backslashreplace".
 inline std::string escape_ill_formed(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;

@@ -1,4 +1,4 @@
-// What the binding files share: array types with their dtype and layout, and each file's entry point.
+// Shared by the binding files: array types with their dtype and layout, and each file's entry point.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,8 +18,8 @@ namespace crfkit {
 
 namespace nb = nanobind;
 
-// C-contiguous CPU arrays; nb::ndarray's dtype and rank are checked, nothing is converted silently
-// (every such argument is bound as "name"_array).
+// C-contiguous CPU arrays; nb::ndarray checks dtype and rank, and nothing is converted silently (every such
+// argument is bound as "name"_array).
 template <class T, int Rank = 1>
 using Array = nb::ndarray<T, nb::ndim<Rank>, nb::c_contig, nb::device::cpu>;
 
@@ -27,14 +27,14 @@ using namespace nb::literals;  // "name"_a
 
 inline auto operator""_array(const char* name, size_t) { return nb::arg(name).noconvert(); }
 
-// Arrays that are returned. The types of results are in the signatures: the stub is generated from them.
+// Returned arrays. The result types are in the signatures: the stub is generated from them.
 template <class T, int Rank = 1>
 using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<Rank>>;
 
-// A vector as a NumPy array that owns it: of the given shape, or else of one dimension.
+// Returns a vector as a NumPy array that owns it, of the given shape or else one-dimensional.
 template <class T, class... Sizes>
 auto to_numpy(std::vector<T>&& values, Sizes... shape) {
-  values.reserve(1);  // an address even where there is nothing
+  values.reserve(1);  // an address even if it is empty
   auto* kept = new std::vector<T>(std::move(values));
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   if constexpr (sizeof...(shape) == 0)
@@ -43,7 +43,7 @@ auto to_numpy(std::vector<T>&& values, Sizes... shape) {
     return Numpy<T, sizeof...(shape)>(kept->data(), {shape...}, owner);
 }
 
-// All parts in one vector, one after the other.
+// Concatenates all parts.
 template <class T>
 std::vector<T> joined(const std::vector<std::vector<T>>& parts) {
   std::vector<T> all;
@@ -55,7 +55,7 @@ inline void require(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
-// Offsets that ascend from 0 to last.
+// Checks that offsets ascend from 0 to last.
 inline void check_bounds(const Array<const int64_t>& bounds, size_t last, const char* what) {
   const size_t n = bounds.shape(0);
   require(n >= 1 && bounds(0) == 0 && bounds(n - 1) == static_cast<int64_t>(last) &&
@@ -63,12 +63,12 @@ inline void check_bounds(const Array<const int64_t>& bounds, size_t last, const 
           what);
 }
 
-// Ids in least .. n - 1.
+// Checks that ids are in least .. n - 1.
 inline void check_ids(const Array<const int32_t>& ids, int32_t least, int64_t n, const char* what) {
   for (size_t i = 0; i < ids.shape(0); ++i) require(ids(i) >= least && ids(i) < n, what);
 }
 
-// fn() without the GIL.
+// Calls fn() without the GIL.
 template <class Fn>
 auto unlocked(Fn&& fn) {
   const nb::gil_scoped_release release;

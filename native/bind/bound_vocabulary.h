@@ -1,4 +1,4 @@
-// The vocabulary as Python holds it, and what every file that fills one or hands arrays to Python needs.
+// The vocabulary as Python holds it, with helpers for the files that fill one or hand arrays to Python.
 #pragma once
 
 #include <cstdlib>
@@ -41,7 +41,7 @@ std::optional<Numpy<T>> to_numpy_if(bool wanted, GrowableArray<T>* array) {
 struct BoundVocabulary {
   BoundVocabulary() : core(std::make_unique<Vocabulary>()) {}
 
-  // For a look while the GIL is held.
+  // Gives access while the GIL is held.
   const Vocabulary& open() const {
     if (unattended) raise("InputError", "this vocabulary is being filled by another thread");
     return *core;
@@ -56,9 +56,9 @@ struct BoundVocabulary {
   int readers = 0;               // calls under way that read while the GIL is released
 };
 
-// While one call adds strings, Python code it runs, or another thread, may not: a failure takes them back.
-// When a call fails, the vocabulary is as it was before. A call that releases the GIL while strings are added
-// says so (unattended): then nobody else may even look.
+// While one call adds strings, neither Python code it runs nor another thread may add any, because a failing
+// call restores the previous state. A call that releases the GIL while it adds strings says so (unattended):
+// then other threads may not read either.
 class Growth {
  public:
   explicit Growth(BoundVocabulary* vocabulary, bool unattended = false)
@@ -97,7 +97,7 @@ class Reading {
   BoundVocabulary* vocabulary_;
 };
 
-// Runs fn, which may throw what the core throws, and raises it as crfkit's own errors.
+// Runs fn and raises the core's exceptions as crfkit's own errors.
 template <class Fn>
 auto translating(Fn&& fn) {
   try {

@@ -1,5 +1,5 @@
-// Inference on lattices: batches in, arrays filled. Shapes have been checked in Python
-// (inference/lattice.py); here only what memory safety needs is checked again.
+// Inference on lattices: takes batches, fills arrays. Shapes have been checked in Python
+// (inference/lattice.py); only what memory safety needs is checked again here.
 #include "chain/nbest.h"
 #include "chain/path_score.h"
 #include "chain/sample.h"
@@ -7,13 +7,13 @@
 
 namespace crfkit {
 
-constexpr int kBlocks = 64;       // blocks a batch is cut into: enough for threads to share the work evenly
-constexpr int kCountTables = 16;  // and fewer where each block has a table of its own to sum in,
-constexpr int64_t kLargeTable = int64_t{1} << 20;  // fewer still when such a table is large
+constexpr int kBlocks = 64;       // blocks per batch: enough for threads to share the work evenly
+constexpr int kCountTables = 16;  // fewer if each block sums in a table of its own,
+constexpr int64_t kLargeTable = int64_t{1} << 20;  // and fewer still if such a table is large
 constexpr int kLargeCountTables = 4;
 
-// Scaled where that is proven right, else in log space, where entropy and windows are always computed.
-// Returns what log_posterior does.
+// Uses scaled probabilities where they are proven right, else log space; entropy and windows always use log
+// space. Returns what log_posterior returns.
 int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const LogOut& wanted) {
   const ChainDims& d = batch.dims();
   const LatticeView x = batch.view(i);
@@ -39,7 +39,7 @@ int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const Lo
                                  worker.room(log_workspace_size(d, x.length)), wanted);
 }
 
-// All of these set dead[i] to the position at which sequence i has no permitted path, or -1.
+// All functions below set dead[i] to the position at which sequence i has no permitted path, or -1.
 using Dead = Array<int64_t>;
 
 // Expected counts of the sequences of one block.
@@ -153,7 +153,7 @@ void bind_paths(nb::module_& m) {
         });
       },
       "batch"_a, "labels"_array, "score"_array, "dead"_array, "n_threads"_a,
-      "Fills labels [ΣT] and score [N].");
+      "Fill labels [ΣT] and score [N].");
 
   m.def(
       "lattice_path_score",
@@ -167,7 +167,7 @@ void bind_paths(nb::module_& m) {
         });
       },
       "batch"_a, "labels"_array, "score"_array, "n_threads"_a,
-      "Fills score [N] with the scores of the paths in labels [ΣT].");
+      "Fill score [N] with the scores of the paths in labels [ΣT].");
 
   m.def(
       "lattice_sample",
@@ -182,12 +182,12 @@ void bind_paths(nb::module_& m) {
         });
       },
       "batch"_a, "seed"_a, "labels"_array, "dead"_array, "n_threads"_a,
-      "Fills labels [S, ΣT] with S samples.");
+      "Fill labels [S, ΣT] with S samples.");
 
   m.def(
       "lattice_nbest",
       [](const LatticeBatch& batch, int64_t k, Dead dead, int n_threads) {
-        // How many paths there are is not known before: collected per sequence, then laid out in order.
+        // The number of paths is not known in advance: collected per sequence, then laid out in order.
         const int64_t N = batch.n_sequences();
         require_size(dead, N);
         std::vector<std::vector<int32_t>> found(static_cast<size_t>(N));
@@ -215,7 +215,7 @@ void bind_paths(nb::module_& m) {
                           to_numpy(std::move(counts)));
       },
       "batch"_a, "k"_a, "dead"_array, "n_threads"_a,
-      "The labels of all paths one after the other, their scores, and how many paths each sequence has [N].");
+      "Return the labels of all paths end to end, their scores, and the number of paths per sequence [N].");
 }
 
 void bind_chain(nb::module_& m) {

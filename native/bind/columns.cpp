@@ -23,7 +23,7 @@ auto to_python(std::unique_ptr<ColumnTable> table) {
                     to_numpy(&table->offsets), to_numpy(&table->lines));
 }
 
-// The parser, and the name of what it reads for messages.
+// The parser and the name of its source, for messages.
 class BoundParser {
  public:
   BoundParser(std::string source, bool at_tabs) : source_(std::move(source)), parser_(at_tabs) {}
@@ -82,7 +82,7 @@ std::string_view utf8_of(PyObject* text) {
   return {data, static_cast<size_t>(size)};
 }
 
-// Sentences of rows of str. Lines are numbered as if they stood in a file with an empty line in between.
+// Reads sentences of rows of str. Lines are numbered as in a file with an empty line between sentences.
 auto columns_from_rows(nb::handle sentences) {
   auto table = std::make_unique<ColumnTable>();
   int64_t line = 0, sentence_number = 0;
@@ -130,7 +130,7 @@ auto columns_from_rows(nb::handle sentences) {
   return to_python(std::move(table));
 }
 
-// Ids [n] renumbered 0, 1, 2, … in order of first appearance: (old id of each new one, new ids), both int32.
+// Renumbers ids [n] in order of first appearance: (old id of each new one, new ids), both int32.
 auto renumber(Array<const int32_t> ids, size_t n_known) {
   GrowableArray<int32_t> chosen, codes;
   {
@@ -138,7 +138,7 @@ auto renumber(Array<const int32_t> ids, size_t n_known) {
     std::vector<int32_t> code_of(n_known, -1);  // [n_known]
     for (size_t i = 0; i < ids.size(); ++i) {
       const auto id = static_cast<size_t>(ids.data()[i]);
-      if (id >= n_known) throw nb::index_error("an id outside the vocabulary");
+      if (id >= n_known) throw nb::index_error("an id is outside the vocabulary");
       if (code_of[id] < 0) {
         code_of[id] = static_cast<int32_t>(chosen.size());
         chosen.push_back(static_cast<int32_t>(id));
@@ -149,7 +149,7 @@ auto renumber(Array<const int32_t> ids, size_t n_known) {
   return std::tuple(to_numpy(&chosen), to_numpy(&codes));
 }
 
-// The file's text: cells and further columns (codes [ΣT, E], places in names) between separators.
+// Returns the file's text: cells and further columns (codes [ΣT, E], indices into names) between separators.
 nb::bytes columns_text(BoundVocabulary& cells, Array<const int32_t, 2> ids, Array<const int64_t> offsets,
                        nb::typed<nb::list, nb::str> names, Array<const int32_t, 2> codes, char separator) {
   const Reading reading(&cells);
@@ -163,7 +163,7 @@ nb::bytes columns_text(BoundVocabulary& cells, Array<const int32_t, 2> ids, Arra
       raise("InputError", "a cell lies outside its arena");
     }
   }
-  std::vector<char> fits(texts.size(), 0);  // 1 once it is known that a text can be written
+  std::vector<char> fits(texts.size(), 0);  // 1: this text can be written
   const auto check = [&](size_t i) {
     const std::string_view text = texts[i];
     const bool plain = separator == '\t' || text.find('\t') == std::string_view::npos;
@@ -187,7 +187,7 @@ nb::bytes columns_text(BoundVocabulary& cells, Array<const int32_t, 2> ids, Arra
         const int32_t id = is_cell ? ids.data()[t * n_columns + k] : codes.data()[t * n_more + k - n_columns];
         const size_t place = is_cell ? static_cast<size_t>(id) : n_cells + static_cast<size_t>(id);
         if (id < 0 || place >= (is_cell ? n_cells : texts.size()))
-          throw nb::index_error("not the id of a text");
+          throw nb::index_error("an id is out of range");
         if (!fits[place]) check(place);
         if (k > 0) out += separator;
         out += texts[place];
@@ -202,7 +202,7 @@ nb::bytes columns_text(BoundVocabulary& cells, Array<const int32_t, 2> ids, Arra
 }  // namespace
 
 void bind_columns(nb::module_& m) {
-  nb::class_<BoundParser>(m, "ColumnParser", "Bytes of a column file, in pieces, to tables of cell ids.")
+  nb::class_<BoundParser>(m, "ColumnParser", "Parses the bytes of a column file, fed in pieces.")
       .def(
           "__init__",
           [](BoundParser* self, nb::str source, bool at_tabs) {
@@ -211,14 +211,14 @@ void bind_columns(nb::module_& m) {
           "source"_a, "at_tabs"_a)
       .def("feed", &BoundParser::feed, "piece"_a)
       .def("finish", &BoundParser::finish)
-      .def_prop_ro("ready", &BoundParser::ready, "Positions of the sequences that are complete.")
+      .def_prop_ro("ready", &BoundParser::ready, "Number of positions in complete sequences.")
       .def("take", &BoundParser::take,
-           "(cells, ids int32 [sum T, K], offsets int64 [N + 1], lines int64 [sum T]) of the complete ones.");
-  m.def("columns_from_rows", &columns_from_rows, "sentences"_a, "As ColumnParser.take.");
+           "Return (cells, ids int32 [sum T, K], offsets int64 [N + 1], lines int64 [sum T]) of them.");
+  m.def("columns_from_rows", &columns_from_rows, "sentences"_a, "Return what ColumnParser.take returns.");
   m.def("columns_text", &columns_text, "cells"_a, "ids"_array, "offsets"_array, "names"_a, "codes"_array,
-        "separator"_a, "The bytes of a column file; codes int32 [sum T, E] are places in names.");
+        "separator"_a, "Return the bytes of a column file; codes int32 [sum T, E] index names.");
   m.def("renumber", &renumber, "ids"_array, "n_known"_a,
-        "(old id of each new one int32 [n], new ids int32 [len(ids)]), in order of first appearance.");
+        "Return (old id of each new one int32 [n], new ids int32 [len(ids)]), by first appearance.");
 }
 
 }  // namespace crfkit

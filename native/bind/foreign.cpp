@@ -11,7 +11,7 @@ namespace {
 using Bytes = Array<const uint8_t>;
 using Offsets = Array<const int64_t>;
 
-// Reading is done without the GIL, the arrays are made with it. Damage becomes a ValueError.
+// Reading runs without the GIL; arrays are made with it. Damage becomes a ValueError.
 
 auto cqdb_names(const Bytes& chunk, uint64_t n) {
   Names names = unlocked([&] { return read_cqdb(chunk.data(), chunk.size(), n); });
@@ -25,7 +25,7 @@ void check_names(const Bytes& arena, const Offsets& offsets) {
 Numpy<uint8_t> cqdb_chunk(const Bytes& arena, const Offsets& offsets) {
   check_names(arena, offsets);
   const size_t n = offsets.size() - 1;
-  if (cqdb_size(n, arena.size()) >> 32 != 0) throw nb::value_error("a dictionary of more than 4 GiB");
+  if (cqdb_size(n, arena.size()) >> 32 != 0) throw nb::value_error("the dictionary exceeds 4 GiB");
   std::vector<uint8_t> chunk = unlocked([&] {
     std::vector<uint8_t> out(cqdb_size(n, arena.size()));
     write_cqdb(arena.data(), offsets.data(), n, out.data());
@@ -61,8 +61,8 @@ auto double_array_keys(const Bytes& units) {
                     to_numpy(std::move(found.keys.offsets)));
 }
 
-// A vocabulary of these strings, which must be all different, and UTF-8 unless they may be cut within a
-// character: then the bytes left over are named as templates name them.
+// Makes a vocabulary of these strings. They must be distinct, and UTF-8 unless `cut` says that they may end
+// within a character: then the remaining bytes are escaped as templates do.
 BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets, bool cut) {
   check_names(arena, offsets);
   auto vocabulary = std::make_unique<BoundVocabulary>();
@@ -88,20 +88,20 @@ BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets, bool 
 
 void bind_foreign(nb::module_& m) {
   m.def("cqdb_names", &cqdb_names, "chunk"_array, "n"_a,
-        "(arena uint8 [bytes], offsets int64 [n + 1]) of CRFsuite's dictionary, by id.");
+        "Return (arena uint8 [bytes], offsets int64 [n + 1]) of CRFsuite's dictionary, by id.");
   m.def("cqdb_chunk", &cqdb_chunk, "arena"_array, "offsets"_array,
-        "CRFsuite's dictionary of these strings, uint8 [bytes]; no string holds a NUL.");
-  m.def("netstrings", &netstrings, "text"_array, "start"_a, "n"_a, "(arena, offsets, end) of n netstrings.");
-  m.def(
-      "text_weights", &text_weights, "text"_array, "start"_a, "n"_a,
-      "(places int64 [n], weights float64 [n], others int64 [3 m], end) of n lines place=weight; others has "
-      "(which, begin, end) of the weights that are not hexadecimal.");
+        "Return CRFsuite's dictionary of these strings, uint8 [bytes]; no string may hold a NUL.");
+  m.def("netstrings", &netstrings, "text"_array, "start"_a, "n"_a,
+        "Return (arena, offsets, end) of n netstrings.");
+  m.def("text_weights", &text_weights, "text"_array, "start"_a, "n"_a,
+        "Return (places int64 [n], weights float64 [n], others int64 [3 m], end) of n lines place=weight; "
+        "others has (which, begin, end) of the weights that are not hexadecimal.");
   m.def("numbered_names", &numbered_names, "text"_array, "start"_a,
-        "(numbers int64 [n], arena, offsets, end) of lines \"number name\" up to an empty one.");
+        "Return (numbers int64 [n], arena, offsets, end) of lines \"number name\" up to an empty one.");
   m.def("double_array_keys", &double_array_keys, "units"_array,
-        "(values int64 [n], arena, offsets) of all keys in a Darts double array, uint8 [8 units].");
+        "Return (values int64 [n], arena, offsets) of all keys in a Darts double array, uint8 [8 units].");
   m.def("vocabulary_of", &vocabulary_of, "arena"_array, "offsets"_array, "cut"_a,
-        "A vocabulary of these strings.");
+        "Return a vocabulary of these strings.");
 }
 
 }  // namespace crfkit

@@ -9,7 +9,7 @@ namespace crfkit {
 
 namespace {
 
-// One strand of a batch: sequence i has the positions offsets[i].., and the places offsets[i] + i..
+// One strand of a batch: sequence i begins at position offsets[i] and at place offsets[i] + i.
 struct StrandBatch {
   Array<const uint8_t> codes;      // [ΣT]
   Array<const double, 2> content;  // [ΣT, kContents]
@@ -80,7 +80,7 @@ struct Batch {
   }
 };
 
-// Where posteriors are added up, one strand.
+// The sums of posteriors of one strand.
 struct Sums {
   double *content, *sites;  // of one sequence
 };
@@ -121,24 +121,24 @@ void add_posteriors(const GeneGraph& g, const GenePaths& p, int strand, Sums to,
   }
 }
 
-// Blocks of sequences, each with its own sums of lengths, added up in order.
+// Sums posteriors over blocks of sequences; each block has its own sums of lengths, which are added in order.
 void posteriors(const Batch& batch, Array<double> log_z, Array<double, 2> content, Array<double, 2> sites,
                 std::optional<Array<double, 2>> content2, std::optional<Array<double, 2>> sites2,
                 Array<double, 2> exon, Array<double> intron, int n_threads) {
   const int64_t N = batch.n_sequences();
-  require(static_cast<int64_t>(log_z.shape(0)) == N, "log_z must be one per sequence");
+  require(static_cast<int64_t>(log_z.shape(0)) == N, "log_z must have one entry per sequence");
   require(content.shape(0) == batch.forward.content.shape(0) && content.shape(1) == kContents &&
               sites.shape(0) == batch.forward.sites.shape(0) && sites.shape(1) == kSites,
-          "content and sites must be as those of the batch");
+          "content and sites must have the batch's shapes");
   require(content2.has_value() == batch.backward.has_value() && sites2.has_value() == content2.has_value(),
-          "the other strand's results go with its scores");
+          "content2 and sites2 must be given exactly if the batch has the other strand");
   if (content2)
     require(content2->shape(0) == content.shape(0) && content2->shape(1) == kContents &&
                 sites2->shape(0) == sites.shape(0) && sites2->shape(1) == kSites,
-            "content2 and sites2 must be as those of the batch");
+            "content2 and sites2 must have the batch's shapes");
   require(exon.shape(0) == kExonKinds && exon.shape(1) == batch.exon.shape(1) &&
               intron.shape(0) == batch.intron.shape(0),
-          "exon and intron must be as those of the batch");
+          "exon and intron must have the batch's shapes");
   nb::gil_scoped_release release;
   const size_t n_lengths = exon.size() + intron.size();
   const int blocks = static_cast<int>(std::min<int64_t>(N, 16));
@@ -170,9 +170,9 @@ void posteriors(const Batch& batch, Array<double> log_z, Array<double, 2> conten
   }
 }
 
-// Segments of the best structures, [n, 6]: sequence, strand, kind, begin, end (both on the strand), frame; in
-// the order of the sequence from left to right. And for each of them [n, 2]: its posterior (that of an exon
-// in its frame, whatever its kind), and its arc's given the node on its left.
+// Returns the segments of the best structures, [n, 6]: sequence, strand, kind, begin, end (both on the
+// strand), frame; from left to right in each sequence. And for each segment [n, 2]: its posterior (of an exon
+// in its frame, whatever its kind), and that of its arc given the node on its left.
 auto best(const Batch& batch, bool scored, int n_threads) {
   const int64_t N = batch.n_sequences();
   std::vector<std::vector<int32_t>> segments(static_cast<size_t>(N));
@@ -189,7 +189,7 @@ auto best(const Batch& batch, bool scored, int n_threads) {
         paths.forward(graph);
         paths.posteriors(graph);
       }
-      // One exon may be several arcs: of other kinds, or after introns that cut other codons.
+      // An exon may be several arcs: of different kinds, or after introns that cut different codons.
       auto key = [&](const Arc& arc) {
         const auto place = static_cast<uint64_t>(arc.begin) << 32 | static_cast<uint32_t>(arc.end);
         const bool is_intron = arc.kind == kIntron || arc.kind == kCutIntron;

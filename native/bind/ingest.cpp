@@ -1,4 +1,4 @@
-// Vocabularies, and Python objects to sequences of attribute ids.
+// Vocabularies; conversion of Python objects to sequences of attribute ids.
 #include <nanobind/stl/variant.h>
 
 #include <memory>
@@ -17,7 +17,7 @@ BoundVocabulary* attach(Array<const uint8_t> arena, Array<const int64_t> offsets
                         Array<const uint32_t> slots) {
   auto vocabulary = std::make_unique<BoundVocabulary>();
   translating([&] {
-    if (offsets.size() == 0) throw std::invalid_argument("a vocabulary's offsets have at least one entry");
+    if (offsets.size() == 0) throw std::invalid_argument("a vocabulary's offsets must not be empty");
     vocabulary->core =
         std::make_unique<Vocabulary>(reinterpret_cast<const char*>(arena.data()), arena.size(),
                                      offsets.data(), offsets.size() - 1, slots.data(), slots.size());
@@ -51,7 +51,7 @@ nb::typed<nb::list, nb::str> strings(const BoundVocabulary& vocabulary, size_t s
   return out;
 }
 
-// Strings to look up: checked one by one, for messages that say which is wrong.
+// Strings to look up; checked one by one, so that messages can name the wrong one.
 using Texts = nb::typed<nb::handle, nb::typed<nb::iterable, std::variant<nb::str, nb::bytes>>>;
 
 Numpy<int32_t> look_up(BoundVocabulary& vocabulary, nb::handle names, bool grow) {
@@ -103,7 +103,7 @@ bool has_columns(const BoundVocabulary& vocabulary) {
   return true;
 }
 
-// Walks X, one item after the other.
+// Reads X item by item.
 class Encoder {
  public:
   Encoder(BoundVocabulary* vocabulary, bool grow, bool keep_zeros)
@@ -129,7 +129,7 @@ class Encoder {
   void read_sequence(PyObject* sequence) {
     position_ = 0;
     nb::object items = nb::borrow(sequence);
-    // pycrfsuite.ItemSequence is no mapping and not iterable, but gives its items.
+    // pycrfsuite.ItemSequence is neither a mapping nor iterable, but has items().
     if (!is_text(sequence) && !PyMapping_Check(sequence) && PyObject_HasAttrString(sequence, "items")) {
       items = checked(PyObject_CallMethod(sequence, "items", nullptr));
     }
@@ -137,7 +137,7 @@ class Encoder {
       std::string hint;
       if (is_mapping(sequence)) hint = "; a dict is one item: X is a list of lists of dicts";
       if (is_text(sequence))
-        hint = "; X is a list of sequences, a sequence a list of items, not a plain string";
+        hint = "; X is a list of sequences, and each sequence is a list of items, not a plain string";
       raise("InputError", "sequence " + std::to_string(sequence_) + ": expected a list of items, got " +
                               describe(sequence) + hint);
     }
@@ -173,8 +173,8 @@ class Encoder {
     end_item(0, reader_.attributes().size());
   }
 
-  // The next few items together, as long as they are plain, so that many look-ups are under way at once. Runs
-  // no Python code. Returns how many there were.
+  // Reads the next few items together while they are plain, so that many look-ups overlap. Runs no Python
+  // code. Returns how many were read.
   Py_ssize_t read_plain_items(PyObject* items, Py_ssize_t first) {
     reader_.clear();
     ends_.clear();
@@ -193,8 +193,8 @@ class Encoder {
     return static_cast<Py_ssize_t>(ends_.size());
   }
 
-  // Ids of all attributes read. Each look-up is four steps, and each step waits for memory that the step
-  // before has asked for: they are taken a few attributes apart, so that the waiting overlaps.
+  // Finds the ids of all attributes read. Each look-up takes four steps, and each step waits for memory
+  // requested by the previous one, so the steps of several attributes are interleaved.
   void look_up() {
     constexpr size_t kApart = 12;
     Vocabulary& core = *vocabulary_->core;
@@ -217,7 +217,7 @@ class Encoder {
     }
   }
 
-  // Closes one position, with the attributes begin .. end-1 of those read.
+  // Closes one position with attributes begin .. end-1 of those read.
   void end_item(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       if (ids_[i] != Vocabulary::kUnknown) rows_.add(ids_[i], reader_.attributes()[i].value);
@@ -231,7 +231,7 @@ class Encoder {
     ++since_turn_;
   }
 
-  // Now and then looks for Ctrl-C, and lets other threads run.
+  // Checks for Ctrl-C and lets other threads run from time to time.
   void breathe() {
     if (since_signals_ >= kItemsBetweenSignals) {
       since_signals_ = 0;
@@ -283,7 +283,7 @@ void bind_ingest(nb::module_& m) {
   nb::class_<BoundVocabulary>(m, "Vocabulary", "Strings <-> ids, append-only.")
       .def(nb::init<>())
       .def_static("attach", &attach, "arena"_array, "offsets"_array, "slots"_array,
-                  "Looks up in these arrays, without a copy.")
+                  "Look up in these arrays, without a copy.")
       .def("__len__", [](const BoundVocabulary& v) { return v.open().size(); })
       .def("strings", &strings, "start"_a, "stop"_a)
       .def(
@@ -292,10 +292,10 @@ void bind_ingest(nb::module_& m) {
             const Reading reading(&v);  // an iterator may release the GIL
             return look_up(v, names, false);
           },
-          "names"_a, "int32 ids [len(names)], -1 for unknown names.")
-      .def("add", &add_names, "names"_a, "int32 ids [len(names)]; new names are appended.")
-      .def("add_columns", &add_columns, "n"_a, "Appends \"0\" .. str(n - 1).")
-      .def("has_columns", &has_columns, "Whether string j is str(j), for all j.")
+          "names"_a, "Return int32 ids [len(names)], -1 for unknown names.")
+      .def("add", &add_names, "names"_a, "Return int32 ids [len(names)]; new names are appended.")
+      .def("add_columns", &add_columns, "n"_a, "Append \"0\" .. str(n - 1).")
+      .def("has_columns", &has_columns, "Return whether string j is str(j), for all j.")
       .def(
           "arrays",
           [](const BoundVocabulary& v) {
@@ -305,10 +305,11 @@ void bind_ingest(nb::module_& m) {
                               to_numpy(std::vector(core.offsets(), core.offsets() + core.size() + 1)),
                               to_numpy(std::vector(core.slots(), core.slots() + core.slot_count())));
           },
-          "Copies of (arena uint8 [bytes], offsets int64 [n + 1], slots uint32 [2^b]).");
-  m.def("encode_objects", &encode_objects, "X"_a, "vocabulary"_a, "grow"_a, "keep_zeros"_a = false,
-        "(offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or "
-        "None, A)");
+          "Return copies of (arena uint8 [bytes], offsets int64 [n + 1], slots uint32 [2^b]).");
+  m.def(
+      "encode_objects", &encode_objects, "X"_a, "vocabulary"_a, "grow"_a, "keep_zeros"_a = false,
+      "Return (offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or "
+      "None, A)");
 }
 
 }  // namespace crfkit

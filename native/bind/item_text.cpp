@@ -9,7 +9,7 @@
 namespace crfkit {
 namespace {
 
-// A reader and the name of what it reads, for messages.
+// A reader and the name of its source, for messages.
 struct BoundItemText {
   BoundItemText(const std::string& format, const std::string& labels, std::string source)
       : source(std::move(source)) {
@@ -28,7 +28,7 @@ struct BoundItemText {
   bool busy = false;  // a call is reading, with the GIL released now and then
 };
 
-// One reader, one call at a time.
+// Permits one call per reader at a time.
 class Turn {
  public:
   explicit Turn(BoundItemText* text) : text_(text) {
@@ -43,8 +43,8 @@ class Turn {
   BoundItemText* text_;
 };
 
-// Reads chunks of text until whole sequences have so many positions; or, if prompt, until there is at least
-// one whole sequence; or until the chunks end.
+// Reads chunks of text until whole sequences have so many positions or, if prompt, until there is at least
+// one whole sequence, or until the chunks end.
 void read_chunks(BoundItemText& text, nb::handle chunks, Vocabulary* vocabulary, bool grow, size_t positions,
                  bool prompt) {
   ItemTextReader& reader = *text.reader;
@@ -60,7 +60,7 @@ void read_chunks(BoundItemText& text, nb::handle chunks, Vocabulary* vocabulary,
       if (!PyBytes_Check(chunk.ptr())) {
         raise("InputError",
               text.source +
-                  ": expected a file opened in binary mode ('rb'), which gives bytes, got one that gives " +
+                  ": expected a file opened in binary mode ('rb'), which yields bytes, got one that yields " +
                   Py_TYPE(chunk.ptr())->tp_name);
       }
       reader.feed({PyBytes_AS_STRING(chunk.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(chunk.ptr()))});
@@ -71,7 +71,7 @@ void read_chunks(BoundItemText& text, nb::handle chunks, Vocabulary* vocabulary,
   }
 }
 
-// The next whole sequences, or None when the text has come to its end.
+// Returns the next whole sequences, or None at the end of the text.
 auto read_items(BoundItemText& text, nb::typed<nb::handle, nb::typed<nb::iterator, nb::bytes>> chunks,
                 BoundVocabulary& vocabulary, bool grow, size_t positions, bool prompt) {
   const Turn turn(&text);
@@ -161,7 +161,7 @@ void write_position(const ItemArrays& x, const Vocabulary& attributes, const Voc
   out->end_position();
 }
 
-// numbered_from is what the first sequence is called in messages.
+// numbered_from: the number of the first sequence in messages.
 template <class Writer>
 std::string write_sequences(const ItemArrays& x, const Vocabulary& attributes, const Vocabulary& labels,
                             size_t numbered_from) {
@@ -214,18 +214,18 @@ void bind_item_text(nb::module_& m) {
       .def(nb::init<const std::string&, const std::string&, std::string>(), "format"_a, "labels"_a,
            "source"_a,
            "format: \"crfsuite\" or \"mallet\"; labels: \"required\", \"optional\" or \"absent\"; source: "
-           "named in messages.")
-      .def(
-          "read", &read_items, "chunks"_a, "vocabulary"_a, "grow"_a, "positions"_a, "prompt"_a,
-          "(offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or "
-          "None, A, labels int32 [sum T], weights float64 [N] or None) of the next whole sequences, or None.")
-      .def("label_names", &label_names, "start"_a, "The labels with ids start, start + 1, ...")
+           "name in messages.")
+      .def("read", &read_items, "chunks"_a, "vocabulary"_a, "grow"_a, "positions"_a, "prompt"_a,
+           "Return (offsets int64 [N + 1], indptr int64 [sum T + 1], indices int32 [nnz], values float64 "
+           "[nnz] or None, A, labels int32 [sum T], weights float64 [N] or None) of the next whole "
+           "sequences, or None.")
+      .def("label_names", &label_names, "start"_a, "Return the labels with ids start, start + 1, ...")
       .def_prop_ro("carriage_return_line",
                    [](const BoundItemText& t) { return t.reader->carriage_return_line(); })
       .def_prop_ro("colon_label_line", [](const BoundItemText& t) { return t.reader->colon_label_line(); });
   m.def("write_items", &write_items, "format"_a, "offsets"_array, "indptr"_array, "indices"_array,
         "values"_array, "vocabulary"_a, "labels"_array, "names"_a, "weights"_array, "numbered_from"_a,
-        "Sequences as text (bytes); the first of them is called numbered_from in messages.");
+        "Return sequences as text (bytes); numbered_from: the first one's number in messages.");
 }
 
 }  // namespace crfkit

@@ -1,10 +1,10 @@
-// Reads one item (the attributes of one position) from Python objects, with the meaning python-crfsuite gives
-// them: a list of names; or a dict where a string value makes "key:value", a number "key" with that value, a
-// dict "key:..." of what it holds, and a list or set "key:name" for each name. Beyond it: tuples, frozensets,
-// any mapping, and a vector of numbers, which makes "key:0", "key:1", ...
+// Reads one item (the attributes of one position) from Python objects, with python-crfsuite's meaning: a list
+// of names; or a dict where a string value makes "key:value", a number "key" with that value, a dict
+// "key:..." of its entries, and a list or set "key:name" for each name. In addition: tuples, frozensets, any
+// mapping, and a vector of numbers, which makes "key:0", "key:1", ...
 //
 // Python code may run in between (iterators, __float__) and change the containers being read: sizes are
-// looked at again at every step and each element is held while it is read.
+// checked again at every step, and a reference to each element is held while it is read.
 #pragma once
 
 #include <Python.h>
@@ -23,7 +23,7 @@ namespace crfkit {
 
 namespace nb = nanobind;
 
-// What is wrong with the data, in words; the caller adds where.
+// Says what is wrong with the data; the caller adds where.
 class InputProblem : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -33,7 +33,7 @@ inline nb::object checked(PyObject* owned) {
   return nb::steal(owned);
 }
 
-// "float 0.5", "dict {'a': 1}": the type and the value, cut to a readable length.
+// Returns type and value, cut to a readable length: "float 0.5", "dict {'a': 1}".
 inline std::string describe(PyObject* object) {
   std::string text = Py_TYPE(object)->tp_name;
   if (object == Py_None) return "None";
@@ -54,13 +54,13 @@ inline std::string describe(PyObject* object) {
   return text;
 }
 
-// Calls visit(element) for the elements of a list, tuple or any iterable. False if it is none of these.
+// Calls visit(element) for the elements of a list, tuple or any iterable. Returns false for anything else.
 template <class Visit>
 bool for_each(PyObject* container, Visit&& visit) {
   if (PyList_Check(container)) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); ++i) {
       PyObject* element = PyList_GET_ITEM(container, i);
-      // Reading a plain str runs no Python code. Counting references would write to every string's memory.
+      // Reading a plain str runs no Python code; counting references would write to every string's memory.
       const nb::object held = PyUnicode_CheckExact(element) ? nb::object() : nb::borrow(element);
       visit(element);
     }
@@ -87,13 +87,13 @@ bool for_each(PyObject* container, Visit&& visit) {
 
 inline bool is_text(PyObject* object) { return PyUnicode_Check(object) || PyBytes_Check(object); }
 
-// Lists are asked for first: looking for an attribute they lack is slow.
+// Lists are tested first: looking for an attribute they lack is slow.
 inline bool is_mapping(PyObject* object) {
   if (PyList_Check(object) || PyTuple_Check(object)) return false;
   return PyDict_Check(object) || (PyMapping_Check(object) && PyObject_HasAttrString(object, "items"));
 }
 
-// The strings of a list or dict lie scattered over memory: asks for all of them, to be read a little later.
+// Prefetches the strings of a list or dict, which lie scattered over memory, to be read a little later.
 inline void prefetch_elements(PyObject* container) {
   if (PyList_Check(container)) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); ++i) prefetch(PyList_GET_ITEM(container, i));
@@ -124,8 +124,8 @@ class ItemReader {
     attributes_.clear();
   }
 
-  // The common case, a list of ASCII strings: no Python code runs, and their characters are used where they
-  // lie. False, with nothing added, for anything else.
+  // Reads the common case, a list of ASCII strings: no Python code runs, and their characters are used in
+  // place. Returns false, with nothing added, for anything else.
   bool read_plain(PyObject* item) {
     if (!PyList_CheckExact(item)) return false;
     const size_t before = attributes_.size();
@@ -141,14 +141,14 @@ class ItemReader {
     return true;
   }
 
-  // Any item. Replaces what was there, because Python code may run, and names that were borrowed be gone.
+  // Reads any item. Replaces those read before: Python code may run, and borrowed names disappear.
   void read(PyObject* item) {
     clear();
     if (is_text(item)) {
       throw InputProblem(
           "an item must be a list of attribute strings or a dict, got " + describe(item) +
-          ". X is a list of sequences, a sequence a list of positions: for one sequence write [x], and put "
-          "the attributes of each position in a list of their own: [['a', 'b'], ['c']]");
+          ". X is a list of sequences, a sequence is a list of positions: for one sequence "
+          "write [x], and put the attributes of each position in a list of their own: [['a', 'b'], ['c']]");
     }
     if (is_mapping(item)) {
       read_mapping(item, 0);
@@ -158,7 +158,7 @@ class ItemReader {
   }
 
   const std::vector<Attribute>& attributes() const { return attributes_; }
-  // Valid until Python code runs.
+  // Returns a view that is valid until Python code runs.
   std::string_view name(const Attribute& a) const {
     return {a.borrowed != nullptr ? a.borrowed : text_.data() + a.start, a.size};
   }
@@ -166,14 +166,14 @@ class ItemReader {
  private:
   static constexpr int kDeepest = 32;
 
-  // A list, tuple, set or iterable of names, each under the prefix. False if it is not iterable.
+  // Reads a list, tuple, set or iterable of names, each under the prefix. False if it is not iterable.
   bool read_names(PyObject* container) {
     const size_t first = attributes_.size();
     const bool iterable = for_each(container, [&](PyObject* element) {
       if (!is_text(element)) refuse_name(element, "an attribute in a list");
       add_name(element);
     });
-    // The order of a set changes from one process to the next, the ids that follow from it must not.
+    // The order of a set differs between processes; the ids must not.
     if (PyAnySet_Check(container)) {
       std::sort(attributes_.begin() + static_cast<std::ptrdiff_t>(first), attributes_.end(),
                 [this](const Attribute& a, const Attribute& b) { return name(a) < name(b); });
@@ -186,7 +186,7 @@ class ItemReader {
       throw InputProblem("feature '" + prefix_.substr(0, 60) + "...': dicts nested more than " +
                          std::to_string(kDeepest) + " deep, or one that contains itself");
     }
-    // Subclasses that iterate in a way of their own (OrderedDict) are asked for their items.
+    // Subclasses with their own iteration (OrderedDict) are read through items().
     if (PyDict_Check(mapping) && Py_TYPE(mapping)->tp_iter == PyDict_Type.tp_iter) {
       const Py_ssize_t size = PyDict_GET_SIZE(mapping);
       PyObject *key, *value;
@@ -210,7 +210,7 @@ class ItemReader {
     });
   }
 
-  // The common entry, "key:value", in one go and without counting references.
+  // Adds the common entry, "key:value", without counting references.
   void add_plain(PyObject* key, PyObject* value) {
     const auto key_size = static_cast<size_t>(PyUnicode_GET_LENGTH(key));
     const auto value_size = static_cast<size_t>(PyUnicode_GET_LENGTH(value));
@@ -231,7 +231,7 @@ class ItemReader {
     prefix_.resize(outer);
   }
 
-  // The common types first; prefix_ is the feature's name.
+  // Reads a value, testing common types first; prefix_ is the feature's name.
   void read_value(PyObject* value, int depth) {
     if (PyUnicode_Check(value) || PyBytes_Check(value)) {
       prefix_ += ':';
@@ -316,7 +316,7 @@ class ItemReader {
     attributes_.push_back({nullptr, start, text_.size() - start, 1.0});
   }
 
-  // A str or bytes as UTF-8. Not PyUnicode_AsUTF8: it would leave a second copy in the caller's string.
+  // Appends a str or bytes as UTF-8. PyUnicode_AsUTF8 would leave a second copy in the caller's string.
   static void append(PyObject* text, std::string* out) {
     if (PyBytes_Check(text)) {
       PyObject* decoded = PyUnicode_DecodeUTF8(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), nullptr);

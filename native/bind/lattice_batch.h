@@ -25,8 +25,7 @@ class LatticeBatch {
             "between 1 and " + std::to_string(kMaxOrder) + " edge tables");
     require(L >= 1 && L <= 65535, "between 1 and 65535 labels");
     require(offsets.shape(0) >= 1 && offsets(0) == 0, "offsets that begin with 0");
-    for (size_t i = 1; i < offsets.shape(0); ++i)
-      require(offsets(i) >= offsets(i - 1), "offsets that do not fall");
+    for (size_t i = 1; i < offsets.shape(0); ++i) require(offsets(i) >= offsets(i - 1), "ascending offsets");
     require(offsets(offsets.shape(0) - 1) == static_cast<int64_t>(node.shape(0)), "offsets that end at ΣT");
     require(!start || start->shape(0) == node.shape(1), "L start scores");
     require(!end || end->shape(0) == node.shape(1), "L end scores");
@@ -49,7 +48,7 @@ class LatticeBatch {
     }
   }
 
-  // Exponentiates shared edge scores, for those functions that want it.
+  // Exponentiates shared edge scores, for the functions that need it.
   void prepare_scaled() {
     if (!shared_ || !exp_memory_.empty()) return;
     const double* tables[kMaxOrder] = {};
@@ -121,7 +120,7 @@ void require_size(const AnyArray& array, int64_t size) {
                                 std::to_string(array.size()));
 }
 
-// What one thread works in; grows to the longest sequence it meets.
+// Workspace of one thread; grows to the longest sequence it meets.
 struct Worker {
   std::vector<double> tables;  // LogTables, when the edges are per position
   std::vector<double> memory;
@@ -134,7 +133,7 @@ struct Worker {
   }
 };
 
-// fn(sequence, worker, block) for every sequence that is not empty, on n_threads threads, the GIL released.
+// Calls fn(sequence, worker, block) for every non-empty sequence, on n_threads threads, without the GIL.
 template <class Fn>
 void for_sequences(const LatticeBatch& batch, const std::vector<int64_t>& cuts, int n_threads, Fn&& fn) {
   nb::gil_scoped_release release;

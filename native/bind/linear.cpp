@@ -20,7 +20,7 @@ void check_features(const Array<const int64_t>& state_indptr, const Array<const 
   check_ids(state_labels, 0, n_labels, "a feature's label is out of range");
 }
 
-// The features have been checked before.
+// Checks everything except the features, which have been checked before.
 AttributeData attribute_data(const Array<const int64_t>& indptr, const Array<const int32_t>& indices,
                              const std::optional<Array<const double>>& values,
                              const Array<const int64_t>& state_indptr,
@@ -39,7 +39,7 @@ AttributeData attribute_data(const Array<const int64_t>& indptr, const Array<con
   return x;
 }
 
-// Feature lists, checked once, so that tagging a single sentence costs no more than the sentence.
+// Feature lists, checked once, so that tagging a single sentence costs only that sentence.
 struct LinearScorer {
   Array<const int64_t> state_indptr;  // [A + 1]
   Array<const int32_t> state_labels;  // [F]
@@ -101,12 +101,12 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
     require(labels(t) < n_labels && (labels(t) >= 0 || allowed), "a label is out of range");
   if (allowed)
     require(allowed->shape(0) == positions && allowed->shape(1) == L, "allowed must be [positions, labels]");
-  if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must be one per sequence");
-  if (log_cost) require(log_cost->shape(0) == L, "log_cost must be one per label");
+  if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must have one entry per sequence");
+  if (log_cost) require(log_cost->shape(0) == L, "log_cost must have one entry per label");
   require(free_edges.shape(0) == L * L, "free_edges must be [labels * labels]");
   if (free_edges2) require(free_edges2->shape(0) == L * L * L, "free_edges2 must be [labels ** 3]");
   AttributeData pairs = x;
-  require(pair_indptr.has_value() == pair_ids.has_value(), "pair_indptr goes with pair_ids");
+  require(pair_indptr.has_value() == pair_ids.has_value(), "pair_indptr and pair_ids must be given together");
   if (pair_indptr) {
     require(n_labels <= 8192, "features on label pairs need at most 8192 labels");
     check_features(*pair_indptr, *pair_ids, n_labels * n_labels);
@@ -115,7 +115,7 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
     pairs.state_labels = pair_ids->data();
   }
 
-  require(kinds.has_value() == permitted.has_value(), "kinds goes with permitted");
+  require(kinds.has_value() == permitted.has_value(), "kinds and permitted must be given together");
   if (kinds) {
     require(n_labels <= 8192, "permitted label pairs need at most 8192 labels");
     require(kinds->shape(0) == positions, "kinds does not fit indptr");
@@ -179,7 +179,7 @@ struct FeatureWeights {
     }
     pairs = next;
     state = pairs + self.n_pair_features();
-    require(weights.data() + weights.shape(0) == state + self.n_features(), "weights has a wrong length");
+    require(weights.data() + weights.shape(0) == state + self.n_features(), "weights has the wrong length");
   }
 };
 
@@ -224,14 +224,14 @@ void bind_linear(nb::module_& m) {
       .def(
           "show",
           [](LinearObjective& self, int64_t positions) {
-            require(positions >= 0 && positions <= self.n_positions(), "there are not so many positions");
+            require(positions >= 0 && positions <= self.n_positions(), "positions must be in 0..n_positions");
             self.show(positions);
           },
           "positions"_a)
       .def(
           "penalty_scale",
           [](const LinearObjective& self, Array<double> out) {
-            require(static_cast<int64_t>(out.shape(0)) == self.n_parameters(), "out has a wrong length");
+            require(static_cast<int64_t>(out.shape(0)) == self.n_parameters(), "out has the wrong length");
             self.penalty_scale(out.data());
           },
           "out"_array)

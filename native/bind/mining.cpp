@@ -8,9 +8,9 @@ namespace crfkit {
 
 namespace {
 
-// Rows of items below n_items.
+// Checks that rows hold items below n_items.
 void check_rows(const Array<const int64_t>& first, const Array<const int32_t>& items, int64_t n_items) {
-  check_bounds(first, items.shape(0), "the bounds of the rows do not fit their items");
+  check_bounds(first, items.shape(0), "the row bounds do not fit the items");
   check_ids(items, 0, n_items, "an item is out of range");
 }
 
@@ -20,8 +20,8 @@ void make_miner(RuleMiner* self, Array<const int64_t> indptr, Array<const int32_
                 int max_length, bool important) {
   check_rows(indptr, indices, n_items);
   const size_t n = indptr.shape(0) - 1;
-  require(labels.shape(0) == n && n < (size_t{1} << 31), "one label per position, and at most 2^31 of them");
-  require(!marked || marked->shape(0) == n, "one mark per position");
+  require(labels.shape(0) == n && n < (size_t{1} << 31), "expected one label per position, at most 2^31");
+  require(!marked || marked->shape(0) == n, "expected one mark per position");
   require(n_labels >= 1 && min_support >= 1 && min_length >= 1 && max_length >= min_length,
           "bounds of rules");
   check_ids(labels, -1, n_labels, "a label is out of range");
@@ -32,7 +32,7 @@ void make_miner(RuleMiner* self, Array<const int64_t> indptr, Array<const int32_
 }
 
 auto run(const RuleMiner& self, int first, int last, int64_t limit, int n_threads) {
-  require(first >= 0 && first <= last && last <= self.n_blocks(), "there are no such blocks");
+  require(first >= 0 && first <= last && last <= self.n_blocks(), "first or last is out of range");
   RuleTable found = unlocked([&] { return self.run(first, last, limit, n_threads); });
   return std::tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.items)),
                     to_numpy(std::move(found.labels)), to_numpy(std::move(found.support)),
@@ -42,7 +42,7 @@ auto run(const RuleMiner& self, int first, int last, int64_t limit, int n_thread
 
 RuleSets sets(const Array<const int64_t>& first, const Array<const int32_t>& items) {
   require(first.shape(0) <= (size_t{1} << 31), "at most 2^31 rules");
-  for (size_t r = 1; r < first.shape(0); ++r) require(first(r) > first(r - 1), "a rule without items");
+  for (size_t r = 1; r < first.shape(0); ++r) require(first(r) > first(r - 1), "every rule must have items");
   return {first.data(), items.data(), static_cast<int64_t>(first.shape(0)) - 1};
 }
 
@@ -51,7 +51,7 @@ Numpy<uint8_t> minimal(Array<const int64_t> first, Array<const int32_t> items, A
   check_rows(first, items, INT32_MAX);
   const RuleSets rules = sets(first, items);
   require(labels.shape(0) == first.shape(0) - 1 && confidence.shape(0) == labels.shape(0),
-          "one label and one confidence per rule");
+          "expected one label and one confidence per rule");
   for (size_t r = 1; r < first.shape(0); ++r)
     require(first(r) - first(r - 1) <= 20, "at most 20 items per rule");
   return to_numpy(
@@ -82,7 +82,7 @@ auto match(const BoundMatcher& self, Array<const int64_t> indptr, Array<const in
   return std::tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.rules)));
 }
 
-// What votes are counted with, checked once; the arrays stay alive as long as it does.
+// The rules that vote, checked once; the arrays stay alive as long as it does.
 struct BoundVoter {
   Array<const int32_t> labels;
   Array<const double> strength;
@@ -96,7 +96,7 @@ void make_voter(BoundVoter* self, Array<const int32_t> labels, Array<const doubl
                 Array<const int32_t> kind_of_length, int n_kinds, int n_labels) {
   const size_t n_rules = labels.shape(0);
   check_rows(first, items, static_cast<int64_t>(kind_of_item.shape(0)));
-  require(first.shape(0) == n_rules + 1 && strength.shape(0) == n_rules, "one of each per rule");
+  require(first.shape(0) == n_rules + 1 && strength.shape(0) == n_rules, "expected one entry per rule");
   for (size_t r = 0; r < n_rules; ++r) {
     require(labels(r) >= 0 && labels(r) < n_labels && strength(r) > 0, "a label or strength is out of range");
     require(first(r + 1) - first(r) < static_cast<int64_t>(kind_of_length.shape(0)), "a rule is too long");

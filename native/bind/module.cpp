@@ -4,7 +4,7 @@
 
 NB_MODULE(_native, m) {
   m.doc() = "The C++ core of crfkit. Private: its functions change without notice.";
-  m.def("isa", [] { return crfkit::kernels().isa; }, "The instruction set the hot loops run on.");
+  m.def("isa", [] { return crfkit::kernels().isa; }, "Return the instruction set the hot loops run on.");
   crfkit::bind_chain(m);
   crfkit::bind_linear(m);
   crfkit::bind_validation(m);

@@ -6,7 +6,7 @@ namespace crfkit {
 
 namespace {
 
-// The model that candidates are to join: its probabilities at every position of the data.
+// The model that candidates extend: its probabilities at every position of the data.
 class CandidateGains {
  public:
   CandidateGains(Array<const int64_t> offsets, Array<const int32_t> labels,
@@ -19,7 +19,7 @@ class CandidateGains {
     require(labels.shape(0) == positions, "labels does not fit node");
     check_bounds(offsets, positions, "offsets does not fit node");
     check_ids(labels, 0, static_cast<int64_t>(L), "a label is out of range");
-    if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must be one per sequence");
+    if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights does not fit offsets");
     chain_.labels = static_cast<int>(L);
     chain_.offsets.assign(offsets.data(), offsets.data() + offsets.shape(0));
     chain_.targets.assign(labels.data(), labels.data() + positions);
@@ -32,15 +32,15 @@ class CandidateGains {
     fill_candidate_chain(chain_, node.data(), edge.data(), threads_);
   }
 
-  // Candidate k has the label to[k]; where from[k] < 0 at the positions of attribute[k], which are
-  // positions[indptr[a]:indptr[a+1]], else after the label from[k]. weights: λ to start from, and found.
+  // Candidate k has the label to[k]. If from[k] < 0, it is active at the positions of attribute[k], which are
+  // positions[indptr[a]:indptr[a+1]], else after the label from[k]. weights: initial λ, then the best.
   void best(Array<const int32_t> from, Array<const int32_t> to, Array<const int32_t> attribute,
             Array<const int64_t> indptr, Array<const int64_t> positions,
             std::optional<Array<const double>> values, bool approximate, Array<double> gains,
             Array<double> weights) const {
     const size_t n = to.shape(0);
     require(from.shape(0) == n && attribute.shape(0) == n && gains.shape(0) == n && weights.shape(0) == n,
-            "from, to, attribute, gains and weights must be one per candidate");
+            "from, to, attribute, gains and weights must have one entry per candidate");
     check_bounds(indptr, positions.shape(0), "indptr does not fit positions");
     const auto sites = static_cast<int64_t>(chain_.targets.size()),
                A = static_cast<int64_t>(indptr.shape(0)) - 1;
@@ -49,7 +49,7 @@ class CandidateGains {
       for (auto i = static_cast<size_t>(indptr(a)); i < static_cast<size_t>(indptr(a + 1)); ++i)
         require(positions(i) >= 0 && positions(i) < sites &&
                     (i == static_cast<size_t>(indptr(a)) || positions(i) > positions(i - 1)),
-                "an attribute's positions must rise and lie in the data");
+                "an attribute's positions must ascend and lie in the data");
     for (size_t k = 0; k < n; ++k)
       require(to(k) >= 0 && to(k) < chain_.labels && from(k) < chain_.labels &&
                   (from(k) >= 0 || (attribute(k) >= 0 && attribute(k) < A)),

@@ -14,7 +14,7 @@ namespace {
 std::string to_string(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 std::vector<std::string> to_strings(const std::vector<nb::bytes>& texts) {
-  if (texts.empty()) throw nb::value_error("there must be a text for outside the sequence");
+  if (texts.empty()) throw nb::value_error("expected at least one text for positions outside the sequence");
   std::vector<std::string> out;
   for (const nb::bytes& text : texts) out.push_back(to_string(text));
   return out;
@@ -27,7 +27,7 @@ using Line =
 
 TemplateMacro to_macro(const Macro& fields, TemplateProgram* program) {
   const auto& [command, anchor, row, column, fold, pattern] = fields;
-  if (command.size() != 1 || anchor < 0 || anchor > 2) throw nb::value_error("not a macro");
+  if (command.size() != 1 || anchor < 0 || anchor > 2) throw nb::value_error("a macro is malformed");
   TemplateMacro macro;
   macro.anchor = static_cast<Anchor>(anchor);
   macro.row = row;
@@ -59,12 +59,12 @@ void make_program(TemplateProgram* self, const std::vector<Line>& lines, const s
 void check_table(const CellTable& table, size_t n_rows, size_t n_offsets) {
   const auto n_cells = static_cast<int64_t>(table.cells->size());
   for (size_t i = 0; i < n_rows * table.n_columns; ++i) {
-    if (table.ids[i] < 0 || table.ids[i] >= n_cells) throw nb::index_error("a cell id outside the cells");
+    if (table.ids[i] < 0 || table.ids[i] >= n_cells) throw nb::index_error("a cell id is out of range");
   }
   for (size_t i = 0; i < n_offsets; ++i) {
     const int64_t least = i == 0 ? 0 : table.offsets[i - 1];
     if (table.offsets[i] < least || (i == 0 && table.offsets[0] != 0)) {
-      throw nb::value_error("offsets must begin with 0 and not fall");
+      throw nb::value_error("offsets must begin with 0 and ascend");
     }
   }
   if (table.offsets[n_offsets - 1] != static_cast<int64_t>(n_rows)) {
@@ -78,7 +78,7 @@ auto encode(const TemplateProgram& program, BoundVocabulary& cells, Array<const 
   const Reading reading_cells(&cells);
   const CellTable table{cells.core.get(), ids.data(), offsets.data(), offsets.size() - 1, ids.shape(1)};
   if (ids.shape(0) > 0 && program.n_columns() > table.n_columns) {
-    throw nb::value_error("the template needs more columns");
+    throw nb::value_error("the template reads more columns than the table has");
   }
   check_table(table, ids.shape(0), offsets.size());
   EncodedRows rows;
@@ -107,7 +107,8 @@ void bind_templates(nb::module_& m) {
   nb::class_<TemplateProgram>(m, "TemplateProgram", "A compiled template.")
       .def("__init__", &make_program, "lines"_a, "before"_a, "after"_a)
       .def("encode", &encode, "cells"_a, "ids"_array, "offsets"_array, "vocabulary"_a, "grow"_a,
-           "n_threads"_a, "(indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or None, A)");
+           "n_threads"_a,
+           "Return (indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or None, A)");
 }
 
 }  // namespace crfkit

@@ -6,7 +6,7 @@ namespace crfkit {
 
 namespace {
 
-// Trees, checked once: no child points up or out, no set lies outside.
+// Trees, checked once: children come after their parents and exist, and so do sets of categories.
 struct Forest {
   Array<const int32_t> feature;
   Array<const double> threshold;
@@ -18,7 +18,7 @@ struct Forest {
   Array<const int32_t> root, label;
   int64_t n_features;
   int n_labels;
-  bool context;  // whether feature n_features - 1 is the label before
+  bool context;  // whether feature n_features - 1 is the previous label
 
   void add_scores(int64_t first, int64_t last, Array<const double, 2> values, Array<const double> outside,
                   Array<const int64_t> offsets, int64_t before, int64_t width, Array<double, 2> node,
@@ -26,11 +26,11 @@ struct Forest {
     const size_t positions = values.shape(0), L = static_cast<size_t>(n_labels);
     const auto columns = static_cast<int64_t>(values.shape(1));
     require(0 <= first && first <= last && last <= static_cast<int64_t>(root.shape(0)),
-            "there are not so many trees");
-    require(outside.shape(0) == values.shape(1), "outside must be one per column");
-    require(width >= 1 && before >= 0 && before < width, "the window is impossible");
-    require(width * columns + (context ? 1 : 0) == n_features, "the table does not fit the trees");
-    require(context == edge.has_value(), "edge scores go with trees that look at the label before");
+            "expected first <= last within the number of trees");
+    require(outside.shape(0) == values.shape(1), "outside must have one entry per column");
+    require(width >= 1 && before >= 0 && before < width, "expected before in 0..width-1");
+    require(width * columns + (context ? 1 : 0) == n_features, "the trees need other columns");
+    require(context == edge.has_value(), "edge must be given exactly if trees look at the previous label");
     const size_t n = offsets.shape(0);
     check_bounds(offsets, positions, "offsets does not fit values");
     require(node.shape(0) == positions && node.shape(1) == L, "node must be [positions, labels]");
@@ -63,12 +63,12 @@ void make_forest(Forest* self, Array<const int32_t> feature, Array<const double>
                       : static_cast<size_t>(~child) < leaves;
   };
   for (size_t i = 0; i < nodes; ++i) {
-    require(feature(i) >= 0 && feature(i) < n_features, "a tree asks for a feature that is not there");
+    require(feature(i) >= 0 && feature(i) < n_features, "a tree tests a feature that does not exist");
     require(inside(left(i), static_cast<int64_t>(i)) && inside(right(i), static_cast<int64_t>(i)),
             "a tree points to a node that is not there");
     if (flags(i) & Trees::kCategory)
       require(threshold(i) >= 0 && threshold(i) < static_cast<double>(sets - 1),
-              "a tree asks for a set of categories that is not there");
+              "a tree tests a set of categories that does not exist");
     else
       require(!context || feature(i) != n_features - 1, "labels are categories, not numbers");
   }

@@ -9,7 +9,7 @@ namespace {
 void make_sets(ValidationSets* self, LinearObjective& objective, Array<const int64_t> first,
                Array<const int64_t> last, Array<const int32_t> sets, int n_sets, double margin) {
   const size_t n = first.shape(0);
-  require(last.shape(0) == n && sets.shape(0) == n, "first, last and sets must be one per span");
+  require(last.shape(0) == n && sets.shape(0) == n, "first, last and sets must have one entry per span");
   require(margin >= 0, "margin must not be negative");
   const std::vector<int64_t>& offsets = objective.offsets();
   for (size_t i = 0; i < n; ++i) {
@@ -28,8 +28,8 @@ void make_sets(ValidationSets* self, LinearObjective& objective, Array<const int
 }
 
 void check(const ValidationSets& self, size_t coefficients, size_t parameters) {
-  require(coefficients == static_cast<size_t>(self.n_sets()), "there must be one number per set");
-  require(parameters == static_cast<size_t>(self.n_parameters()), "there must be n_parameters entries");
+  require(coefficients == static_cast<size_t>(self.n_sets()), "expected one coefficient per set");
+  require(parameters == static_cast<size_t>(self.n_parameters()), "expected n_parameters entries");
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ void bind_validation(nb::module_& m) {
       .def(
           "best",
           [](const ValidationSets& self, Array<int32_t> out) {
-            require(out.shape(0) == self.best().size(), "out must be one per position of the spans");
+            require(out.shape(0) == self.best().size(), "out must have one entry per position of the spans");
             std::copy(self.best().begin(), self.best().end(), out.data());
           },
           "out"_array)

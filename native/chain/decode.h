@@ -2,7 +2,7 @@
 //
 //   δ_t[c, l] = ψ_t[l] + max_j (δ_{t-1}[j, c] + F_t[c][j, l]) - a_t        a_t: so that max δ_t = 0
 //
-// Of equally good predecessors the smallest label j is kept, and of equally good last states the smallest.
+// Ties: the smallest predecessor label j, and the smallest last state.
 #pragma once
 
 #include "chain/lattice.h"
@@ -11,9 +11,9 @@
 
 namespace crfkit::CRFKIT_ISA {
 
-// δ_t and for each state the label j forgotten on the way in (back: [T, states], positions t >= n only).
-// delta: [T, states] when keep_all, else two rows used in turn; δ_t is row t or row t % 2. maxima: [T].
-// The first position that no permitted path reaches, or -1.
+// Computes δ_t and, for each state, the label j forgotten on the way in (back: [T, states], positions t >= n
+// only). delta: [T, states] if keep_all, else two rows used in turn; δ_t is row t or row t % 2. maxima: [T].
+// Returns the first position that no permitted path reaches, or -1.
 inline int64_t best_scores(const ChainDims& d, const LatticeView& x, const LogTables& tables, bool keep_all,
                            double* delta, double* maxima, uint16_t* back, double* psi) {
   const int L = d.labels, Lp = d.padded;
@@ -39,7 +39,7 @@ inline int64_t best_scores(const ChainDims& d, const LatticeView& x, const LogTa
       });
 }
 
-// The best state at the last position, as a flat history index: the smallest of equals.
+// Returns the best state at the last position as a flat history index; ties go to the smallest.
 inline int64_t best_last_state(const ChainDims& d, int64_t T, const double* delta) {
   int64_t best = 0;
   for (int64_t h = 0; h < contexts_at(d, T - 1) * d.labels; ++h)
@@ -47,7 +47,7 @@ inline int64_t best_last_state(const ChainDims& d, int64_t T, const double* delt
   return best;
 }
 
-// The best path into labels [T]. memory: viterbi_workspace_size doubles.
+// Writes the best path into labels [T]. memory: viterbi_workspace_size doubles.
 inline int64_t viterbi(const ChainDims& d, const LatticeView& x, const LogTables& tables, double* memory,
                        int32_t* labels) {
   const int64_t T = x.length;
@@ -60,7 +60,7 @@ inline int64_t viterbi(const ChainDims& d, const LatticeView& x, const LogTables
   int64_t h = best_last_state(d, T, delta + (T - 1) % 2 * d.states);
   for (int64_t t = T - 1; t >= 0; --t) {
     labels[t] = static_cast<int32_t>(h % d.labels);
-    // (c, l) came from (j, c); before position n there is nothing to remember, the history holds it all
+    // (c, l) came from (j, c); before position n the state itself holds the whole history
     h = t >= d.order ? back[t * d.states + state_offset(d, h)] * d.contexts + h / d.labels : h / d.labels;
   }
   return -1;

@@ -18,8 +18,8 @@ void for_edges_into(const ChainDims& d, const int32_t* labels, int64_t t, Fn&& f
   }
 }
 
-// Adds expected transitions, as the chain counts them (`counts` and `expand` of LogOut), to the tables. A
-// history and the label after it count in every table that looks back no further.
+// Adds expected transitions in the chain's layout (`counts` and `expand` of LogOut) to the tables. A history
+// and the label after it count in every table that looks back no further.
 inline void add_expected_edges(const ChainDims& d, const double* counts, const double* const* expand,
                                double* const* tables) {
   const int64_t L = d.labels;

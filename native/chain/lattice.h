@@ -17,8 +17,8 @@
 
 namespace crfkit {
 
-constexpr int kMaxOrder = 2;  // raise it and bind one more table: nothing else knows the number
-constexpr int kPadding = 8;   // lanes a row is padded to
+constexpr int kMaxOrder = 2;  // to raise it, bind one more table; nothing else depends on it
+constexpr int kPadding = 8;   // rows are padded to a multiple of it
 
 struct ChainDims {
   int order;              // n
@@ -113,13 +113,12 @@ static inline LogTables cut_log_tables(const ChainDims& d, double* memory, bool 
   return tables;
 }
 
-// How many doubles log_posterior wants as its workspace for a sequence of T positions.
+// The doubles log_posterior needs as workspace for a sequence of T positions.
 static inline int64_t log_workspace_size(const ChainDims& d, int64_t T) {
   return T * (d.states + 1) + 2 * d.states + 2 * d.padded;
 }
 
-// How many doubles viterbi wants as its workspace: δ and ψ, the maxima, and a back-pointer of 16 bits a
-// state.
+// The doubles viterbi needs as workspace: δ, ψ, the maxima, and one 16-bit back-pointer per state.
 static inline int64_t viterbi_workspace_size(const ChainDims& d, int64_t T) {
   return 2 * d.states + d.padded + T + T * d.states / 4;
 }
@@ -141,8 +140,8 @@ static inline int64_t shared_edges_size(const ChainDims& d) {
   return 2 * d.states * d.labels + expand_size(d) + 2 * d.padded;
 }
 
-// What is wanted of the posterior of a sequence. Every pointer but log_z may be null: that result is not
-// wanted. Windows and entropy come from log space alone.
+// The results requested from the posterior of a sequence. Every pointer except log_z may be null: that result
+// is then not computed. Windows and entropy are computed in log space only.
 template <class Real>
 struct PosteriorOut {
   double* log_z;
@@ -160,11 +159,11 @@ using LogOut = PosteriorOut<double>;
 
 constexpr int kCountBlock = 64;  // positions whose expected transitions are summed in registers at once
 
-// Whether expected transitions are summed apart before they join the block's: in several pieces, or one
-// position at a time, where a sequence that turns out unsound must leave no trace.
+// Whether expected transitions are summed separately before they join the block's: in several pieces, or
+// position by position, because a sequence that turns out unsound must leave no trace.
 static inline bool counts_apart(int64_t T, bool pairs) { return pairs || T > kCountBlock; }
 
-// How many doubles scaled_posterior wants as its workspace for a sequence of T positions.
+// The doubles scaled_posterior needs as workspace for a sequence of T positions.
 template <class Real>
 static inline int64_t scaled_workspace_size(const ChainDims& d, int64_t T, bool pairs) {
   const int64_t block = T < kCountBlock ? T : kCountBlock;

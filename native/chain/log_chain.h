@@ -1,6 +1,6 @@
-// Forward-backward in log space, in double precision, for any lattice: the fall-back of scaled_chain.h, and
-// what lattices with edge scores per position use (they would need as many exponentials there). A kernel
-// header.
+// Forward-backward in log space, in double precision, for any lattice. It is the fallback of scaled_chain.h,
+// and the only method for lattices with edge scores per position (which would need as many exponentials
+// there). A kernel header.
 //
 //   α_t[c, l]     = ψ_t[l] + log Σ_j exp(α_{t-1}[j, c] + F_t[c][j, l]) - a_t    a_t: so that max α_t = 0
 //   β_{t-1}[j, c] = log Σ_l exp(F_t[c][j, l] + ψ_t[l] + β_t[c, l]) - b_t        b_t: so that max β_{t-1} = 0
@@ -72,7 +72,7 @@ inline void fill_psi(const ChainDims& d, const LatticeView& x, int64_t t, double
   for (int l = L; l < d.padded; ++l) psi[l] = kForbidden;
 }
 
-// v[0..n) -= its maximum; the maximum. n is a multiple of the padding.
+// Subtracts the maximum of v[0..n) from v and returns it. n is a multiple of the padding.
 inline double subtract_maximum(double* v, int64_t n) {
   constexpr int W = Lanes<double>::count;
   Pack<double> top = splat(kForbidden);
@@ -83,7 +83,7 @@ inline double subtract_maximum(double* v, int64_t n) {
   return max;
 }
 
-// Sums with the rounding errors carried along (Neumaier), for log Z of long sequences.
+// A sum with compensation for rounding errors (Neumaier), for log Z of long sequences.
 struct CarefulSum {
   double sum = 0, carry = 0;
   void add(double x) {
@@ -93,14 +93,13 @@ struct CarefulSum {
   }
 };
 
-// The recursion from left to right, of which sums and maxima over paths are the two cases:
+// The recursion from left to right; sums and maxima over paths are its two cases:
 //
 //   α_t[c, l] = ψ_t[l] + ⊕_j (α_{t-1}[j, c] + F_t[c][j, l]) - a_t
 //
-// combine(t, rows, in, psi, place, to) does it for the labels of one pack: `rows` holds F, [L, Lp], `in`
-// α_{t-1}, forget_stride apart; it writes to to[0..W), which is at `place` of α_t. alpha_at(t) is where α_t
-// is kept. Returns the first position that no permitted path reaches, or -1. maxima: a, [T]; psi: [Lp]
-// workspace.
+// combine(t, rows, in, psi, place, to) computes the labels of one pack: `rows` holds F, [L, Lp], `in` α_{t-1}
+// with stride forget_stride; it writes to[0..W), which is α_t from `place` on. alpha_at(t) points to α_t.
+// Returns the first position that no permitted path reaches, or -1. maxima: a, [T]; psi: [Lp] workspace.
 template <class AlphaAt, class Combine>
 CRFKIT_INLINE int64_t log_recursion(const ChainDims& d, const LatticeView& x, const LogTables& tables,
                                     double* maxima, double* psi, AlphaAt&& alpha_at, Combine&& combine) {
@@ -164,8 +163,8 @@ inline double log_partition(const ChainDims& d, int64_t T, const double* alpha, 
   return total.sum + total.carry;
 }
 
-// Everything LogOut asks for, of one sequence of T >= 1 positions. The first position that no permitted path
-// reaches (then nothing is added to the counts), or -1. memory: log_workspace_size doubles.
+// Computes what LogOut requests for one sequence of T >= 1 positions. Returns the first position that no
+// permitted path reaches (then nothing is added to the counts), or -1. memory: log_workspace_size doubles.
 inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const LogTables& tables,
                              double* memory, const LogOut& out) {
   constexpr int W = Lanes<double>::count;
@@ -216,7 +215,7 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
     for (int64_t h = 0; h < H; ++h)
       for (int l = 0; l < Lp; l += W) store(onward + h * Lp + l, load(psi + l) + load(beta + h * Lp + l));
 
-    // One in-state, the one of row i of the table: its β, and what passes from it to the labels after it.
+    // Computes β of one in-state (row i of the table) and the probabilities of the labels after it.
     const double* table = table_at(d, x, tables, t);
     double* counts = !out.counts ? nullptr : t >= d.order ? out.counts : out.expand[t];
     double* window = d.order == 1 ? pair : nullptr;

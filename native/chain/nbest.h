@@ -1,10 +1,10 @@
 // The k best paths, best first, by recursive enumeration (Jiménez & Marzal, "Computing the K shortest paths:
 // a new algorithm and an experimental comparison", 1999).
 //
-// Viterbi gives every state its best way in. A state's next best way in is found only when somebody asks: the
-// candidates are, for each predecessor, its best path not yet used here, so asking a state for one more path
-// asks one predecessor for one more, and so on back, at most once per position. Cost: Viterbi, then O(T + log
-// L) or so for each path, whatever k is.
+// Viterbi gives the best path into every state. The next best path into a state is computed on demand: its
+// candidates are, for each predecessor, the best path not yet used here. Requesting one more path of a state
+// thus requests one more of a single predecessor, and so on back, at most once per position. Cost: Viterbi,
+// then about O(T + log L) for each path, whatever k is.
 //
 // Ties: the smaller predecessor state, then the earlier of its paths.
 #pragma once
@@ -47,8 +47,8 @@ class PathEnumerator {
   // The first position that no permitted path reaches, or -1.
   int64_t dead() const { return dead_; }
 
-  // Writes path number `rank` (0 is the best) into labels [T]; false when there are fewer paths. Ask in
-  // order.
+  // Writes path number `rank` (0 is the best) into labels [T]; returns false if there are fewer paths. Ranks
+  // must be requested in order.
   bool path(size_t rank, int32_t* labels) {
     while (ways_[key(x_.length, 0)].found.size() <= rank)
       if (!find_next(x_.length, 0)) return false;
@@ -104,7 +104,7 @@ class PathEnumerator {
     return Way{delta_at(t, h), j * d_.contexts + h / d_.labels, 0};
   }
 
-  // A path that is known to have been found.
+  // Returns a path that has already been found.
   Way nth(int64_t t, int64_t h, size_t rank) const {
     const auto at = ways_.find(key(t, h));
     return at == ways_.end() ? first_way(t, h) : at->second.found[rank];
@@ -127,7 +127,7 @@ class PathEnumerator {
     return psi;
   }
 
-  // Puts every predecessor of (t, h) but the one Viterbi chose among the candidates.
+  // Adds every predecessor of (t, h), except the one Viterbi chose, to the candidates.
   void open(int64_t t, int64_t h, Ways& ways) {
     const Way first = first_way(t, h);
     ways.found.push_back(first);
@@ -139,10 +139,10 @@ class PathEnumerator {
     }
   }
 
-  // One more path into (t, h), if there is one. A loop where the formula has a recursion: sequences are long.
+  // Finds one more path into (t, h), if there is one. A loop, not a recursion: sequences are long.
   bool find_next(int64_t t, int64_t h) {
     chain_.clear();
-    while (true) {  // go back as long as the predecessor of the last path found has to be asked for one more
+    while (true) {  // go back while the last path's predecessor needs one more path
       Ways& ways = ways_[key(t, h)];
       if (!ways.opened) open(t, h, ways);
       chain_.emplace_back(t, h);
@@ -178,7 +178,7 @@ class PathEnumerator {
   std::vector<double> psi_;     // [Lp]
   int64_t dead_;
   std::unordered_map<int64_t, Ways>
-      ways_;  // by position and state, where more than Viterbi's way was asked for
+      ways_;  // by position and state, if more than Viterbi's path was requested
   std::vector<std::pair<int64_t, int64_t>> chain_;
 };
 

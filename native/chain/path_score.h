@@ -8,8 +8,8 @@
 
 namespace crfkit {
 
-// The score of a path, its rounding errors carried along (Neumaier); -inf for a forbidden one, 0 for an empty
-// one.
+// Returns the score of a path, summed with compensation (Neumaier): -inf if the path is forbidden, 0 if it is
+// empty.
 static inline double path_score(const ChainDims& d, const LatticeView& x, const int32_t* labels) {
   double sum = 0, carry = 0;
   auto add = [&](double score) {

@@ -15,12 +15,12 @@
 
 namespace crfkit {
 
-// In [0, 1), number `counter` of the stream `key`.
+// Returns random number `counter` of the stream `key`, in [0, 1).
 static inline double uniform(uint64_t key, uint64_t counter) {
   return static_cast<double>(splitmix(key + splitmix(counter)) >> 11) * 0x1p-53;
 }
 
-// Index i with probability exp(log_weights[i]) / Σ; u in [0, 1). At least one weight must not be -inf.
+// Draws index i with probability exp(log_weights[i]) / Σ; u in [0, 1). At least one weight must not be -inf.
 // Overwrites the weights.
 static inline int64_t draw(std::vector<double>& log_weights, double u) {
   double max = -HUGE_VAL, total = 0;
@@ -37,7 +37,7 @@ static inline int64_t draw(std::vector<double>& log_weights, double u) {
   return chosen;
 }
 
-// n_samples paths; path s goes to labels + s * stride. The first position no permitted path reaches, or -1.
+// Draws n_samples paths; path s goes to labels + s * stride. Returns the first unreachable position, or -1.
 static inline int64_t sample_paths(const ChainDims& d, const LatticeView& x, const LogTables& tables,
                                    uint64_t key, int64_t n_samples, std::vector<double>& memory,
                                    int32_t* labels, int64_t stride) {
@@ -48,7 +48,7 @@ static inline int64_t sample_paths(const ChainDims& d, const LatticeView& x, con
   const int64_t dead = kernels().log_forward(d, x, tables, alpha, maxima, maxima + T);
   if (dead >= 0) return dead;
 
-  std::vector<int64_t> state(static_cast<size_t>(n_samples));  // of each sample, at the position in hand
+  std::vector<int64_t> state(static_cast<size_t>(n_samples));  // of each sample, at the current position
   std::vector<double> weights;
   for (int64_t t = T - 1; t >= 0; --t) {
     const double* table = t + 1 < T ? kernels().table_at(d, x, tables, t + 1) : nullptr;  // into position t+1

@@ -1,5 +1,5 @@
-// Forward-backward with scaled probabilities, for edge scores shared by all positions, and scores of label
-// pairs that come on top of them at single positions. A kernel header.
+// Forward-backward with scaled probabilities, for edge scores shared by all positions, plus optional scores
+// of label pairs at single positions. A kernel header.
 //
 //   α_t[c, l]     = k_t ψ_t[l] Σ_j α_{t-1}[j, c] M[c][j, l]        k_t = 1 / Σ α_{t-1}
 //   β_{t-1}[j, c] = h_t Σ_l M[c][j, l] ψ_t[l] β_t[c, l]            h_t = 1 / Σ β_t
@@ -13,15 +13,14 @@
 // Pair scores of a position, P_t = exp(pair_t - max), are factors of M in order 1, and of ψ_t in higher
 // orders, where the two labels are the end of an out-state.
 //
-// When is it right? Every number below the smallest normal one, τ, may be lost (flushed to 0), and a path
-// that is lost may be the best one: poor at both ends, it is dropped by α there and by β here, and never
-// compared with the others in between. So what may have been lost is given back: α and β get a little more
-// than they can have lost at a step (`spare`), forbidden or not. They are bounds from above, which know every
-// path, and both are at most 1 or so; what is too much at a position is then at most `spare` in the units of
-// q_t or of the unscaled q_t Σ α_{t-1}. Demanding q_t >= floor and q_t Σ α_{t-1} >= floor proves that the
-// surplus is less than spare / floor of the probability at each position. Otherwise scaled_posterior
-// returns false and the sequence must be done in log space (log_chain.h), which also tells a lattice
-// without any path.
+// Correctness. Every number below the smallest normal one, τ, may be flushed to 0, and the lost path may be
+// the best one: if it is poor at both ends, α drops it at one end and β at the other, and it is never
+// compared with the others in between. Therefore α and β are raised at every step by slightly more than they
+// can have lost (`spare`), whether forbidden or not. They are then upper bounds that include every path, and
+// both are at most about 1; the surplus at a position is at most `spare` in the units of q_t or of the
+// unscaled q_t Σ α_{t-1}. Requiring q_t >= floor and q_t Σ α_{t-1} >= floor proves that the surplus is less
+// than spare / floor of the probability at each position. Otherwise scaled_posterior returns false and the
+// sequence must be done in log space (log_chain.h), which also detects a lattice without any path.
 #pragma once
 
 #include <limits>
@@ -44,7 +43,7 @@ struct Floor<double> {
   static constexpr double value = 1e-270;  // τ = 2.2e-308
 };
 
-// More than α or β can lose at a step of this scale: τ for each label, and for ψ, the edges, the scale
+// A bound on what α or β can lose at a step of this scale: τ for each label, and for ψ, the edges, the scale
 // and the result.
 template <class Real>
 CRFKIT_INLINE Real spare(const ChainDims& d, Real scale) {
@@ -143,8 +142,8 @@ ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, bool pairs, double
   return w;
 }
 
-// The marginals of label pairs at position t. In order 1 a pair is a transition; in higher orders it is what
-// the last two labels of a state say.
+// Computes the marginals of label pairs at position t. In order 1 a pair is a transition; in higher orders it
+// is the last two labels of a state.
 template <class Real>
 void fill_pairs(const SharedEdges<Real>& e, int64_t t, const Real* alpha, const ScaledWork<Real>& w,
                 Real inverse, Real share, int64_t pair_row, Real* pair) {
@@ -167,8 +166,8 @@ void fill_pairs(const SharedEdges<Real>& e, int64_t t, const Real* alpha, const 
   }
 }
 
-// Order 1 with pair scores: β_{t-1} from ψ_t β_t in w.weighted, and the expected transitions into t, which
-// are added to w.pair_sums and, where it is not null, written to pair: [L, Lp].
+// Order 1 with pair scores: computes β_{t-1} from ψ_t β_t in w.weighted, and the expected transitions into t.
+// These are added to w.pair_sums and, if `pair` ([L, Lp]) is not null, written to it.
 template <class Real, int K>
 void backward_pairs(const ChainDims& d, const Real* table, const Real* before, Real share, Real scale,
                     const ScaledWork<Real>& w, Real* pair) {
@@ -201,7 +200,7 @@ void settle_pair_sums(const ChainDims& d, const ScaledWork<Real>& w) {
   }
 }
 
-// β, marginals and counts. False when probability may have been lost; then no count has been touched.
+// Computes β, marginals and counts. False if probability may have been lost; counts are then unchanged.
 template <class Real, int K>
 bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
               const PosteriorOut<Real>& out) {
@@ -227,7 +226,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
     const Real* alpha = w.alpha + t * d.states;
     const Real* table = w.tables && t > 0 ? w.tables + t * L * Lp : nullptr;
     const Real before = t > 0 ? w.sums[t - 1] : Real(1);
-    const Pack<Real> lifted = splat(spare(d, 1 / before));  // by forward: what is forbidden keeps a plain 0
+    const Pack<Real> lifted = splat(spare(d, 1 / before));  // what forward added: forbidden labels get 0
     Pack<Real> q_pack = splat<Real>(0), b_pack = splat<Real>(0);
     CRFKIT_UNROLL
     for (int l = 0; l < (K > 0 ? K * W : Lp); l += W) {
@@ -358,10 +357,10 @@ bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real
   return true;
 }
 
-// Log Z, marginals and expected transitions of one sequence of T >= 1 positions; false when it must be done
-// in log space instead (then counts are untouched, the other outputs undefined). node: [T, Lp] scores, pairs:
-// [T, L, Lp] scores of label pairs or null, any finite numbers in the padding; memory: scaled_workspace_size
-// doubles.
+// Computes log Z, marginals and expected transitions of one sequence of T >= 1 positions. Returns false if it
+// must be done in log space instead (then counts are unchanged and the other outputs undefined). node: [T,
+// Lp] scores, pairs: [T, L, Lp] scores of label pairs or null, any finite numbers in the padding; memory:
+// scaled_workspace_size doubles.
 template <class Real>
 bool scaled_posterior(const SharedEdges<Real>& e, int64_t T, const Real* node, const Real* pairs,
                       double* memory, const PosteriorOut<Real>& out) {

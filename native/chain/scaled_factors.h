@@ -6,7 +6,7 @@
 
 namespace crfkit::CRFKIT_ISA {
 
-// ψ = exp(node - max) for each position, 0 in the padding; the sum of the maxima. False: a position has none.
+// Computes ψ = exp(node - max), 0 in the padding, and the sum of maxima. False: a position permits no label.
 template <class Real, int K>
 bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node, Real* psi, double* maxima) {
   constexpr int W = Lanes<Real>::count;
@@ -40,7 +40,7 @@ bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node,
   return true;
 }
 
-// P_t for each position t >= 1, in order 1 times M; the sum of the maxima. scores, tables: [T, L, Lp].
+// Computes P_t for t >= 1, in order 1 times M; returns the sum of the maxima. scores, tables: [T, L, Lp].
 template <class Real>
 double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* scores, Real* tables) {
   constexpr int W = Lanes<Real>::count;
@@ -62,7 +62,7 @@ double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* sco
   return total;
 }
 
-// ψ_t P_t for the labels after history h: psi itself where there are no pair scores, or else in `row`.
+// Returns ψ_t P_t for the labels after history h: psi itself if there are no pair scores, else `row`.
 template <class Real>
 CRFKIT_INLINE const Real* paired_psi(const ChainDims& d, const Real* psi, const Real* table, int64_t h,
                                      Real* row) {

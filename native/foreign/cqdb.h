@@ -1,4 +1,4 @@
-// CQDB, the dictionary of strings and ids in CRFsuite's model files (two a file: labels and attributes).
+// CQDB, the dictionary of strings and ids in CRFsuite's model files (two per file: labels and attributes).
 //
 //   header   24 bytes: "CQDB", size, flag, 0x62445371, number of strings n, offset of the backward links
 //   refs     256 x (offset of a hash table or 0, its slots)
@@ -7,7 +7,7 @@
 //   links    n offsets: the record of each id
 //
 // Numbers are little-endian u32, offsets count from the header. A key of hash h is in table h mod 256, at
-// slot (h >> 8) mod slots or, where that is taken, at the next free one; a table has two slots a key. The
+// slot (h >> 8) mod slots or, if that is taken, the next free one; a table has two slots per key. The
 // hash is Bob Jenkins' hashlittle (lookup3, public domain, burtleburtle.net/bob/c/lookup3.c) of the key with
 // its NUL.
 #pragma once
@@ -25,7 +25,7 @@ inline constexpr uint32_t kCqdbByteOrder = 0x62445371;
 inline constexpr size_t kCqdbTables = 256;
 inline constexpr size_t kCqdbData = 24 + 8 * kCqdbTables;  // where the records begin
 
-// Three words of state, twelve bytes a round; the bytes missing from the last round count as zero.
+// Three words of state, twelve bytes per round; bytes missing from the last round count as zero.
 inline uint32_t hashlittle(const uint8_t* key, size_t length) {
   uint32_t a = 0xdeadbeef + static_cast<uint32_t>(length), b = a, c = a;
   const auto add = [&](const uint8_t* block) {
@@ -69,7 +69,7 @@ inline void store_u32(uint8_t* to, uint64_t value) {
   for (int i = 0; i < 4; ++i) to[i] = static_cast<uint8_t>(value >> (8 * i));
 }
 
-// The strings of a chunk with n of them, by id. The hash tables are not needed for that and not looked at.
+// Returns the n strings of a chunk, by id. The hash tables are not needed for that and not read.
 inline Names read_cqdb(const uint8_t* chunk, size_t available, size_t n) {
   const auto u32 = [chunk](uint64_t at) {
     return uint64_t{load_word<uint32_t>(reinterpret_cast<const char*>(chunk) + at)};
@@ -79,7 +79,8 @@ inline Names read_cqdb(const uint8_t* chunk, size_t available, size_t n) {
   if (size < kCqdbData || size > available) throw Damage("a dictionary is cut off");
   if (u32(12) != kCqdbByteOrder) throw Damage("a dictionary has another byte order");
   if (u32(16) != n) {
-    throw Damage("a dictionary of " + std::to_string(n) + " strings says it has " + std::to_string(u32(16)));
+    throw Damage("expected a dictionary of " + std::to_string(n) + " strings, got one of " +
+                 std::to_string(u32(16)));
   }
   if (n > 0 && (links < kCqdbData || links + uint64_t{4} * n > size)) {
     throw Damage("the links of a dictionary lie outside it");
@@ -95,20 +96,20 @@ inline Names read_cqdb(const uint8_t* chunk, size_t available, size_t n) {
     if (at < kCqdbData || at + 8 > size) throw broken("lies outside it");
     const uint64_t length = u32(at + 4);
     if (u32(at) != id || length == 0 || at + 8 + length > size) throw broken("is malformed");
-    // Records are disjoint. Were they not, the strings could take far more memory than the file.
+    // Records must be disjoint; overlapping ones could take far more memory than the file.
     if ((total += 8 + length) > size) throw Damage("the strings of a dictionary overlap");
     const auto* key = reinterpret_cast<const char*>(chunk) + at + 8;
-    if (std::memchr(key, 0, length) != key + length - 1) throw broken("has its NUL elsewhere");
+    if (std::memchr(key, 0, length) != key + length - 1) throw broken("must hold one NUL, at its end");
     names.add({key, length - 1});
   }
   return names;
 }
 
-// Bytes of the chunk with n strings of so many bytes together, without their NULs.
+// Returns the size of a chunk with n strings of so many bytes in total, without their NULs.
 inline uint64_t cqdb_size(uint64_t n, uint64_t bytes) { return kCqdbData + bytes + 29 * n; }
 
-// The chunk with string i of arena [bytes], offsets [n + 1] at id i, written to out [cqdb_size]; the offsets
-// ascend from 0, no string holds a NUL, and the size fits into 32 bits. The caller has seen to all three.
+// Writes the chunk that gives string i of arena [bytes], offsets [n + 1] the id i to out [cqdb_size]. The
+// caller guarantees that the offsets ascend from 0, no string holds a NUL, and the size fits into 32 bits.
 inline void write_cqdb(const uint8_t* arena, const int64_t* offsets, size_t n, uint8_t* out) {
   const uint64_t bytes = n > 0 ? static_cast<uint64_t>(offsets[n]) : 0, size = cqdb_size(n, bytes);
   std::fill(out, out + size, uint8_t{0});

@@ -17,9 +17,9 @@ struct DoubleArrayEntries {
   std::vector<int64_t> values;  // [keys]
 };
 
-// units [8 * n]. Every group of siblings is entered once at most, so damage cannot make it run forever; and
-// the keys together are bounded, since a few long paths with many ends could spell far more than the file
-// holds.
+// Reads units [8 * n]. Damaged files cannot make it run forever: every group of siblings is entered at most
+// once. The total length of the keys is bounded too, because a few long paths with many ends could spell far
+// more than the file holds.
 inline DoubleArrayEntries read_double_array(const uint8_t* units, size_t n) {
   const auto word = [units](size_t unit, size_t k) {
     return load_word<uint32_t>(reinterpret_cast<const char*>(units) + 8 * unit + 4 * k);
@@ -74,7 +74,7 @@ inline DoubleArrayEntries read_double_array(const uint8_t* units, size_t n) {
       found.values.push_back(-(int64_t{base_of(unit)} + 1));
       continue;
     }
-    // Byte 0 ends a key and is none of it.
+    // Byte 0 ends a key and is not part of it.
     if (unit < level.base + 2 || unit > level.base + 256)
       throw Damage("the double array does not form a tree");
     key.push_back(static_cast<char>(unit - level.base - 1));

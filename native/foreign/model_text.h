@@ -1,5 +1,5 @@
-// The long parts of text models, read in one go: Wapiti's netstrings and weights, CRF++'s numbered features.
-// White space is passed over where the tools themselves do so (scanf), so that CRLF files are read too.
+// The long parts of text models: Wapiti's netstrings and weights, CRF++'s numbered features. White space is
+// skipped where the tools themselves skip it (scanf), so CRLF files can be read too.
 #pragma once
 
 #include <cmath>
@@ -22,13 +22,13 @@ class TextReader {
     while (!done() && is_space(peek())) ++at_;
   }
 
-  // Digits, as a number that fits into 63 bits.
+  // Reads digits as a number that fits into 63 bits.
   int64_t number() {
     const size_t start = at_;
     uint64_t value = 0;
     for (; !done() && peek() >= '0' && peek() <= '9'; ++at_) {
       value = value * 10 + static_cast<uint64_t>(peek() - '0');
-      if (at_ - start >= 18) fail("a number of too many digits");
+      if (at_ - start >= 18) fail("a number has more than 18 digits");
     }
     if (at_ == start) fail("expected a number");
     return static_cast<int64_t>(value);
@@ -45,14 +45,14 @@ class TextReader {
     return {text_ + at_ - n, n};
   }
 
-  // Everything before the next white space.
+  // Reads up to the next white space.
   std::string_view word() {
     const size_t start = at_;
     while (!done() && !is_space(peek())) ++at_;
     return {text_ + start, at_ - start};
   }
 
-  // Everything before the end of the line, which is passed over too; a CR before it is not part of the line.
+  // Reads the rest of the line and skips its end; a CR before the end is not part of the line.
   std::string_view line() {
     const size_t start = at_;
     while (!done() && peek() != '\n') ++at_;
@@ -75,7 +75,7 @@ class TextReader {
   size_t at_;
 };
 
-// n strings "length:bytes," one after the other.
+// Reads n consecutive strings "length:bytes,".
 inline Names read_netstrings(TextReader* text, uint64_t n) {
   if (n > text->left() / 3)
     text->fail(std::to_string(n) + " strings are announced, but the file ends before");
@@ -90,8 +90,8 @@ inline Names read_netstrings(TextReader* text, uint64_t n) {
   return names;
 }
 
-// C99's hexadecimal notation as printf's %a writes it, [-]0x1.8p+3: at most 16 digits, an exponent. Exact;
-// false where the word is something else.
+// Parses C99's hexadecimal notation as printf's %a writes it, [-]0x1.8p+3: at most 16 digits, an exponent.
+// Exact; returns false for any other word.
 inline bool parse_hex_float(std::string_view word, double* value) {
   size_t i = 0;
   const auto at = [&word](size_t k) { return k < word.size() ? word[k] : '\0'; };
@@ -133,7 +133,7 @@ struct TextWeights {
   std::vector<int64_t> others;  // [3 m] (which weight, begin, end) of words that are not hexadecimal
 };
 
-// n lines "place=weight".
+// Reads n lines "place=weight".
 inline TextWeights read_weights(TextReader* text, uint64_t n) {
   if (n > text->left() / 3)
     text->fail(std::to_string(n) + " weights are announced, but the file ends before");
@@ -156,7 +156,7 @@ inline TextWeights read_weights(TextReader* text, uint64_t n) {
   return read;
 }
 
-// Lines "number name" up to an empty one, which is passed over.
+// Reads lines "number name" up to and including an empty line.
 inline Names read_numbered(TextReader* text, std::vector<int64_t>* numbers) {
   Names names;
   while (true) {

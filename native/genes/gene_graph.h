@@ -1,13 +1,13 @@
 // The gene structures of a stretch of DNA as paths of a graph: a semi-Markov chain.
 //
 // Nodes are places between bases. N[t], t = 0..T, is outside of genes; D(t, p) is a donor site after p bases
-// of a codon; A(t, k) is an acceptor site, k telling what of a codon lies before the intron:
+// of a codon; A(t, k) is an acceptor site, k says which part of a codon lies before the intron:
 //
 //   k = 0: nothing   1: a base that is not T   2: T   3: two bases, not TA or TG   4: TA   5: TG
 //
 // so that no stop codon is read across an intron. Arcs are segments: exons of four kinds (initial N -> D,
 // internal A -> D, terminal A -> N, single N -> N), introns D -> A, and one base outside of genes,
-// N[t] -> N[t+1], of score 0: all other scores are relative to that. The score of an arc is
+// N[t] -> N[t+1], with score 0; all other scores are relative to that. The score of an arc is
 //
 //   Σ content of its bases + the sites at its ends + the length score of its kind
 //
@@ -41,15 +41,15 @@ struct StrandScores {
   const double* sites;    // [T + 1, kSites]; -inf: no such site
 };
 
-// What all sequences share. Lengths above the last entry of a table have that entry's score.
+// Scores shared by all sequences. Lengths above the last entry of a table have that entry's score.
 struct SegmentScores {
   const double* exon;  // [kExonKinds, n_exon]
   int64_t n_exon;
   const double* intron;  // [n_intron]; introns are shorter than n_intron
   int64_t n_intron;
   int64_t min_intron;
-  double split_stop;  // of a stop codon that an intron cuts in two, in place of a site's score
-  double partial;     // of a gene that the sequence's end cuts off; -inf: there are none
+  double split_stop;  // score of a stop codon that an intron splits, instead of a site's score
+  double partial;     // score of a gene cut off by the sequence's end; -inf: not permitted
 };
 
 struct Arc {

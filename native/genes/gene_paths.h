@@ -3,8 +3,8 @@
 //   F(n) = log Σ over paths into n of exp(score)            F(N[T]) = log Z
 //   q(n) = Σ_arcs out of n  p(arc),   q(N[T]) = 1           p(arc) = q(to) exp(F(from) + score - F(to))
 //
-// so one exp an arc gives every posterior; arcs far below the best of their sum are passed over. Viterbi is
-// the same with max in place of the sum.
+// so one exp per arc gives every posterior; arcs far below the best of their sum are skipped. Viterbi uses
+// max instead of the sum.
 #pragma once
 
 #include "genes/gene_graph.h"
@@ -18,7 +18,7 @@ class GenePaths {
   std::vector<double> arc_p;      // [arcs]
   std::vector<int32_t> best_arc;  // [nodes] into it, on the best path; -1: from N before, or none
 
-  // log Z.
+  // Computes F and returns log Z.
   double forward(const GeneGraph& g) {
     value.assign(g.place.size(), -HUGE_VAL);
     for (int32_t n : g.nodes) {
@@ -38,7 +38,7 @@ class GenePaths {
     return value[static_cast<size_t>(g.length)];
   }
 
-  // After forward.
+  // Computes q and the arcs' posteriors; call forward first.
   void posteriors(const GeneGraph& g) {
     node_p.assign(g.place.size(), 0.0);
     arc_p.assign(g.arcs.size(), 0.0);
@@ -57,7 +57,7 @@ class GenePaths {
     }
   }
 
-  // The arcs of the best path, first to last; its score.
+  // Writes the arcs of the best path, first to last; returns its score.
   double best(const GeneGraph& g, std::vector<int32_t>& path) {
     value.assign(g.place.size(), -HUGE_VAL);
     best_arc.assign(g.place.size(), -1);

@@ -1,8 +1,8 @@
-// Column files: a token a line, cells between blanks or tabs, an empty line between sequences.
+// Column files: one token per line, cells between blanks or tabs, an empty line between sequences.
 //
-// Cells repeat, so a cell is the id of its text in a vocabulary of distinct cells: four bytes each, and
-// whatever is worked out from a cell's text is worked out once. The parser takes the bytes as they come, in
-// pieces cut anywhere, and gives whole sequences.
+// Cells repeat, so a cell is stored as the id of its text in a vocabulary of distinct cells: four bytes each,
+// and anything derived from a cell's text is computed once. The parser takes bytes in pieces cut anywhere and
+// returns whole sequences.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace crfkit {
 
-// What is wrong with a column file, and in which line (from 1).
+// Says what is wrong with a column file, and in which line (from 1).
 class ColumnFault : public std::runtime_error {
  public:
   ColumnFault(int64_t at_line, const std::string& problem) : std::runtime_error(problem), line(at_line) {}
@@ -41,7 +41,7 @@ struct ColumnTable {
 
 class ColumnParser {
  public:
-  // at_tabs: a cell ends at every tab and may be empty or hold blanks; else at runs of blanks and tabs.
+  // at_tabs: single tabs separate cells, which may be empty or hold blanks; else runs of blanks and tabs.
   explicit ColumnParser(bool at_tabs) : at_tabs_(at_tabs), table_(std::make_unique<ColumnTable>()) {}
 
   void feed(const char* data, size_t size) {
@@ -74,7 +74,7 @@ class ColumnParser {
   // Positions of the sequences that are complete.
   size_t ready() const { return static_cast<size_t>(table_->offsets[table_->offsets.size() - 1]); }
 
-  // The complete sequences; what has begun of the next one stays.
+  // Returns the complete sequences; the beginning of the next one stays.
   std::unique_ptr<ColumnTable> take() {
     auto next = std::make_unique<ColumnTable>();
     const size_t first = ready(), n = table_->n_positions(), n_columns = table_->n_columns;
@@ -117,7 +117,7 @@ class ColumnParser {
     }
   }
 
-  // The cells of a line into fields_: none for a line of blanks and tabs alone.
+  // Splits a line into fields_: no cells for a line of blanks and tabs only.
   void split(std::string_view line) {
     fields_.clear();
     const char* p = line.data();
@@ -155,7 +155,7 @@ class ColumnParser {
     for (const std::string_view cell : fields_) {
       const size_t n_known = table_->cells->size();
       const int32_t id = table_->cells->find_or_add(cell, hash_string(cell));
-      if (static_cast<size_t>(id) == n_known) check_text(cell);  // known ones have been checked
+      if (static_cast<size_t>(id) == n_known) check_text(cell);  // known cells have been checked
       table_->ids.push_back(id);
     }
     table_->lines.push_back(line_number_);
@@ -164,7 +164,7 @@ class ColumnParser {
   void check_text(std::string_view text) const {
     if (text.find('\0') != std::string_view::npos) {
       throw ColumnFault(line_number_,
-                        "a NUL byte, which text does not have; if the file is UTF-16, convert it to UTF-8");
+                        "expected text, got a NUL byte; if the file is UTF-16, convert it to UTF-8");
     }
     if (!is_utf8(text)) {
       throw ColumnFault(line_number_, "not UTF-8 text; convert the file to UTF-8: '" + shortened(text) + "'");
@@ -181,7 +181,7 @@ class ColumnParser {
 
   bool at_tabs_;
   std::unique_ptr<ColumnTable> table_;
-  std::string begun_;                     // a line whose end has not come yet
+  std::string begun_;                     // a line whose end has not been read yet
   int64_t line_number_ = 0;               // of the line read last
   int64_t first_line_ = 0;                // of the first row
   std::vector<std::string_view> fields_;  // [cells of a line]

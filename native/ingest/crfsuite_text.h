@@ -1,8 +1,8 @@
 // CRFsuite's data format: fields between TABs, the label first. A field is `name` or `name:value`; an empty
 // value is 1. `\:` and `\\` are escapes, in labels too; a backslash before anything else is itself. Fields
 // that begin with @ before the label are declarations, and @weight:w, the sequence's weight, is the only one.
-// As in CRFsuite's own reader, TABs in a row are one, and a label's value is ignored. Where that reader makes
-// a number of anything (atof), or a new attribute of a second colon, this one says what is wrong.
+// As in CRFsuite's own reader, TABs in a row are one, and a label's value is ignored. Unlike that reader,
+// which makes any text a number (atof) and a second colon a new attribute, this one raises an error.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ class CrfsuiteText final : public ItemTextReader {
     if (labelled) end_position(label);  // else the line only declares something
   }
 
-  // The field at *p, which is moved to its end.
+  // Reads the field at *p and moves *p to its end.
   Field read_field(const char** p, const char* end) {
     const char* begin = *p;
     const char* q = begin;

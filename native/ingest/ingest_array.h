@@ -1,5 +1,5 @@
-// An array that grows by realloc, which on most systems moves pages and copies nothing, and whose memory can
-// be handed over when it is done.
+// An array that grows by realloc (which on most systems moves pages instead of copying) and can hand over its
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class GrowableArray {
     data_.get()[size_++] = value;
   }
 
-  // Room for n more, which the caller fills.
+  // Makes room for n more entries, which the caller fills.
   T* extend(size_t n) {
     if (n > capacity_ - size_) reallocate(size_ + n);
     size_ += n;
@@ -47,7 +47,7 @@ class GrowableArray {
 
   void shrink(size_t size) { size_ = size; }
 
-  // The memory, cut to size, now the caller's; the array is empty afterwards.
+  // Hands the memory, cut to size, to the caller; the array is empty afterwards.
   std::unique_ptr<T, FreeMemory> release() {
     reallocate(size_ == 0 ? 1 : size_);
     size_ = capacity_ = 0;

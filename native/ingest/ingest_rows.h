@@ -1,6 +1,6 @@
 // Sequences of sparse attribute rows, built position by position in the layout of crfkit.data.Sequences.
-// Within a position an attribute comes once: repeated values are added up, and sums of zero dropped (or kept,
-// for those who count in how many places an attribute was given at all).
+// An attribute occurs once per position: repeated values are added up, and sums of zero dropped (or kept,
+// to count at how many positions an attribute was given at all).
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class RowBuilder {
     return overflown;
   }
 
-  // The same where the caller knows that no attribute comes twice.
+  // Closes the position when the caller knows that no attribute is repeated.
   void end_distinct_position() { indptr.push_back(static_cast<int64_t>(indices.size())); }
 
   void end_sequence() { offsets.push_back(static_cast<int64_t>(indptr.size()) - 1); }
@@ -55,7 +55,7 @@ class RowBuilder {
 
  private:
   static constexpr size_t kShortRow = 48;
-  static constexpr int32_t kMerged = -1;  // in place of an attribute whose value went to an earlier mention
+  static constexpr int32_t kMerged = -1;  // replaces an attribute whose value was added to an earlier mention
 
   void write_ones() {
     for (size_t i = 0; i < indices.size(); ++i) values.push_back(1.0);
@@ -66,7 +66,7 @@ class RowBuilder {
     const int32_t* row = indices.data() + start;
     const size_t n = indices.size() - start;
     if (n <= kShortRow) {
-      // All pairs, without branches: shorter than sorting for the rows that templates make.
+      // Compares all pairs, without branches: faster than sorting for the rows that templates make.
       int repeats = 0;
       for (size_t i = 1; i < n; ++i) {
         for (size_t j = 0; j < i; ++j) repeats |= row[i] == row[j];

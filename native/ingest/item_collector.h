@@ -1,6 +1,5 @@
-// Gathers the items that a parser of text finds (a label, and attributes with their values, a position) in
-// the layout of crfkit.data.Sequences. Names are looked up many at a time, so that waiting for memory
-// overlaps.
+// Collects the items that a text parser finds (per position a label, and attributes with values) in the
+// layout of crfkit.data.Sequences. Names are looked up many at a time, so that waits for memory overlap.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace crfkit {
 
-// What is wrong with a line of a text file; the caller adds the file's name.
+// Says what is wrong with a line of a text file; the caller adds the file's name.
 class LineProblem : public std::runtime_error {
  public:
   LineProblem(int64_t line, const std::string& what) : std::runtime_error(what), line(line) {}
@@ -26,10 +25,10 @@ class LineProblem : public std::runtime_error {
 
 class ItemCollector {
  public:
-  // binary: an attribute is there or not, and being there twice is no more than once.
+  // binary: an attribute is present or absent; repeating it makes no difference.
   explicit ItemCollector(bool binary) : binary_(binary), batch_(std::make_unique<Batch>()) {}
 
-  // Until the next call of look_up, the name must stay where it is; or it is copied.
+  // Adds an attribute. The name must stay in place until the next call of look_up, unless it is copied.
   void add(std::string_view name, double value) { names_.push_back({name.data(), 0, name.size(), value}); }
   void add_copy(std::string_view name, double value) {
     names_.push_back({nullptr, text_.size(), name.size(), value});
@@ -50,8 +49,8 @@ class ItemCollector {
     batch_->weighted |= weight != 1.0;
   }
 
-  // Everything added so far becomes rows of ids. Four steps a name, and each step waits for memory that the
-  // step before has asked for: they are taken a few names apart.
+  // Turns everything added so far into rows of ids. Each name takes four steps, and each step waits for
+  // memory requested by the previous one, so the steps of several names are interleaved.
   void look_up(Vocabulary* vocabulary, bool grow) {
     constexpr size_t kApart = 12;
     const size_t n = names_.size();
@@ -89,14 +88,14 @@ class ItemCollector {
     bool weighted = false;          // some weight is not 1
   };
 
-  // Those of the sequence that is still open are not counted.
+  // Counts positions without those of the open sequence.
   size_t whole_positions() const {
     const auto& offsets = batch_->rows.offsets;
     return static_cast<size_t>(offsets[offsets.size() - 1]);
   }
   size_t whole_sequences() const { return batch_->weights.size(); }
 
-  // The whole sequences; what has begun of the next one stays here. No name may be waiting for look_up.
+  // Returns the whole sequences; the open one stays. No name may be waiting for look_up.
   std::unique_ptr<Batch> take() {
     auto next = std::make_unique<Batch>();
     RowBuilder& rows = batch_->rows;

@@ -1,6 +1,6 @@
-// Readers of item files: a position a line, its label and its attributes by name, an empty line after every
-// sequence. Text comes in chunks, cut anywhere; whole sequences go out. What a line means is the business of
-// the formats: crfsuite_text.h, mallet_text.h.
+// Readers of item files: one position per line, its label and its attributes by name, an empty line after
+// every sequence. Text is fed in chunks cut anywhere; whole sequences are returned. The formats define the
+// meaning of a line: crfsuite_text.h, mallet_text.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace crfkit {
 
-// optional: lines without a label are told from those with one, where the format can.
+// optional: lines may have a label or not, if the format can tell.
 enum class LabelField { required, optional, absent };
 
 class ItemTextReader {
@@ -24,7 +24,7 @@ class ItemTextReader {
   ItemTextReader(const ItemTextReader&) = delete;
   ItemTextReader& operator=(const ItemTextReader&) = delete;
 
-  // More text. What came before and has not been read yet is kept.
+  // Adds more text to the text not read yet.
   void feed(std::string_view chunk) {
     buffer_.erase(0, read_);
     whole_ -= read_;
@@ -35,15 +35,14 @@ class ItemTextReader {
     buffer_ += chunk;
   }
 
-  // There is no more text: the last line and the last sequence end here.
+  // Ends the text, and with it the last line and the last sequence.
   void finish() {
     if (buffer_.size() > whole_) feed("\n");
     finished_ = true;
   }
   bool finished() const { return finished_; }
 
-  // Reads on until whole sequences have so many positions, or until the text is used up. True in the first
-  // case.
+  // Reads until whole sequences have so many positions (returns true), or until the text is used up (false).
   bool read(Vocabulary* vocabulary, bool grow, size_t positions) {
     vocabulary_ = vocabulary;
     grow_ = grow;
@@ -54,14 +53,14 @@ class ItemTextReader {
       ++line_;
       const std::string_view line(p, line_end);
       if (!is_utf8(line) || line.find('\0') != std::string_view::npos) {
-        fail("not UTF-8 text, or with a NUL byte in it; convert the file to UTF-8");
+        fail("not UTF-8 text, or text with a NUL byte; convert the file to UTF-8");
       }
       if (line_ == 1 && line.starts_with(kByteOrderMark)) p += kByteOrderMark.size();
       read_line(p, line_end);
       if (items_.wants_look_up()) items_.look_up(vocabulary, grow);
       p = line_end + 1;
     }
-    items_.look_up(vocabulary, grow);  // the names lie in the buffer, which is going to move
+    items_.look_up(vocabulary, grow);  // names point into the buffer, which is about to move
     read_ = static_cast<size_t>(p - buffer_.data());
     if (finished_ && read_ == buffer_.size()) end_sequence();
     return items_.whole_positions() >= positions;
@@ -71,15 +70,15 @@ class ItemTextReader {
   std::unique_ptr<ItemCollector::Batch> take() { return items_.take(); }
   const Vocabulary& labels() const { return labels_; }
 
-  // What a user should hear of, once: the first line that ends in CR LF where the CR is taken for text, and
-  // the first label that is cut at a colon; 0 for none.
+  // Lines for warnings, 0 if none: the first line that ends in CR LF where the CR is taken for text, and the
+  // first whose label is cut at a colon.
   int64_t carriage_return_line() const { return carriage_return_line_; }
   int64_t colon_label_line() const { return colon_label_line_; }
 
  protected:
   ItemTextReader(LabelField label_field, bool binary) : label_field_(label_field), items_(binary) {}
 
-  // One line, without its end.
+  // Reads one line, without its end.
   virtual void read_line(const char* p, const char* end) = 0;
 
   [[noreturn]] void fail(const std::string& problem) const { throw LineProblem(line_, problem); }
@@ -91,7 +90,7 @@ class ItemTextReader {
     open_ = true;
   }
 
-  // Empty lines in a row make no empty sequences.
+  // Ends the sequence; repeated empty lines make no empty sequences.
   void end_sequence() {
     if (open_) items_.end_sequence(weight_, vocabulary_, grow_);
     open_ = false;
@@ -114,7 +113,7 @@ class ItemTextReader {
   bool open_ = false;  // a sequence has begun
   std::string buffer_;
   size_t read_ = 0;   // bytes of the buffer
-  size_t whole_ = 0;  // ... and those in lines that have come to their end
+  size_t whole_ = 0;  // ... and those in complete lines
   bool finished_ = false;
 };
 

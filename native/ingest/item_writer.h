@@ -12,7 +12,7 @@
 
 namespace crfkit {
 
-// What a format cannot hold; the caller adds which sequence and position.
+// Says what a format cannot express; the caller adds the sequence and position.
 class NotExpressible : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

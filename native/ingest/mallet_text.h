@@ -1,6 +1,5 @@
 // The format of MALLET's SimpleTagger: words between blanks or TABs, the label last, all others attributes.
-// No values and no escapes; a word that comes twice counts once; a line of blanks ends a sequence; CR LF is
-// an end of line.
+// No values and no escapes; a repeated word counts once; a line of blanks ends a sequence; CR LF ends a line.
 #pragma once
 
 #include <string_view>
@@ -19,7 +18,7 @@ class MalletText final : public ItemTextReader {
     if (std::string_view(p, end).find_first_not_of(" \t\r\f\v") == std::string_view::npos) {
       return end_sequence();
     }
-    std::string_view word;  // the last one; nobody knows yet what it is
+    std::string_view word;  // the last one: a label if no word follows
     for (;;) {
       while (p < end && is_blank(*p)) ++p;
       if (p == end) break;

@@ -1,6 +1,6 @@
 // Strings <-> ids 0..n-1, append-only. The strings lie end to end in one arena; an open-addressing hash table
 // finds their ids. Both are plain arrays, so a vocabulary can be attached to a memory-mapped model file and
-// used at once; it copies them into memory of its own when the first string is added.
+// used at once; it copies them when the first string is added.
 //
 // A slot of the table is 0 (empty) or tag << b | id + 1, where 2^b is the number of slots and the tag is made
 // of the highest 32 - b bits of the string's hash: most probes that miss are refused without touching the
@@ -37,9 +37,9 @@ inline Word load_word(const char* bytes) {
   return word;
 }
 
-// Eight bytes a step, a multiplication and a shift each; a tail shorter than eight bytes is read so that it
-// overlaps what came before. The length is mixed in first, so the overlap is never ambiguous.
-// Stored in model files: any change needs a new Vocabulary::kHashVersion.
+// Hashes eight bytes per step, with a multiplication and a shift each. A tail shorter than eight bytes is
+// read as a word that overlaps earlier bytes; the length is mixed in first, so the overlap is never
+// ambiguous. Stored in model files: any change needs a new Vocabulary::kHashVersion.
 inline uint64_t hash_string(std::string_view s) {
   constexpr uint64_t kStart = 0x972387f2670cb691u;
   constexpr uint64_t kStep = 0xb22698c4b2d6a349u;
@@ -64,7 +64,7 @@ inline uint64_t hash_string(std::string_view s) {
   return h ^ (h >> 29);
 }
 
-// Equality of n bytes, in the same overlapping words; names are short, and a call to memcmp costs more.
+// Compares n bytes in the same overlapping words; names are short, and a call to memcmp costs more.
 inline bool same_bytes(const char* a, const char* b, size_t n) {
   const auto differ = [a, b]<class Word>(size_t i, Word) {
     return load_word<Word>(a + i) ^ load_word<Word>(b + i);
@@ -86,8 +86,8 @@ class Vocabulary {
 
   Vocabulary() { rebuild(kFewestSlots); }
 
-  // Looks strings up in arrays owned by someone else, who keeps them alive: arena [arena_size], offsets [n +
-  // 1], slots [n_slots]. Nothing is read beyond these sizes whatever the arrays hold.
+  // Looks strings up in arrays that the caller owns and keeps alive: arena [arena_size], offsets [n + 1],
+  // slots [n_slots]. Never reads beyond these sizes, whatever the arrays hold.
   Vocabulary(const char* arena, size_t arena_size, const int64_t* offsets, size_t n, const uint32_t* slots,
              size_t n_slots)
       : arena_(arena), arena_size_(arena_size), offsets_(offsets), n_(n), slots_(slots), attached_(true) {
@@ -107,7 +107,7 @@ class Vocabulary {
   const int64_t* offsets() const { return offsets_; }
   const uint32_t* slots() const { return slots_; }
 
-  // The string of an id < size(); false where damaged offsets point outside the arena.
+  // Finds the string of an id < size(); returns false if damaged offsets point outside the arena.
   bool string(size_t id, std::string_view* out) const {
     const int64_t begin = offsets_[id], end = offsets_[id + 1];
     if (begin < 0 || begin > end || static_cast<uint64_t>(end) > arena_size_) return false;
@@ -137,7 +137,7 @@ class Vocabulary {
     return id != kUnknown ? id : add_new(s, hash);
   }
 
-  // Hints for a batch of look-ups: first the slots of all of them, then where the slots point.
+  // Prefetches for a batch of look-ups: first all slots, then what the slots point to.
   void prefetch_slot(uint64_t hash) const { prefetch(slots_ + (hash & slot_mask_)); }
   void prefetch_offsets(uint64_t hash) const {
     const uint32_t id = id_of(slots_[hash & slot_mask_]);
@@ -149,7 +149,7 @@ class Vocabulary {
     if (id < n_ && string(id, &known)) prefetch(known.data());
   }
 
-  // Forgets every string from id n on: the way back when reading a batch fails half-way.
+  // Removes every string from id n on, to undo a batch that failed half-way.
   void truncate(size_t n) {
     if (n >= n_) return;
     own();
@@ -163,11 +163,11 @@ class Vocabulary {
   static constexpr size_t kFewestSlots = 8;
   static constexpr size_t kMostSlots = size_t{1} << 31;
 
-  // At most 7 slots in 10 are taken.
+  // At most 7 of 10 slots are used.
   static bool crowded(size_t n, size_t n_slots) { return n * 10 > n_slots * 7; }
 
   uint32_t tag_of(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) >> slot_bits_; }
-  // Of an empty or damaged slot: an id no vocabulary reaches.
+  // Returns the id in a slot; for an empty or damaged slot an id no vocabulary reaches.
   uint32_t id_of(uint32_t entry) const { return (entry & static_cast<uint32_t>(slot_mask_)) - 1; }
 
   void set_slot_count(size_t n_slots) {
@@ -194,7 +194,7 @@ class Vocabulary {
     return static_cast<int32_t>(n_ - 1);
   }
 
-  // The strings of an attached vocabulary become this one's own. Its table is made anew, not trusted.
+  // Copies the strings of an attached vocabulary; the hash table is rebuilt, not trusted.
   void own() {
     if (!attached_) return;
     int64_t last = 0;
@@ -244,7 +244,7 @@ class Vocabulary {
   const uint32_t* slots_ = nullptr;        // [2^slot_bits]
   size_t slot_mask_ = 0;                   // 2^slot_bits - 1
   int slot_bits_ = 0;                      //
-  bool attached_ = false;                  // the arrays above belong to someone else
+  bool attached_ = false;                  // the arrays above belong to the caller
   std::vector<char> owned_arena_;          // [arena_size]
   std::vector<int64_t> owned_offsets_{0};  // [n + 1]
   std::vector<uint32_t> owned_slots_;      // [2^slot_bits]

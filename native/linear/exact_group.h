@@ -1,8 +1,8 @@
 // A group of features (LinearGroup) in double precision: weights, scores of a position, and sums by
 // parameter.
 //
-// Training sums scores in float. Whether a constraint holds is decided by differences of scores of whole
-// sequences, so that they are computed here in double, as they are when the model decodes.
+// Training sums scores in float. Whether a constraint holds depends on differences between scores of whole
+// sequences; these are computed here in double, as in decoding.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace crfkit {
 
 using ExactTable = ParameterTable<double>;
 
-// out[i] += the table's entry for parameter i, times √k: derivatives by scores to derivatives by θ.
+// Converts derivatives by scores to derivatives by θ: out[i] += the table's entry for parameter i, times √k.
 inline void add_exact(const LinearLayout& layout, const ExactTable& table, double* out) {
   for (size_t i = 0; i < layout.scale.size(); ++i) out[i] += table(layout, i) * layout.scale[i];
 }

@@ -1,5 +1,4 @@
-// Transitions as parameters: the free entries of the edge tables, one table after the other. The others stay
-// 0.
+// Transitions as parameters: the free entries of the edge tables, table by table. The others stay 0.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +41,7 @@ class LinearEdges {
       for (size_t slot : slots_[k]) fn(k, slot, p++);
   }
 
-  // The edges' own part of θ, [n_parameters], from tables and back.
+  // Converts tables to the edges' part of θ, [n_parameters], and back.
   template <class Tables>
   void to_theta(const Tables& tables, double* theta) const {
     for_each([&](size_t k, size_t slot, int64_t p) { theta[p] = tables[k][slot]; });
@@ -52,7 +51,7 @@ class LinearEdges {
     for_each([&](size_t k, size_t slot, int64_t p) { tables[k][slot] = theta[p]; });
   }
 
-  // Adds what a chain expects, or c times the transitions of a path of T labels, to tables.
+  // Adds the expected transitions of a chain, or c times the transitions of a path of T labels, to tables.
   void add_expected(const double* counts, const double* const* expand, EdgeTables& tables) const {
     double* to[kMaxOrder];
     for (size_t k = 0; k < kMaxOrder; ++k) to[k] = tables[k].data();
@@ -67,12 +66,12 @@ class LinearEdges {
     });
   }
 
-  // The Hessian's diagonal: Σ p (1 - p) of a label, spread [L], shared out over the transitions into it as
-  // they are expected.
+  // Estimates the Hessian's diagonal: Σ p (1 - p) of a label, spread [L], distributed over the transitions
+  // into it in proportion to their expected counts.
   void diagonal(const EdgeTables& expected, const std::vector<double>& spread, double* out) const {
     const auto L = static_cast<size_t>(d_.labels);
     for_each([&](size_t k, size_t slot, int64_t p) {
-      // Under partial labels the tables hold differences, which may be negative: they count as none.
+      // Under partial labels the tables hold differences; negative ones count as 0.
       double into = 0;
       for (size_t i = slot % L; i < expected[k].size(); i += L) into += std::max(0.0, expected[k][i]);
       out[p] = into > 0 ? spread[slot % L] * (std::max(0.0, expected[k][slot]) / into) : 0.0;

@@ -1,7 +1,7 @@
-// Features of one kind as parameters: those that score labels, or those that score pairs of labels.
+// The parameters of one kind of features: those that score labels, or those that score pairs of labels.
 //
-// A group owns its weights in the form the kernel wants them (float, dense rows and lists; see LinearLayout)
-// and knows where its parameters stand in θ.
+// A group owns its weights in the kernel's form (float, dense rows and lists; see LinearLayout) and knows the
+// place of its parameters in θ.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace crfkit {
 
-// One number per parameter, as a layout has them: dense rows and lists.
+// One number per parameter in a layout: dense rows and lists.
 template <class Real>
 struct ParameterTable {
   std::vector<Real> dense, sparse;
@@ -21,7 +21,7 @@ struct ParameterTable {
     sparse.assign(static_cast<size_t>(layout.n_sparse), value);
   }
 
-  // θ of a group, [n_parameters], times √k: what a parameter adds to a score.
+  // Loads θ of a group, [n_parameters], times √k: what a parameter adds to a score.
   void load(const LinearLayout& layout, const double* theta) {
     const auto n_dense = layout.slots.size();
     for (size_t i = 0; i < n_dense; ++i)
@@ -30,7 +30,7 @@ struct ParameterTable {
       sparse[i] = static_cast<Real>(theta[n_dense + i] * layout.scale[n_dense + i]);
   }
 
-  // The entry of parameter i.
+  // Returns the entry of parameter i.
   Real operator()(const LinearLayout& layout, size_t i) const {
     const auto n_dense = layout.slots.size();
     return i < n_dense ? dense[static_cast<size_t>(layout.slots[i])] : sparse[i - n_dense];
@@ -48,7 +48,7 @@ class LinearGroup {
   int64_t n_parameters() const { return layout_.n_parameters(); }
   int64_t n_features() const { return static_cast<int64_t>(layout_.parameter_of.size()); }
 
-  // All that follow take the group's own part of θ, [n_parameters].
+  // The methods below take the group's own part of θ, [n_parameters].
 
   void penalty_scale(double* out) const { std::copy(layout_.scale.begin(), layout_.scale.end(), out); }
 
@@ -66,7 +66,7 @@ class LinearGroup {
     }
   }
 
-  // θ as the kernel wants it: in float, times √k, in dense rows and lists; and back.
+  // Converts θ to the kernel's form (float, times √k, in dense rows and lists) and back.
   void load(const double* theta) { weights_.load(layout_, theta); }
   void store(double* theta) const {
     for (size_t i = 0; i < layout_.scale.size(); ++i)
@@ -80,7 +80,7 @@ class LinearGroup {
   LinearTable<const float> weights() const { return {weights_.dense.data(), weights_.sparse.data()}; }
   LinearTable<float> weights() { return {weights_.dense.data(), weights_.sparse.data()}; }
 
-  // Sums, set to zero, as the kernel sees them.
+  // Returns sums, set to zero, in the kernel's form.
   LinearTable<float> zeros(GroupSums& sums) const {
     sums.reset(layout_);
     return {sums.dense.data(), sums.sparse.data()};

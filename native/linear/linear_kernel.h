@@ -4,7 +4,7 @@
 //   d loss/dw[a, l] = Σ_t value_a(t) weight (p(y_t = l | x) - [y_t = l])
 //
 // and the same for attributes that score pairs of labels (y_{t-1}, y_t). Pairs may be forbidden, position by
-// position: Z then sums over the permitted paths alone, of which y must be one.
+// position: Z then sums over the permitted paths only, and y must be one of them.
 //
 // Partial labels: S becomes log Z over the permitted paths, and [y_t = l] their marginals.
 // Class weights (softmax-margin): every path that is wrong at a position of class c has its score raised by
@@ -89,15 +89,15 @@ CRFKIT_INLINE void scatter(const LinearFeatures& f, int64_t t, const float* d, L
                                   (Shares ? f.sparse_shares[f.sparse_ids[i]] : 1.0f);
 }
 
-// log Z; marginals [T, Lp] written over `node`, those of label pairs [T, L, Lp] over `pairs` where it is not
-// null; transitions added to the block times `weight`. Falls back from float to double, and from there to log
+// Returns log Z. Writes marginals [T, Lp] over `node` and, if `pairs` is not null, those of label pairs [T,
+// L, Lp] over it; adds transitions times `weight` to the block. Falls back from float to double, then to log
 // space. -inf in `node` forbids a label.
 inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t T, float* node, float* pairs,
                         double weight, const LinearBlock& block) {
   const ChainDims& d = p.dims;
   const int64_t n_node = T * d.padded, n_pair = pairs ? n_node * d.labels : 0;
   double log_z = 0;
-  // The marginals go to their own place first: a failed attempt must leave the scores as they were.
+  // Marginals go to a buffer first: a failed attempt must not change the scores.
   float* marginals = reinterpret_cast<float*>(block.memory);
   double* memory = block.memory + (n_node + n_pair + 1) / 2;
   auto wanted = [&]<class Real>(Real* node_out, Real* pair_out) {
@@ -130,7 +130,7 @@ inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t 
     for (int64_t i = 0; i < n_pair; ++i) pairs[i] = static_cast<float>(pair_results[i]);
     return log_z;
   }
-  // Log space wants rows without padding, and the edge scores of a position all in one table.
+  // Log space needs rows without padding, and all edge scores of a position in one table.
   const int64_t L = d.labels, Lp = d.padded;
   for (int64_t t = 0; t < T; ++t)
     for (int l = 0; l < L; ++l) scores[t * L + l] = static_cast<double>(node[t * Lp + l]);
@@ -159,7 +159,7 @@ inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t 
   return log_z;
 }
 
-// S(x, y), from node and pair scores in float and edge scores in double.
+// Returns S(x, y) from node and pair scores in float and edge scores in double.
 inline double path_score(const LinearProblem& p, const LinearWeights& w, int64_t T, const float* node,
                          const float* pairs, const int32_t* y) {
   double score = 0;
@@ -176,8 +176,8 @@ inline double path_score(const LinearProblem& p, const LinearWeights& w, int64_t
   return score;
 }
 
-// Marginals to derivatives, in place: d[l] = p[l] - [l = target], or - bound[l] where the target is not one
-// label. The right label's p - 1 is minus the sum of the others. Σ |d| over what is not the target.
+// Turns marginals into derivatives, in place: d[l] = p[l] - [l = target], or - bound[l] if the target is not
+// one label. The right label's p - 1 is minus the sum of the others. Returns Σ |d| over all but the target.
 template <int K>
 CRFKIT_INLINE float residuals(int n, float* d, int64_t target, const float* bound) {
   constexpr int W = Lanes<float>::count;
@@ -197,20 +197,20 @@ CRFKIT_INLINE float residuals(int n, float* d, int64_t target, const float* boun
   return residual;
 }
 
-// Adds one position's derivatives to the gradient, and to the diagonal where it is wanted; p: [f.padded]
-// marginals, overwritten.
+// Adds one position's derivatives to the gradient, and to the diagonal if requested; p: [f.padded] marginals,
+// overwritten.
 template <int K>
 CRFKIT_INLINE void learn(const LinearFeatures& f, int64_t t, float weight, float* p, int64_t target,
                          const float* bound, LinearTable<float> gradient, LinearTable<float> diagonal,
                          double* label_diag, const LinearBlock& block) {
-  if (block.label_diag) {  // not a table of the diagonal: those are null, too, where there are no such rows
+  if (block.label_diag) {               // tables of the diagonal are also null if there are no rows
     for (int l = 0; l < f.padded; ++l)  // rounding may lift a probability above 1
       block.row[l] = p[l] < 1 ? weight * p[l] * (1 - p[l]) : 0.0f;
     if (label_diag)
       for (int l = 0; l < f.padded; ++l) label_diag[l] += static_cast<double>(block.row[l]);
     scatter<K, true>(f, t, block.row, diagonal);
   }
-  if (residuals<K>(f.padded, p, target, bound) < 1e-9f) return;  // no float sum over the data would notice
+  if (residuals<K>(f.padded, p, target, bound) < 1e-9f) return;  // too small to change a float sum
   const float factor = weight * block.step;
   if (factor != 1)
     for (int l = 0; l < f.padded; ++l) p[l] *= factor;
@@ -276,7 +276,7 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
   }
 }
 
-// Sequences ids[first..last) (or first..last themselves where ids is null), added to the block's sums.
+// Adds sequences ids[first..last) (first..last themselves if ids is null) to the block's sums.
 inline void linear_block(const LinearProblem& p, const LinearWeights& w, const int32_t* ids, int64_t first,
                          int64_t last, LinearBlock& block) {
   with_width(p.dims.padded / Lanes<float>::count, [&](auto width) {

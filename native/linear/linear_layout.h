@@ -1,7 +1,7 @@
 // How the objective of a linear CRF lies in memory.
 //
-// A pass over the data is almost wholly the gathering of weights and the scattering of gradients, so the
-// layout is made for those two loops:
+// A pass over the data spends nearly all its time gathering weights and scattering gradients, so the layout
+// is made for those two loops:
 //  - Attributes that occur at exactly the same positions with the same values cannot be told apart by the
 //    training data. k of them with one weight each, v/√k, act as one attribute of weight √k·v, with the same
 //    penalty ‖·‖²; started from equal weights every gradient method keeps them equal. They become one
@@ -23,7 +23,7 @@
 
 namespace crfkit {
 
-// Attributes as they come: compressed sparse rows over positions, and the labels each attribute may score.
+// The attributes as given: compressed sparse rows over positions, and the labels each attribute may score.
 struct AttributeData {
   int64_t n_positions;          // ΣT
   int64_t n_attributes;         // A
@@ -32,7 +32,7 @@ struct AttributeData {
   const double* values;         // [nnz] or null: all ones
   const int64_t* state_indptr;  // [A + 1] features of an attribute
   const int32_t* state_labels;  // [F] their labels
-  bool as_given = false;        // one parameter a feature, in their order, whatever the data
+  bool as_given = false;        // one parameter per feature, in the order of features, whatever the data
 };
 
 struct LinearLayout {
@@ -50,7 +50,7 @@ struct LinearLayout {
   std::vector<float> sparse_values;
   std::vector<float> row_shares;      // [rows, padded] k, or 0 where a row has no feature for a label
   std::vector<float> sparse_shares;   // [n_sparse]
-  std::vector<int32_t> parameter_of;  // [F] where a feature's parameter is; -1: its attribute never occurs
+  std::vector<int32_t> parameter_of;  // [F] parameter of a feature; -1: its attribute never occurs
 
   int64_t n_parameters() const { return static_cast<int64_t>(slots.size()) + n_sparse; }
 };
@@ -62,7 +62,7 @@ struct Fingerprint {
   auto operator<=>(const Fingerprint&) const = default;
 };
 
-// A 128-bit sum over (position, value) and over labels: equal for equal columns, and for others with
+// Computes 128-bit sums over (position, value) and over labels: equal for equal columns, and for others with
 // probability 2^-128.
 inline std::vector<Fingerprint> fingerprints(const AttributeData& x, std::vector<int64_t>& frequency) {
   std::vector<Fingerprint> prints(static_cast<size_t>(x.n_attributes));
@@ -103,7 +103,7 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
   const auto A = static_cast<size_t>(x.n_attributes);
   const int64_t F = x.state_indptr[x.n_attributes];
   if (F > INT32_MAX || x.n_attributes * static_cast<int64_t>(padded) > (int64_t{1} << 40))
-    throw std::length_error("more than 2^31 features: raise min_freq or select features first");
+    throw std::length_error("there are more than 2^31 features: raise min_freq or select features first");
   LinearLayout out;
   out.padded = padded;
 
@@ -125,8 +125,8 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
     ++multiplicity[static_cast<size_t>(twin[a])];
   }
 
-  // A dense row costs padded/8 vector operations a visit; a list about four times as much per label as a
-  // vector does, and it pays nothing for labels it does not have.
+  // A dense row costs padded/8 vector operations per visit. A list costs about four times as much per label
+  // as a vector operation, but nothing for labels it does not have.
   const int64_t dense_from = std::max<int64_t>(2, (padded / 8 * 3 + 3) / 4);
   std::vector<int32_t> dense, sparse;
   for (size_t a = 0; a < A; ++a) {

@@ -1,4 +1,4 @@
-// The objective of a linear-chain CRF as an optimiser sees it: a vector θ in, value and gradient out.
+// The objective of a linear-chain CRF for an optimiser: takes a vector θ, returns value and gradient.
 //
 // θ = [state parameters | free bigram transitions | free trigram transitions | parameters of label pairs],
 // where features that the data cannot tell apart share one parameter (LinearLayout).
@@ -54,7 +54,7 @@ class LinearObjective {
   const std::vector<int64_t>& offsets() const { return s_.offsets; }
   const std::vector<double>& edge_table(int k) const { return edges_.weights[static_cast<size_t>(k)]; }
 
-  // The data and how θ is made up of it: the state parameters first, then the edges, then the label pairs.
+  // The data and the parts of θ: the state parameters first, then the edges, then the label pairs.
   const LinearSettings& settings() const { return s_; }
   const ChainDims& dims() const { return d_; }
   const LinearLayout& state_layout() const { return state_.layout(); }
@@ -63,23 +63,23 @@ class LinearObjective {
   int64_t first_edge() const { return state_.n_parameters(); }
   int64_t first_pair() const { return first_edge() + edges_.n_parameters(); }
 
-  // Lets only the first T positions count from now on; the sequence they end in is cut off there. Positions
-  // behind them are not looked at, and with attributes `as_given` nothing depends on them. Growing data is
-  // laid out once; each call evaluates a prefix of it.
+  // Restricts the objective to the first T positions; the sequence they end in is cut off there. Later
+  // positions are not read, and with attributes `as_given` nothing depends on them. Growing data is laid out
+  // once; each call evaluates a prefix of it.
   void show(int64_t T) {
     for (size_t i = 0; i < s_.offsets.size(); ++i) s_.offsets[i] = std::min(all_offsets_[i], T);
     count_observed();
   }
 
-  // c1 counts |θ| this many times, because so many features share the parameter.
+  // Writes the factor of |θ| in the c1 penalty for each parameter: that of all features that share it.
   void penalty_scale(double* out) const {
     state_.penalty_scale(out);
     std::fill(out + state_.n_parameters(), out + first_pair(), 1.0);
     if (pair_) pair_->penalty_scale(out + first_pair());
   }
 
-  // Feature weights [F], edge tables and weights of label pairs [G] of θ, and back. Back takes the sum over
-  // features that share a parameter, which leaves every score on the training data as it was.
+  // Converts θ to feature weights [F], edge tables and weights of label pairs [G], and back. Back takes the
+  // sum over features that share a parameter, which leaves every score on the training data unchanged.
   void to_features(const double* theta, double* features, double* const* edges, double* pairs) const {
     state_.to_features(theta, features);
     edges_.from_theta(theta + first_edge(), edges);
@@ -92,8 +92,8 @@ class LinearObjective {
     if (pair_) pair_->from_features(pairs, theta + first_pair());
   }
 
-  // The loss of sequences ids[0..n) (all where ids is null) at θ, its gradient, and, where `diagonal` is not
-  // null, an estimate of the Hessian's diagonal that treats positions as independent.
+  // Returns the loss of sequences ids[0..n) (all if ids is null) at θ; computes its gradient and, if
+  // `diagonal` is not null, an estimate of the Hessian's diagonal that treats positions as independent.
   double evaluate(const double* theta, const int32_t* ids, int64_t n, double* gradient, double* diagonal) {
     load(theta);
     prepare_chain();
@@ -126,8 +126,8 @@ class LinearObjective {
     return loss;
   }
 
-  // The losses [n] of spans of positions, ends[2 i] .. ends[2 i + 1] - 1, as sequences of their own, at θ;
-  // and the gradient of their sum, each times its weight (weights[2 i] > 0). log_cost: [L] or null.
+  // Computes the losses [n] at θ of spans of positions, ends[2 i] .. ends[2 i + 1] - 1, as sequences of their
+  // own, and the gradient of their weighted sum (weights[2 i] > 0). log_cost: [L] or null.
   void evaluate_spans(const double* theta, const std::vector<int64_t>& ends,
                       const std::vector<double>& weights, const float* log_cost, double* loss,
                       double* gradient) {
@@ -205,8 +205,8 @@ class LinearObjective {
  private:
   static constexpr int64_t kEdgeBatch = 8;  // sequences
 
-  // Attributes at the first position of a sequence have no label pair to score, and most attributes score
-  // none at all: what remains is laid out anew.
+  // Lays out the attributes that score label pairs, without those at the first position of a sequence, where
+  // there is no pair.
   void make_pairs(const AttributeData& x) {
     std::vector<uint8_t> starts(static_cast<size_t>(x.n_positions) + 1, 0);
     for (int64_t first : s_.offsets) starts[static_cast<size_t>(first)] = 1;
@@ -233,7 +233,7 @@ class LinearObjective {
     pair_.emplace(kept, s_.labels * d_.padded);
   }
 
-  // [M, L, L] permissions as what is added to scores, [M, L, Lp].
+  // Converts permissions [M, L, L] to masks [M, L, Lp] that are added to scores.
   void make_masks() {
     const auto L = static_cast<size_t>(s_.labels), Lp = static_cast<size_t>(d_.padded);
     masks_.assign(s_.permitted.size() / L * Lp, 0.0f);
@@ -258,8 +258,8 @@ class LinearObjective {
   int64_t length(int64_t i) const {
     return s_.offsets[static_cast<size_t>(i) + 1] - s_.offsets[static_cast<size_t>(i)];
   }
-  // Adds -weight times the transitions of positions first .. last - 1; where a label is not known, the kernel
-  // has subtracted what is expected instead.
+  // Adds -weight times the transitions of positions first .. last - 1. If a label is not known, the kernel
+  // has subtracted the expected transitions instead.
   void subtract_observed(int64_t first, int64_t last, double weight, EdgeTables& table) const {
     const auto y = s_.targets.begin();
     if (std::all_of(y + first, y + last, [](int32_t label) { return label >= 0; }))
@@ -323,7 +323,7 @@ class LinearObjective {
     return w;
   }
 
-  // A block's sums, set to zero, as the kernel sees them.
+  // Returns a block's sums, set to zero, in the kernel's form.
   LinearBlock sums_of(Block& b, bool with_diagonal) const {
     LinearBlock out = transitions_of(b);
     out.state = state_.zeros(b.state);
@@ -337,7 +337,7 @@ class LinearObjective {
     return out;
   }
 
-  // The same with the sums of transitions alone, and the workspaces.
+  // Returns a block with sums of transitions only, and the workspaces.
   LinearBlock transitions_of(Block& b) const {
     const auto Lp = static_cast<size_t>(d_.padded);
     b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);

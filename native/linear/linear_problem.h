@@ -1,5 +1,5 @@
-// What the linear objective's kernel sees: plain pointers, one struct for the data, one for the weights, one
-// for a block of sequences and what it adds up. See linear_kernel.h.
+// The data structures of the linear objective's kernel: plain pointers, one struct each for the data, the
+// weights, and a block of sequences with its sums. See linear_kernel.h.
 #pragma once
 
 #include "chain/lattice.h"
@@ -34,8 +34,8 @@ struct LinearProblem {
   const float* masks;      // [M, L, Lp] 0, or -inf where a label pair is forbidden; null: all are permitted
 };
 
-// Doubles a block wants as `memory` for sequences of up to T positions: scores and marginals, what the chain
-// works in, and in log space the edge scores of each position and a table of them.
+// The doubles a block needs as `memory` for sequences of up to T positions: scores and marginals, the chain's
+// workspace, and in log space the edge scores of each position and a table of them.
 static inline int64_t linear_memory_size(const ChainDims& d, int64_t T, bool pairs) {
   const int64_t scaled = scaled_workspace_size<double>(d, T, pairs);
   const int64_t logs = log_workspace_size(d, T) + (pairs ? log_tables_size(d) : 0);
@@ -64,7 +64,7 @@ struct LinearBlock {
   LinearTable<float> state, pair;  // gradient
   // Σ value² p (1 - p), the diagonal of the Hessian within a position
   LinearTable<float> state_diag, pair_diag;
-  double* label_diag;         // [Lp] Σ p (1 - p) by label; null: no diagonal is wanted
+  double* label_diag;         // [Lp] Σ p (1 - p) by label; null: not requested
   double* counts;             // [C, L, Lp] expected minus (for partial labels) constrained transitions
   double* expand[kMaxOrder];  // [L^t, Lp]
   float* node;                // [longest, Lp] workspace: scores, then marginals

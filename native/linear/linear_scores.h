@@ -1,6 +1,6 @@
 // Node scores of a linear model, node_t(l) = Σ_a value_a w[a, l], straight from the (possibly memory-mapped)
-// feature lists, so that a model can tag without being unpacked first; and the gradient by w from one by the
-// scores, d w[a, l] = Σ_t value_a(t) d node_t(l).
+// feature lists, so that a model can tag without being unpacked first; and the gradient with respect to w
+// from that of the scores, d w[a, l] = Σ_t value_a(t) d node_t(l).
 #pragma once
 
 #include "base/parallel.h"
@@ -27,7 +27,7 @@ inline void linear_scores(const AttributeData& x, const double* weights, int lab
   });
 }
 
-// gradient: [F], overwritten. One thread, in the order of positions: always the same bits.
+// gradient: [F], overwritten. Uses one thread, in the order of positions: always the same bits.
 inline void linear_backward(const AttributeData& x, const double* d_node, int labels, double* gradient) {
   std::fill(gradient, gradient + x.state_indptr[x.n_attributes], 0.0);
   for (int64_t t = 0; t < x.n_positions; ++t) {

@@ -11,8 +11,8 @@ struct StateFeatures {
   std::vector<int32_t> labels;  // [F], ascending within an attribute
 };
 
-// Counts an attribute at a position for the label there; where the label is one of several (allowed: [ΣT, L])
-// for each of them, and where nothing is known about it, for none. min_count >= 1.
+// Counts an attribute at a position for the label there. If the label is one of several (allowed: [ΣT, L]),
+// it counts for each of them; if nothing is known about it, for none. min_count >= 1.
 inline StateFeatures find_state_features(int64_t n_positions, int64_t n_attributes, int n_labels,
                                          const int64_t* indptr, const int32_t* indices, const int32_t* labels,
                                          const uint8_t* allowed, int64_t min_count) {
@@ -29,7 +29,7 @@ inline StateFeatures find_state_features(int64_t n_positions, int64_t n_attribut
           if (row[l]) fn(l);
     }
   };
-  // Labels by attribute: a counting sort, then one tally of L an attribute.
+  // Labels by attribute: a counting sort, then one tally of L labels per attribute.
   std::vector<int64_t> first(A + 1, 0);
   for (int64_t t = 0; t < n_positions; ++t)
     permitted(t, [&](int) {

@@ -1,9 +1,9 @@
 // Which rules hold at each position: X is a subset of the items there.
 //
-// An inverted index: every rule hangs on its rarest item (the one in the fewest rules), and from there its
-// other items are the edges of a tree, from rare to frequent. A position walks down from each of its items as
-// far as its other items lead, so it pays for the beginnings of rules that hold, not for rules that share an
-// item with it.
+// An inverted index: every rule is filed under its rarest item (the one in the fewest rules); its other items
+// are the edges of a tree, from rare to frequent. From each of its items, a position follows the edges of its
+// other items. The cost is thus that of the prefixes of rules that hold, not of all rules that share an item
+// with the position.
 #pragma once
 
 #include <algorithm>
@@ -108,7 +108,7 @@ class RuleMatcher {
     return (static_cast<uint64_t>(node) << 32 | static_cast<uint32_t>(rank)) + 1;
   }
 
-  // The slot of an edge, or the free one where it belongs.
+  // Returns the slot of an edge, or the free one where it belongs.
   size_t slot_of(uint64_t edge) const {
     const size_t mask = slots_.size() - 1;
     uint64_t hash = edge * 0x9e3779b97f4a7c15ULL;
@@ -137,9 +137,9 @@ class RuleMatcher {
   }
 };
 
-// Whether each rule is minimal [R]: no rule with a proper subset of its items and its label is as confident.
-// Rules of all lengths down to 1 must be in the table; those of a subset are then there if they matter, for a
-// subset that is no rule is less confident than every rule. Items ascend within a rule; at most 20 of them.
+// Tells whether each rule is minimal [R]: no rule with a proper subset of its items and its label is as
+// confident. The table must hold rules of all lengths down to 1; a subset that is not among them is less
+// confident than every rule. Items ascend within a rule; at most 20 of them.
 inline std::vector<uint8_t> minimal_rules(const RuleSets& rules, const int32_t* labels,
                                           const double* confidence, int n_threads) {
   const auto n = static_cast<size_t>(rules.n_rules);

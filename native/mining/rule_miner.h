@@ -1,18 +1,18 @@
 // Association rules X -> l between sets of items and a label, found exactly.
 //
 // Every labelled position is a transaction: a set of items and a label. With supp(X -> l) the number of
-// transactions that hold X and l, and supp(X) of those that hold X, a rule is kept when
+// transactions with X and l, and supp(X) the number of those with X, a rule is kept when
 //
 //   min_support <= supp(X -> l) <= max_support,   supp(X -> l) / supp(X) >= min_confidence
 //
-// and, where only important rules are wanted, when the items singly vote for another label:
+// and, if only important rules are requested, when the single items vote for another label:
 //
 //   max over l' != l of  sum over x in X of supp(x -> l')   >   sum over x in X of supp(x -> l).
 //
 // The search walks the sets depth first. Items are ranked from rare to frequent, a set grows by items of
 // higher rank, and each step delivers the occurrences of the set to its extensions in two passes over them
 // (Uno, Kiyomi and Arimura, FIMI 2004: occurrence deliver). A set is grown only while some label occurs
-// min_support times with it. Memory beside the rules is one occurrence list a level.
+// min_support times with it. Memory besides the rules is one occurrence list per level.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct RuleBounds {
   int64_t min_support, max_support;  // of rules
   double min_confidence;
   int min_length, max_length;  // of X
-  bool important;              // only rules whose items singly vote for another label
+  bool important;              // only rules whose single items vote for another label
 };
 
 // Rules end to end: rule r has the items items[first[r]] .. items[first[r + 1] - 1], ascending.
@@ -65,7 +65,7 @@ struct RuleTable {
 class RuleMiner {
  public:
   // indices[indptr[t] .. indptr[t+1]-1] are the items of position t, each once; labels[t] < 0 leaves it out.
-  // marked [n], if given, are the transactions of interest: rules without one among them are passed over.
+  // marked [n], if given, are the transactions of interest: rules without any of them are skipped.
   RuleMiner(int64_t n_positions, int64_t n_items, int n_labels, const int64_t* indptr, const int32_t* indices,
             const int32_t* labels, const uint8_t* marked, const RuleBounds& bounds)
       : n_labels_(n_labels), bounds_(bounds) {
@@ -76,8 +76,8 @@ class RuleMiner {
 
   int n_blocks() const { return static_cast<int>(block_first_.size()) - 1; }
 
-  // The rules whose rarest item is in the blocks first .. last - 1. Stops early when more than `limit` are
-  // found; the result is then incomplete and longer than limit.
+  // Returns the rules whose rarest item is in the blocks first .. last - 1. Stops early when more than
+  // `limit` are found; the result is then incomplete and longer than limit.
   RuleTable run(int first, int last, int64_t limit, int n_threads) const {
     std::vector<RuleTable> found(static_cast<size_t>(last - first));
     std::vector<std::unique_ptr<Search>> searches(static_cast<size_t>(std::max(1, n_threads)));
@@ -121,7 +121,7 @@ class RuleMiner {
 
   void rank_items(int64_t n_positions, int64_t n_items, const int64_t* indptr, const int32_t* indices,
                   const int32_t* labels) {
-    // supp(x -> l): labels by item through a counting sort, then one tally an item.
+    // supp(x -> l): labels by item through a counting sort, then one tally per item.
     std::vector<int64_t> first(static_cast<size_t>(n_items) + 1, 0);
     for (int64_t t = 0; t < n_positions; ++t)
       if (labels[t] >= 0)
@@ -219,7 +219,7 @@ class RuleMiner {
           tally_marked_(miner.marked_.empty() ? 0 : static_cast<size_t>(miner.n_labels_), 0),
           votes_(static_cast<size_t>(miner.n_labels_), 0) {}
 
-    // The rules whose rarest item is among these.
+    // Returns the rules whose rarest item is among these.
     RuleTable run(int32_t first_rank, int32_t last_rank) {
       found_ = RuleTable();
       reported_ = 0;
@@ -264,13 +264,13 @@ class RuleMiner {
       return total_->load(std::memory_order_relaxed) > limit_;
     }
 
-    // X = lhs_ with these occurrences: its rules, then its extensions.
+    // Visits X = lhs_ with these occurrences: its rules, then its extensions.
     void visit(const Occurrence* first, const Occurrence* last) {
       if (!keep_rules(first, last)) return;
       if (static_cast<int>(lhs_.size()) < bounds_.max_length) extend(first, last);
     }
 
-    // Adds the rules of X; false if no label is with X often enough, or no marked transaction.
+    // Adds the rules of X; false if no label has enough transactions with X, a marked one among them.
     bool keep_rules(const Occurrence* first, const Occurrence* last) {
       present_.clear();
       for (const Occurrence* o = first; o != last; ++o) {

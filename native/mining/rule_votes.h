@@ -1,9 +1,9 @@
-// What the rules that hold at a position say together: a few numbers for every label.
+// The combined votes of the rules that hold at a position: a few numbers for every label.
 //
 //   kind 0        the largest strength of a rule that holds for the label
 //   kind k >= 1   log(1 + the number of rules of kind k that hold for the label)
 //
-// A rule is of the kind of its length and of those of its items, of each once.
+// A rule belongs to the kind of its length and to the kinds of its items, once to each.
 #pragma once
 
 #include <algorithm>

@@ -73,8 +73,7 @@ class CurvatureHistory {
     for (int i = 0; i < size(); ++i) at(sy_, i, row) = with_s[static_cast<size_t>(i)];
     multiply_by_base();
     set_row_and_column(row, products(y_, scaled_.data()));
-    // In single precision a pair that is nearly orthogonal may have lost its curvature: then all is
-    // forgotten.
+    // In single precision a nearly orthogonal pair may have lost its curvature: then all pairs are dropped.
     if (!(at(sy_, row, row) > 0 && at(yby_, row, row) > 0)) forget();
   }
 
@@ -131,7 +130,7 @@ class CurvatureHistory {
   template <class Fn>
   void for_chunks(Fn&& fn) {
     const auto chunks = static_cast<int>((n_ + kChunk - 1) / kChunk);
-    // A thread is worth starting for some hundred thousand numbers.
+    // One thread per half a million numbers is worth starting.
     const int threads = static_cast<int>(std::min<int64_t>(threads_, 1 + n_ * memory_ / 500000));
     const int pieces = threads;
     parallel_for(pieces, threads, [&](int p, int) {

@@ -3,13 +3,13 @@
 //   a_t[l] = s_t[l] Σ_j a_{t-1}[j] M[j, l]         s_t = ψ_t / c_t, with c_t such that Σ_l a_t[l] = 1
 //   b_{t-1}[j] = Σ_l M[j, l] s_t[l] b_t[l]         so that Σ_l a_t[l] b_t[l] = 1
 //
-// Then p(y_t = l) = a_t[l] b_t[l], and a change of ψ between two positions is felt by log Z through what lies
-// between them alone: a before the first one and b after the last one stay as they are.
+// Then p(y_t = l) = a_t[l] b_t[l], and a change of ψ between two positions affects log Z only through what
+// lies between them: a before the first one and b after the last one do not change.
 //
-// Both come from the recursion in log space (log_chain.h), b from that of the reversed sequence. Where scores
+// Both come from the recursion in log space (log_chain.h), b from that of the reversed sequence. If scores
 // are so large that a step of these formulas could lose a path, the sequence is replaced by the Markov chain
-// that its posterior is: M becomes p(y_t = l | y_{t-1} = j), a table of its own at each position, a becomes
-// p(y_t = l), and s and b become 1. All numbers are probabilities then, and only the improbable is lost.
+// of its posterior: M becomes p(y_t = l | y_{t-1} = j), with its own table at each position, a becomes p(y_t
+// = l), and s and b become 1. All numbers are then probabilities, and only improbable paths are lost.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct CandidateChain {
   int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
   double weight(int64_t i) const { return weights.empty() ? 1.0 : weights[static_cast<size_t>(i)]; }
 
-  // M of the step to position t of sequence i; those of the next ones follow edge_stride(i) apart.
+  // Returns M of the step to position t of sequence i; the next ones follow edge_stride(i) apart.
   const double* edges_into(int64_t i, int64_t t) const {
     const std::vector<double>& own = own_edges[static_cast<size_t>(i)];
     return own.empty() ? edges.data() : own.data() + (t - offsets[static_cast<size_t>(i)]) * edge_stride(i);
@@ -61,7 +61,7 @@ class CandidateChainFiller {
     back_ = make_tables(transposed.data(), back_memory_);
   }
 
-  // What one thread works in.
+  // Workspace of one thread.
   struct Worker {
     std::vector<double> alpha, onward;  // [T, Lp] log α, and log ψ β
     std::vector<double> maxima;         // [T] what was subtracted from log α
@@ -84,8 +84,8 @@ class CandidateChainFiller {
   }
 
  private:
-  // A sequence is done with scaled numbers as long as all their logarithms are this small: products of two of
-  // them are then far from the limits of double.
+  // A sequence uses scaled numbers if all their logarithms are at most this large: products of two of them
+  // are then far from the limits of double.
   static constexpr double kLargest = 300;
 
   LogTables make_tables(const double* edge, std::vector<double>& memory) const {
@@ -95,7 +95,7 @@ class CandidateChainFiller {
     return tables;
   }
 
-  // log α of one sequence [T, Lp], and w.maxima.
+  // Computes log α of one sequence [T, Lp], and w.maxima.
   void run(const LogTables& tables, const double* node, int64_t T, Worker& w,
            std::vector<double>& alpha) const {
     LatticeView view = {};
@@ -116,7 +116,7 @@ class CandidateChainFiller {
     return max + std::log(sum);
   }
 
-  // a, b and s; false where a number is too large or too small.
+  // Computes a, b and s; returns false if a number is too large or too small.
   bool fill_scaled(int64_t first, int64_t T, const Worker& w) const {
     if (edge_range_ > kLargest) return false;
     double before = -edge_max_;  // log Σ α of the position before; M of the first step does not count
@@ -144,7 +144,7 @@ class CandidateChainFiller {
     return true;
   }
 
-  // The Markov chain p(y | x).
+  // Replaces the sequence by the Markov chain p(y | x).
   void fill_posterior(int64_t i, int64_t first, int64_t T, const Worker& w) const {
     const int L = d_.labels;
     std::vector<double>& own = x_.own_edges[static_cast<size_t>(i)];

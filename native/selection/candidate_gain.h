@@ -1,9 +1,9 @@
-// The gain of a candidate feature: how far the objective falls when its weight λ alone moves from 0.
+// The gain of a candidate feature: how much the objective falls when only its weight λ moves from 0.
 //
 //   G(λ) = λ observed - Σ_i weight_i log(Z_i(λ) / Z_i(0)) - c2 λ²,     gain = max_λ G(λ)
 //
 // (Della Pietra, Della Pietra and Lafferty, "Inducing features of random fields", PAMI 19, 1997.) G is
-// concave, and Newton's method in one variable finds its top.
+// concave, and Newton's method in one variable finds its maximum.
 //
 // Exactly: log Z(λ) and its first two derivatives come from one forward pass that carries the derivatives of
 // a with it. A pass runs from the first to the last position of a sequence where the candidate is active;
@@ -43,7 +43,7 @@ class CandidateGain {
         memory_(static_cast<size_t>(6 * chain.labels)),
         changed_(chain.edges.size()) {}
 
-  // From λ = start; in McCallum's approximation, or exactly.
+  // Finds the best λ from `start` on, exactly or in McCallum's approximation.
   Gain best(const Candidate& f, double start, bool approximate) {
     double largest = 1;
     if (f.values) {
@@ -61,7 +61,7 @@ class CandidateGain {
       const double slope = seen - z.first - 2 * c2_ * lambda;
       const double curvature = std::max(z.second + 2 * c2_, 1e-300);
       (slope > 0 ? low : high) = lambda;
-      const double left = slope * slope / (2 * curvature);  // what Newton's step still brings
+      const double left = slope * slope / (2 * curvature);  // gain of the next Newton step
       const double next = lambda + slope / curvature;
       if (left <= 1e-9 + 1e-7 * std::abs(gain)) return {std::max(0.0, gain + left), next};
       lambda = next > low && next < high ? next : (low + high) / 2;
@@ -71,7 +71,7 @@ class CandidateGain {
   }
 
  private:
-  static constexpr double kFarthest = 50;  // of |λ v|: what is never seen would fall for ever
+  static constexpr double kFarthest = 50;  // bound on |λ v|: λ of a feature never observed would fall forever
   static constexpr int kMostSteps = 60;
 
   // log(Z(λ) / Z(0)) and its derivatives, summed over sequences.
@@ -125,7 +125,7 @@ class CandidateGain {
     for (int64_t i = 0; i < x_.n_sequences(); ++i) {
       const double* edge = x_.edges_into(i, x_.offsets[static_cast<size_t>(i)] + 1) + f.from * L + f.to;
       const int64_t stride = x_.edge_stride(i);
-      // Every position has this candidate: the logarithm is taken of products, not at each of them.
+      // Every position has this candidate: the logarithm is taken of products, not at each position.
       double product = 1, logs = 0, first = 0, second = 0;
       for (int64_t t = x_.offsets[static_cast<size_t>(i)] + 1; t < x_.offsets[static_cast<size_t>(i) + 1];
            ++t, edge += stride) {
@@ -214,7 +214,7 @@ class CandidateGain {
     std::swap(p.now, p.next);
   }
 
-  // The label's entries times e^(λv).
+  // Multiplies the label's entries by e^(λv).
   template <int K>
   void apply(Pass& p, int label, double v, double factor) const {
     const auto L = static_cast<int64_t>(K > 0 ? K : x_.labels);
@@ -290,7 +290,7 @@ class CandidateGain {
       }
       const double a0 = p.now[f.from], a1 = p.now[L + f.from];
       advance<K>(p, changed_.data(), t);
-      // The candidate's own step counts e^λ times, and its derivatives are as many times the step itself.
+      // The candidate's own transition counts e^λ times; its derivatives are multiples of the transition.
       const double step =
           changed_[static_cast<size_t>(f.from * L + f.to)] * x_.s[static_cast<size_t>(t * L + f.to)];
       p.now[L + f.to] += step * a0;

@@ -70,12 +70,12 @@ template <class Real>
 CRFKIT_INLINE Pack<Real> splat(Real x) {
   return x - Pack<Real>{};
 }
-// Lanes that hold whole numbers.
+// Stores lanes that hold whole numbers.
 CRFKIT_INLINE void store_whole(uint16_t* p, Pack<double> v) {
   typedef uint16_t Short __attribute__((vector_size(kDoubleBytes / 4), aligned(2), may_alias));
   *reinterpret_cast<Short*>(p) = __builtin_convertvector(v, Short);
 }
-// a > b ? x : y, lane by lane.
+// Returns a > b ? x : y, lane by lane.
 template <class V>
 CRFKIT_INLINE V select_greater(V a, V b, V x, V y) {
   return a > b ? x : y;
@@ -237,8 +237,8 @@ CRFKIT_INLINE Pack<Real> exponential(Pack<Real> x) {
   return select_greater(x, lowest, p * power_of_two(shifted), splat<Real>(0));
 }
 
-// While it lives, results below the smallest normal number are 0: such numbers make some processors a hundred
-// times slower, and the kernels account for their loss.
+// While an object of this type exists, results below the smallest normal number are 0: such numbers make some
+// processors a hundred times slower, and the kernels account for their loss.
 struct FlushTiny {
 #if defined(__SSE2__)
   unsigned saved;

@@ -64,7 +64,7 @@ CRFKIT_INLINE void for_tiles(int packs, Fn&& fn) {
   }
 }
 
-// fn(number of packs as a type), where it is one that loops are unrolled for, or else 0.
+// Calls fn(number of packs as a type) if loops are unrolled for that number, else fn(0).
 template <class Fn>
 CRFKIT_INLINE auto with_width(int packs, Fn&& fn) {
   switch (packs) {

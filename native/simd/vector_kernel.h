@@ -1,4 +1,4 @@
-// Dot products with, and sums of, the rows of a matrix, a piece of the columns at a time. A kernel header.
+// Dot products with the rows of a matrix, and sums of its rows, for a range of columns. A kernel header.
 #pragma once
 
 #include "simd/simd.h"

@@ -1,8 +1,8 @@
-// A column table and a template to sequences of attribute ids, on several threads.
+// Applies a template to a column table: sequences of attribute ids, on several threads.
 //
 // The table is cut into blocks of whole sequences. When the vocabulary grows, every block but the first fills
-// a vocabulary of its own; these are then added to the common one in the order of the blocks. So attributes
-// have the ids of a single run from beginning to end, in order of first appearance, however many blocks.
+// a vocabulary of its own; these are then added to the common one in the order of the blocks. Attributes thus
+// get the ids of a single run, in order of first appearance, whatever the number of blocks.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace crfkit {
 
-// What Sequences is made of, but for its offsets, which are the table's.
+// The arrays of Sequences, except its offsets, which are the table's.
 struct EncodedRows {
   GrowableArray<int64_t> indptr;   // [ΣT + 1]
   GrowableArray<int32_t> indices;  // [nnz]

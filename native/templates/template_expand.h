@@ -84,14 +84,14 @@ class TemplateExpander {
     }
   }
 
-  // Number of different ids a gram has so far.
+  // Returns the number of different ids of a gram so far.
   size_t gram_count(size_t g) const {
     return program_.grams()[g].macros.size() == 1 ? n_plain_ + derived_.size()
                                                   : grams_[g].steps.back().size();
   }
 
-  // The gram's ids at all rows at which lines look at it: of one text, its id; of more, the id of the pair
-  // (the texts but the last, the last), and so on.
+  // Computes the gram's ids at all rows at which lines use it: the id of a single text, or of the pair (id of
+  // all texts but the last, last text).
   void work_out(size_t g) {
     const TemplateGram& gram = program_.grams()[g];
     GramState& state = grams_[g];
@@ -107,7 +107,7 @@ class TemplateExpander {
     }
   }
 
-  // The text a macro gives: a cell, a text outside the sequence, or one derived from them.
+  // Returns the text of a macro: a cell, a text outside the sequence, or one derived from them.
   uint32_t text_id(const TemplateMacro& macro, int64_t position) {
     const int64_t from = macro.anchor == Anchor::kHere    ? position
                          : macro.anchor == Anchor::kFirst ? 0
@@ -123,7 +123,7 @@ class TemplateExpander {
     return macro.view == 0 ? plain : derive(macro.view, plain);
   }
 
-  // What a view makes of a cell; worked out once for each of them.
+  // Returns the text a view derives from a cell; computed once per cell.
   uint32_t derive(size_t v, uint32_t plain) {
     std::vector<uint32_t>& made = derived_ids_[v];
     if (made.empty()) made.resize(n_plain_, kNotMade);
@@ -131,8 +131,8 @@ class TemplateExpander {
     return made[plain];
   }
 
-  // A derived text is stored behind a mark: does the attribute end here? A match that is counted longer than
-  // the text takes the text's end (in C, its zero byte) along, and with it ends Wapiti's whole string.
+  // Derived texts are stored behind a mark that says whether the attribute ends here. A match that is counted
+  // longer than the text includes the text's end (in C, its zero byte), which ends Wapiti's whole string.
   uint32_t make(const TemplateView& view, std::string_view cell) {
     buffer_.assign(1, kGoesOn);
     if (view.command == 'x') {
@@ -163,7 +163,7 @@ class TemplateExpander {
     return found;
   }
 
-  // Makes the attribute's string and finds its id.
+  // Builds the attribute's string and finds its id.
   int32_t look_up(const TemplateLine& line, int64_t t) {
     buffer_.assign(line.literals[0]);
     for (size_t m = 0; m < line.macros.size(); ++m) {

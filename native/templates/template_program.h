@@ -1,9 +1,9 @@
-// A template, compiled: lines of literal text and macros, and how to expand them without making strings.
+// A compiled template: lines of literal text and macros, and how to expand them without building strings.
 //
-// An attribute is told apart by its line and by the texts its macros give. Lines that look at the same cells
-// from different places, such as %x[-1,1]/%x[0,1] and %x[0,1]/%x[1,1], give the same pairs of texts one
-// position apart: they share a gram. A gram is worked out once per position; its id, together with the line,
-// then leads to the attribute, and the attribute's string is made only when the two meet for the first time.
+// An attribute is identified by its line and the texts of its macros. Lines that use the same cells from
+// different places, such as %x[-1,1]/%x[0,1] and %x[0,1]/%x[1,1], give the same pairs of texts one position
+// apart: they share a gram. A gram is computed once per position; its id and the line identify the attribute,
+// and the attribute's string is built only when the two meet for the first time.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +25,14 @@ struct TemplateMacro {
   Anchor anchor = Anchor::kHere;
   int64_t row = 0;
   size_t column = 0;
-  size_t view = 0;  // what is made of the cell; 0: its text
+  size_t view = 0;  // how the cell is transformed; 0: its text
 
   auto key() const { return std::tuple(anchor, column, view, row); }
   bool operator==(const TemplateMacro&) const = default;
   bool operator<(const TemplateMacro& other) const { return key() < other.key(); }
 };
 
-// What %t, %m and the capital commands make of a cell.
+// The transformation of a cell by %t, %m and the capital commands.
 struct TemplateView {
   char command;  // 'x', 't' or 'm'
   bool fold;     // ASCII capitals become small letters
@@ -44,14 +44,14 @@ struct TemplateLine {
   bool from_second = false;           // nothing at the first position of a sequence
   std::vector<std::string> literals;  // [macros + 1], around the macros
   std::vector<TemplateMacro> macros;  // in order
-  size_t gram = 0;                    // which gram tells its attributes apart; unused without macros
+  size_t gram = 0;                    // which gram identifies its attributes; unused without macros
   int64_t row = 0;                    // ... seen from the current position
 };
 
 // Texts at one or more places. With anchor kHere rows count from the gram's own place.
 struct TemplateGram {
   std::vector<TemplateMacro> macros;  // sorted, each once
-  int64_t lowest = 0, highest = 0;    // rows at which lines look at it
+  int64_t lowest = 0, highest = 0;    // rows at which lines use it
 };
 
 class TemplateProgram {
@@ -97,14 +97,14 @@ class TemplateProgram {
   const std::string& outside(size_t i) const {
     return i < before_.size() ? before_[i] : after_[i - before_.size()];
   }
-  // Which of them stands at a position outside a sequence of length n.
+  // Returns the index of the text at a position outside a sequence of length n.
   size_t outside_index(int64_t position, int64_t n) const {
     if (position < 0) return std::min(static_cast<size_t>(-(position + 1)), before_.size() - 1);
     return before_.size() + std::min(static_cast<size_t>(position - n), after_.size() - 1);
   }
 
  private:
-  // Grams are worked out for all rows in between those asked for; farther apart, two are cheaper than one.
+  // Grams are computed for all rows between those requested; farther apart, two grams are cheaper than one.
   static constexpr int64_t kFarApart = 32;
 
   void choose_gram(TemplateLine* line) {
@@ -129,7 +129,7 @@ class TemplateProgram {
     grams_.push_back({std::move(macros), row, row});
   }
 
-  // Different wherever their beginnings are, up to the first macro of either.
+  // Two lines differ if their beginnings differ, up to the first macro of either.
   static bool may_be_equal(const TemplateLine& a, const TemplateLine& b) {
     const std::string_view x = a.literals[0], y = b.literals[0];
     if (a.macros.empty() && b.macros.empty()) return x == y;

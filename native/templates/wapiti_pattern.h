@@ -7,11 +7,11 @@
 //   x* x?            x any number of times, as few as will do; x or nothing, x if that will do
 //   ^ $              at the very start and the very end of the expression: the ends of the text
 //
-// Wapiti matches by backtracking and keeps the length of the match in one counter. Where an optional byte was
-// tried and given up, the counter keeps what the failed attempt had counted, so that the match comes out too
-// long. Models have been trained with these lengths, so they are reproduced. Attempt (atom r, place s) always
-// has the same outcome and adds the same amount to the counter; working them out from the last atom to the
-// first, as below, takes time |expression| * |text| where backtracking may take exponentially long.
+// Wapiti matches by backtracking and keeps the length of the match in one counter. If an optional byte is
+// tried and given up, the counter keeps what the failed attempt counted, so that the match is too long.
+// Models have been trained with these lengths, so they are reproduced. Attempt (atom r, place s) always has
+// the same outcome and adds the same amount to the counter. Computing the attempts from the last atom to the
+// first, as below, takes time |expression| * |text|; backtracking may take exponential time.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,7 @@
-// Sums of regression trees over a window of each position: node_t(v) = Σ_m h_m^v(w_t), and where trees look
-// at the label before as well (Dietterich, Ashenfelter and Bulatov, ICML 2004), edge_t(u, v) = Σ_m h_m^v(u,
-// w_t). The window is read where it lies: feature j is column j % K of the position j / K - before away. A
-// tree is walked once per position for all labels before it: only where it asks for that label do they part
-// ways.
+// Sums of regression trees over a window of each position: node_t(v) = Σ_m h_m^v(w_t), and if trees look at
+// the previous label as well (Dietterich, Ashenfelter and Bulatov, ICML 2004), edge_t(u, v) = Σ_m h_m^v(u,
+// w_t). The window is read in place: feature j is column j % K of the position j / K - before away. A tree is
+// walked once per position for all previous labels; the walk splits only at nodes that test that label.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +16,8 @@ namespace crfkit {
 // Trees in flat arrays. A child >= 0 is an inner node, and comes after its parent; a child < 0 is leaf
 // ~child.
 struct Trees {
-  static constexpr uint8_t kCategory = 1;     // left: categories in the node's set; all else goes right
-  static constexpr uint8_t kMissingLeft = 2;  // of a number: where a missing one goes
+  static constexpr uint8_t kCategory = 1;     // left: categories in the node's set; all others go right
+  static constexpr uint8_t kMissingLeft = 2;  // a missing number goes left
 
   const int32_t* feature;     // [I]
   const double* threshold;    // [I] left: number <= threshold; of categories: the number of the set
@@ -32,10 +31,10 @@ struct Trees {
   const int32_t* label;       // [M] whose score a tree adds to
 };
 
-// Columns of all positions, and how to look around in them.
+// The columns of all positions, and the window.
 struct WindowedTable {
   const double* values;    // [ΣT, K]; NaN: missing
-  const double* outside;   // [K] what stands before the first and behind the last position
+  const double* outside;   // [K] values before the first and after the last position
   const int64_t* offsets;  // [N + 1]
   int64_t n_sequences;
   int64_t n_columns;  // K
@@ -105,8 +104,8 @@ class TreeWalk {
   double* out_ = nullptr;
 };
 
-// Adds trees m0..m1-1 to node [ΣT, L] and, where they look at the label before (edge is given), to edge
-// [ΣT, L, L]: then node gets the scores of first positions only.
+// Adds trees m0..m1-1 to node [ΣT, L] and, if they look at the previous label (edge is given), to edge [ΣT,
+// L, L]: node then gets the scores of first positions only.
 inline void add_tree_scores(const Trees& trees, int64_t m0, int64_t m1, const WindowedTable& table,
                             int n_labels, int n_threads, double* node, double* edge) {
   constexpr int64_t kBlock = 256;  // positions, at least, of whole sequences

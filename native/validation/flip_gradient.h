@@ -1,4 +1,4 @@
-// The flip gradient: what the best path loses when it moves because one weight moves.
+// The flip gradient: how the best path's score changes when the path moves because one weight moves.
 //
 // h = S(ŷ) - S(y) has by a weight w_k the derivative Σ_i w_i ∂C_i(ŷ)/∂w_k + C_k(ŷ) - C_k(y). The first part
 // is estimated without a new forward pass (Chen, Chen and Wah, KDD 2008, equations 12 to 14). Let
@@ -49,7 +49,7 @@ struct Flips {
 
 class FlipSearch {
  public:
-  // Looks for nearer flips in a span that was decoded to `path` with its tables kept.
+  // Searches a span, decoded to `path` with its tables kept, for nearer flips.
   void visit(const SpanScores& s, const SpanLattice& x, const int32_t* path, Flips& out) {
     const int L = s.dims.labels;
     std::vector<double> lack(static_cast<size_t>(L)), change(static_cast<size_t>(L));
@@ -65,7 +65,7 @@ class FlipSearch {
         if (j != path[t] && (second < 0 || lack[at] < lack[static_cast<size_t>(second)])) second = j;
       }
       for (int j = 0; j < L; ++j) {
-        // Another label needs Δ(j) more; the path's own label falls when it has Δ(second) less.
+        // Another label needs Δ(j) more; the path's own label is replaced when it has Δ(second) less.
         const bool own = j == path[t];
         if (own && second < 0) continue;
         const auto rival = static_cast<size_t>(own ? second : j);
@@ -83,15 +83,15 @@ class FlipSearch {
     }
   }
 
-  // The estimate by a flip up and a flip down: the nearer one's quotient.
+  // Returns the estimate from a flip up and a flip down: the quotient of the nearer one.
   static double quotient(const Flip& down, const Flip& up, double c) {
     if (std::isinf(up.move) && std::isinf(down.move)) return 0;
     return up.move <= down.move ? up.change / (up.move + c) : -down.change / (down.move + c);
   }
 
  private:
-  // Σ_i w_i ΔC_i when the path has label j at t and goes back from there by the stored pointers; what follows
-  // t stays.
+  // Returns Σ_i w_i ΔC_i if the path has label j at t and goes back from there by the stored pointers;
+  // positions after t do not change.
   double backtrack(const SpanLattice& x, const int32_t* path, int64_t t, int j) {
     double sum = 0;
     if (t + 1 < x.length()) sum += x.edge(t + 1, j, path[t + 1]) - x.edge(t + 1, path[t], path[t + 1]);
@@ -106,8 +106,8 @@ class FlipSearch {
     return sum;
   }
 
-  // Every parameter active at position t with this label: is its flip here nearer? need: by how much its
-  // score must change. The sign of its value decides which way the weight has to go.
+  // Checks for every parameter active at position t with this label whether its flip here is nearer. need: by
+  // how much its score must change. The sign of its value decides the direction of the weight.
   static void meet_active(const LinearLayout& layout, ExactTable* move, ExactTable* change, int64_t t,
                           int64_t label, double need, bool own, double loss) {
     auto one = [&](double value, auto&& entry) {

@@ -1,6 +1,6 @@
 // The lattice of a span of positions of the training data, in double precision, and its best path.
 //
-// A span is decoded as a sequence of its own: nothing enters it from the position before it.
+// A span is decoded as a sequence of its own: no edge enters it from the position before it.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace crfkit {
 
-// What the scores of a span are made of; shared by all threads.
+// The parts of a span's scores; shared by all threads.
 struct SpanScores {
   ChainDims dims;
   const LinearLayout* state;
@@ -32,7 +32,7 @@ struct SpanScores {
 
 class SpanLattice {
  public:
-  // Scores of positions first .. first + T - 1.
+  // Computes the scores of positions first .. first + T - 1.
   void fill(const SpanScores& s, int64_t first, int64_t T) {
     scores_ = &s;
     first_ = first;
@@ -56,7 +56,7 @@ class SpanLattice {
     if (!s.own_edges()) kernels().fill_shared_tables(s.dims, view_.edges, tables_);
   }
 
-  // The best path into labels [T]. With `keep`, δ and the back-pointers of all positions stay (order 1).
+  // Writes the best path into labels [T]. With `keep`, δ and all back-pointers stay (order 1).
   void decode(int32_t* labels, bool keep = false) {
     const ChainDims& d = scores_->dims;
     int64_t dead;
@@ -85,7 +85,7 @@ class SpanLattice {
                               " of the training data");
   }
 
-  // The true path: the labels themselves, or where some are not known the best path that agrees with the
+  // Writes the true path: the labels themselves or, if some are not known, the best path that agrees with the
   // others.
   void decode_truth(int32_t* labels) {
     const SpanScores& s = *scores_;
@@ -106,7 +106,7 @@ class SpanLattice {
     view_.node = node_.data();
   }
 
-  // Σ over positions of what labels a score more than labels b; 0 exactly where they agree.
+  // Returns by how much labels a score more than labels b; exactly 0 where they agree.
   double difference(const int32_t* a, const int32_t* b) const {
     double sum = 0;
     for (int64_t t = 0; t < T_; ++t) {
@@ -117,7 +117,7 @@ class SpanLattice {
     return sum;
   }
 
-  // What position t adds to the score of a path, with the edges that lead into it.
+  // Returns what position t adds to the score of a path, with the edges that lead into it.
   double score(const int32_t* y, int64_t t) const {
     const int L = scores_->dims.labels;
     double sum = node_[static_cast<size_t>(t * L + y[t])];
@@ -132,9 +132,9 @@ class SpanLattice {
   double edge(int64_t t, int from, int to) const {
     return view_.edges[0][t * view_.edge_strides[0] + from * scores_->dims.labels + to];
   }
-  // After decode(…, keep): the best score of a path that ends in label l at t, less a constant of t.
+  // After decode(…, keep): returns the best score of a path that ends in label l at t, minus a constant of t.
   double delta(int64_t t, int l) const { return delta_[static_cast<size_t>(t * scores_->dims.states + l)]; }
-  // The best predecessor of label l at t; 0 at the first position.
+  // Returns the best predecessor of label l at t; 0 at the first position.
   int back(int64_t t, int l) const {
     return t > 0 ? back_[static_cast<size_t>(t * scores_->dims.states + l)] : 0;
   }

@@ -53,7 +53,7 @@ class ValidationSets {
   int64_t n_parameters() const { return o_.n_parameters(); }
   const std::vector<int32_t>& best() const { return best_; }
 
-  // h [V] at θ, by Viterbi; the paths stay for `envelope` and `flip`.
+  // Computes h [V] at θ by Viterbi; the paths are kept for `envelope` and `flip`.
   void decode(const double* theta, double* h) {
     load(theta);
     std::vector<double> loss(n_spans(), 0.0);
@@ -120,7 +120,7 @@ class ValidationSets {
     }
   }
 
-  // h [V] smoothed at this temperature, and gradient [P] = Σ_j coefficients_j ∂h_j.
+  // Computes h [V] smoothed at this temperature, and gradient [P] = Σ_j coefficients_j ∂h_j.
   void smooth(const double* theta, double temperature, const double* coefficients, double* h,
               double* gradient) {
     const auto P = static_cast<size_t>(n_parameters());
@@ -138,7 +138,7 @@ class ValidationSets {
   }
 
  private:
-  // The weight of a set whose gradient is not wanted: its value is, and the kernel leaves out what weighs 0.
+  // The weight of a set of which only the value is requested: the kernel skips sequences of weight 0.
   static constexpr double kNoTrace = 1e-20;
 
   size_t n_spans() const { return spans_.first.size(); }
@@ -178,7 +178,7 @@ class ValidationSets {
                [&](double& sum, double value) { sum += c * value; });
   }
 
-  // The nearest flips of all threads, in their order, as derivatives.
+  // Adds the nearest flips of all threads, in their order, as derivatives.
   void add_flips(const std::vector<Flips>& found, double coefficient, double c, double* gradient) {
     auto nearest = [&](auto&& of) {
       Flip best[2];

@@ -1,4 +1,4 @@
-"""The benchmarks run on tiny generated data, and what they measure is what they say."""
+"""The benchmarks run on tiny generated data, and measure what they claim."""
 
 import importlib
 import random
@@ -17,7 +17,7 @@ def module(monkeypatch):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Sentences and words of the real files' form: chunks that follow from the tag, letters with sounds."""
+    """Write data in the form of the real files: chunks that depend on the tag, letters with sounds."""
     root = tmp_path_factory.mktemp("data")
     rng = random.Random(0)
     chunks = {"DT": "B-NP", "NN": "I-NP", "VB": "B-VP", "RB": "I-VP", ".": "O"}
@@ -91,7 +91,7 @@ def test_selection(data, tmp_path):
     parts = ("casino", "text", "induction", "--quick", "--plots", tmp_path / "plots")
     printed = output("papers/selection.py", *parts, data=data)
     assert "Pool F_0; the full model reaches" in printed
-    assert "| T(real, real)  | 4317.6 |" in printed  # the paper's
+    assert "| T(real, real)  | 4317.6 |" in printed  # from the paper
     assert "The smallest of these numbers within 0.1 of the full model" in printed
     pytest.importorskip("matplotlib")
     assert len(list((tmp_path / "plots").iterdir())) == 2
@@ -131,7 +131,7 @@ def test_templates(module):
 
 @pytest.mark.parametrize(("c1", "c2"), [(0.0, 0.05), (0.0, 1.0), (0.1, 0.1)])
 def test_both_minimise_the_same(module, monkeypatch, data, tmp_path, c1, c2):
-    """The objective in CRFsuite's log is crfkit's of the same weights, and they end at the same optimum."""
+    """CRFsuite's logged objective equals crfkit's for the same weights, and both reach the same optimum."""
     monkeypatch.setenv("CRFKIT_DATA", str(data))
     tasks, ours, theirs = module("tasks"), module("crfkit_side"), module("crfsuite_side")
     task = tasks.conll2000()

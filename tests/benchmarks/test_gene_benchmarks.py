@@ -1,4 +1,4 @@
-"""The benchmarks on genes run on generated windows of the real files' form."""
+"""The gene benchmarks run on generated windows in the form of the real files."""
 
 import gzip
 import json

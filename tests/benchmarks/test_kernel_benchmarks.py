@@ -1,4 +1,4 @@
-"""The benchmarks of kernel CRFs run on generated data, and RS126's reader reads files of its form."""
+"""The benchmarks of kernel CRFs run on generated data, and RS126's reader reads files in its format."""
 
 import importlib
 
@@ -12,7 +12,7 @@ LIKES = {"H": "AELM", "E": "VIYF", "-": "GPND"}
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Chains whose helices and strands have residues that they like."""
+    """Write chains whose helices and strands prefer certain residues."""
     root = tmp_path_factory.mktemp("data")
     (root / "rs126").mkdir()
     rng = np.random.default_rng(0)
@@ -27,7 +27,7 @@ def data(tmp_path_factory):
         lines = [f"seq_{k}:{row}" for k, row in enumerate(rows)]
         lines += [f"OrigSeq:{rows[0]}", f"dssp:{structure}", ""]
         lines += [f"{name}:{structure}" for name in ("phd", "dsc", "nnssp", "mul", "zpred", "pred")]
-        lines += [f"cons:{structure[:-1]}"]  # a residue short, as one of the real files has it
+        lines += [f"cons:{structure[:-1]}"]  # one residue short, as in one of the real files
         (root / "rs126" / f"c{number:02}.concise").write_text("\n".join(lines), encoding="ascii")
     return root
 

@@ -1,4 +1,4 @@
-"""The benchmark on stocks runs on generated prices of the real files' form."""
+"""The stock benchmark runs on generated prices in the form of the real files."""
 
 from benchmark_runs import output
 from random_prices import random_prices

@@ -1,4 +1,4 @@
-"""The benchmarks of TreeCRF run on tiny generated data of the real files' form."""
+"""The TreeCRF benchmarks run on tiny generated data in the form of the real files."""
 
 import importlib
 import random

@@ -1,4 +1,4 @@
-"""A small corpus made by a toy grammar, a model trained on it, and a way to run the command in here."""
+"""A small corpus made by a toy grammar, a model trained on it, and a runner for the command."""
 
 import io
 import random
@@ -25,7 +25,7 @@ _CHUNKS = {
 
 
 def sentences(n: int, seed: int = 0) -> list[list[tuple[str, str, str]]]:
-    """Sentences of (word, part of speech, IOB2 label)."""
+    """Return sentences of (word, part of speech, IOB2 label)."""
     r = random.Random(seed)
     made = []
     for _ in range(n):
@@ -42,13 +42,13 @@ def sentences(n: int, seed: int = 0) -> list[list[tuple[str, str, str]]]:
 
 
 def as_text(data, columns: int | None = None, separator: str = " ") -> str:
-    """The sentences as a column file."""
+    """Return the sentences as a column file."""
     return "\n".join("".join(separator.join(row[:columns]) + "\n" for row in rows) for rows in data)
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory) -> Path:
-    """Files for all tests of this room: train.txt, test.txt, words.txt (without labels), model.crfkit."""
+    """Make the files for all CLI tests: train.txt, test.txt, words.txt (without labels), model.crfkit."""
     place = tmp_path_factory.mktemp("cli")
     (place / "train.txt").write_text(as_text(sentences(60)), encoding="utf-8")
     (place / "test.txt").write_text(as_text(sentences(12, seed=1)), encoding="utf-8")
@@ -74,7 +74,7 @@ class Runner:
         self.capsys, self.monkeypatch = capsys, monkeypatch
 
     def __call__(self, *arguments: object, stdin: str | bytes = b"") -> Ran:
-        """Give exit code, standard output and standard error."""
+        """Return exit code, standard output and standard error."""
         content = stdin.encode() if isinstance(stdin, str) else stdin
         self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(_Stdin(content))))
         self.capsys.readouterr()
@@ -91,7 +91,7 @@ class Runner:
         return ran
 
     def fails(self, code: int, words: str, *arguments: object, stdin: str | bytes = b"") -> Ran:
-        """Run, and check that it ends with this code, says these words, and writes nothing."""
+        """Run, and check the exit code, the words of the message, and that nothing is written."""
         ran = self(*arguments, stdin=stdin)
         assert (ran.code, ran.out) == (code, ""), ran.err
         assert words in ran.err

@@ -1,4 +1,4 @@
-"""Which columns are labels, and what is left for the template."""
+"""Which columns are labels, and which are left for the template."""
 
 import pytest
 from refusals import refuses
@@ -27,8 +27,8 @@ def table(n):
         (4, 2, TRAINED, None, "0", Roles(3, 0)),
         (5, 2, TRAINED, "3", None, Roles(3)),
         (3, 1, TRAINED, "none", None, Roles(None)),
-        (1, 1, TRAINED, None, None, Roles(None)),  # all that the template looks at
-        (2, 2, None, None, None, Roles(None)),  # a model that remembers nothing
+        (1, 1, TRAINED, None, None, Roles(None)),  # all columns that the template reads
+        (2, 2, None, None, None, Roles(None)),  # a model without stored columns
         (3, 2, None, None, None, Roles(2)),
         (5, 2, None, None, None, Roles(4)),
     ],

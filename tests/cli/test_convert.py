@@ -1,4 +1,4 @@
-"""``crfkit convert``: data and label schemes there and back, models, and what cannot be done."""
+"""``crfkit convert``: data and label schemes in both directions, models, and impossible conversions."""
 
 import gzip
 
@@ -58,7 +58,7 @@ def test_labels(run, data):
     ran = run("convert", data / "x.txt", "-", "--to", "columns", "--labels", "auto:IOB2")
     assert ran.out == DATA.replace(" ", "\t") + "\n"
     assert "x.txt: labels of the scheme IOBES" in ran.err
-    # with attributes made on the way, and of attribute files
+    # with attributes made during conversion, and from attribute files
     straight = run("convert", data / "x.txt", "-", "--to", "crfsuite", "-t", data / "template", "-q").out
     options = ["--labels", "IOB2:IOBES", "-q"]
     made = run("convert", data / "data.txt", "-", "--to", "crfsuite", "-t", data / "template", *options).out

@@ -1,4 +1,4 @@
-"""The demo, small: it says what it should, with and without colour."""
+"""The demo on small data: its output with and without colour."""
 
 import re
 
@@ -18,7 +18,7 @@ def environment(monkeypatch):
 
 
 def widest(text):
-    """Columns of the longest line, but for the commands at the end: they hold the path of this Python."""
+    """Return the width of the longest line, except the last commands, which hold the path of this Python."""
     shown = re.sub(r"\x1b\[[0-9;]*m", "", text).partition("What to try next")[0]
     return max(map(len, shown.splitlines()))
 

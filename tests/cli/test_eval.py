@@ -1,4 +1,4 @@
-"""``crfkit eval``: conlleval's report, and what goes beyond it."""
+"""``crfkit eval``: conlleval's report and the additional reports."""
 
 import json
 
@@ -71,7 +71,7 @@ def test_raw_and_outside(run):
     ran = run("eval", "--raw", "--outside", "X", stdin=text)
     assert ran.out.startswith("processed 3 tokens with 2 phrases; found: 2 phrases; correct: 1.\n")
     assert ran.err == ""
-    ran = run("eval", stdin=text)  # plain labels need no option, but a word
+    ran = run("eval", stdin=text)  # plain labels need no option, but give a note
     assert ran.out == run("eval", "--raw", stdin=text).out
     assert "the labels spell no segments" in ran.err
     assert run("eval", "--raw", "--strict", stdin=text).code == 2

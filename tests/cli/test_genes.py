@@ -13,7 +13,7 @@ from crfkit.apps.genes.transcripts import Transcript
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A soft-masked, gzipped genome of two contigs with 40 genes, and its annotation."""
+    """Write a soft-masked, gzipped genome of two contigs with 40 genes, and its annotation."""
     folder = tmp_path_factory.mktemp("genes")
     sequences, exons = random_windows(40, seed=12)
     rng = np.random.default_rng(0)

@@ -17,7 +17,7 @@ def crf(folder):
 
 @pytest.fixture(scope="module")
 def second(folder):
-    """A model of order 2 with attributes that score label pairs."""
+    """Train a model of order 2 with attributes that score label pairs."""
     X = [[["a", "pair:x"], ["b", "pair:x"], ["c", "pair:y"]]] * 3
     path = folder / "second.crfkit"
     CRF(order=2, edge_attributes="pair:").fit(X, [["A", "B", "C"]] * 3).save(path)

@@ -1,4 +1,4 @@
-"""What ``tag`` and ``inspect`` do with the model of a KernelCRF."""
+"""``tag`` and ``inspect`` with the model of a KernelCRF."""
 
 import json
 
@@ -11,7 +11,7 @@ from crfkit.datasets import gaussian_mixtures
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A model, and a file of two columns of numbers and one of labels."""
+    """Write a model, and a file of two columns of numbers and one of labels."""
     folder = tmp_path_factory.mktemp("kernel")
     X, y = gaussian_mixtures(20, 8, random_state=0)
     y = [[f"s{label}" for label in labels] for labels in y]

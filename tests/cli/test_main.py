@@ -1,4 +1,4 @@
-"""The frame: version, help, errors, exit codes, and what a command loads."""
+"""The command itself: version, help, errors, exit codes, and the modules a command loads."""
 
 import re
 import shlex
@@ -49,7 +49,7 @@ def test_nothing_to_learn_from(option, run):
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_teaches(command, run, monkeypatch):
-    """It fits 80 columns, describes in two lines at most, and has examples that can be typed."""
+    """The help fits 80 columns, describes in at most two lines, and has examples that can be typed."""
     monkeypatch.setenv("COLUMNS", "80")
     ran = run.ok(*command.split(), "--help")
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -84,7 +84,7 @@ def test_only_the_named_command_is_loaded():
     ],
 )
 def test_light_commands(arguments, folder):
-    """What is not training loads neither SciPy nor scikit-learn."""
+    """Commands that do not train load neither SciPy nor scikit-learn."""
     words = arguments.format(folder).split()
     code = f"import sys\nfrom crfkit.cli import main\nmain({words!r})\nprint(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -21,7 +21,7 @@ from .conftest import as_text, sentences
 
 @pytest.fixture(scope="module")
 def place(folder, tmp_path_factory):
-    """rules.crfkit, and a model for each use."""
+    """Write rules.crfkit, and a model for each use."""
     from crfkit.cli import main
 
     made = tmp_path_factory.mktemp("mine")
@@ -66,7 +66,7 @@ def test_the_listing(run, folder):
     assert (ran.code, ran.err) == (0, "")
     head, *lines, last = ran.out.splitlines()
     assert head.split() == ["support", "confidence", "singly", "rule"]
-    assert len(lines) == 6  # each rule, and where it holds
+    assert len(lines) == 6  # each rule, and an example
     assert "word[-2]=the & pos[-2]=DT & pos[0]=VB → B-VP" in lines[0]
     assert "[was]" in lines[1]
     assert last == f"… and {len(in_python(folder)) - 3:,} more"
@@ -151,7 +151,7 @@ def test_comparison(run, folder, place):
     assert int(rows[4][1].replace(",", "")) == len(in_python(folder, important=False))
     given = run("mine", place / "rules.crfkit", folder / "train.txt", "--compare", folder / "test.txt", "-q")
     assert given.code == 0, given.err
-    assert "votes" not in given.out  # rules mined from the data vote too well there
+    assert "votes" not in given.out  # on their own training data the rules vote too well
     assert "\nconstraints" in given.out
 
 
@@ -182,7 +182,7 @@ def test_why_names_the_rule(run, folder, place):
 
 
 def test_forced_labels_give_way(run, place):
-    """What the user forbids or knows comes before what a rule says."""
+    """The user's constraints and known labels take precedence over rules."""
     model = place / "constraints.crfkit"
     sentence = "the DT _\ndog NN _\nsees VB _\nthe DT _\ncat NN _\n. . _\n"
     free = run("tag", model, "--known-column", 2, "--label-only", "-q", stdin=sentence)
@@ -205,12 +205,12 @@ def test_train_with_a_file_of_rules(run, folder, place, tmp_path):
     assert f"rules        {len(table):,} as features" in ran.err
     mined, given = CRF.load(place / "features.crfkit"), CRF.load(model)
     assert given.state_features_ == pytest.approx(mined.state_features_, abs=1e-3)
-    # a model's rules do as well
+    # the rules of a model work as well
     other = run(
         "train", train, "-m", model, "--associations", "weighted", "--rules", place / "features.crfkit"
     )
     assert f"rules        {len(table):,} as weighted features" in other.err
-    # constraints take those that are well supported, and say so
+    # constraints use only well supported rules, and say so
     ran = run("train", train, "-m", model, "--associations", "constraints", "--rules", rules)
     frequent = int((table.support >= 20).sum())
     assert f"{frequent:,} of its {len(table):,} rules have a support of 20 or more" in ran.err
@@ -221,7 +221,7 @@ def test_train_with_a_file_of_rules(run, folder, place, tmp_path):
     assert len(CRF.load(model).rules_) == int((table.support >= 5).sum())
     ran = run("train", train, "-m", model, "--associations", "votes", "--rules", rules)
     assert "trust them too much" in ran.err
-    # in data that knows few of the items, few can hold
+    # in data with few of the items, few rules can hold
     small = tmp_path / "small.txt"
     small.write_text(as_text(sentences(3)), encoding="utf-8")
     ran = run("train", small, "-m", model, "--associations", "features", "--rules", rules)

@@ -11,13 +11,13 @@ from crfkit.models.linear.crf import CRF
 
 pycrfsuite = pytest.importorskip("pycrfsuite")
 
-# x is A, y is B, and A likes to be followed by B.
+# x is A, y is B, and B often follows A.
 WAPITI, CRFPP = FILES["wapiti_tiny"], FILES["crfpp_tiny"]
 
 
 @pytest.fixture(scope="module")
 def crfsuite(folder):
-    """A model that python-crfsuite trained on the usual template's attributes; its labels of test.txt."""
+    """Return python-crfsuite's model of the usual template's attributes, and its labels of test.txt."""
     (folder / "template").write_text(default_template(2))
     template = CRF.load(folder / "model.crfkit").tagger_.template
     trainer = pycrfsuite.Trainer(verbose=False)
@@ -42,7 +42,7 @@ def test_crfsuite(crfsuite, run, folder, tmp_path):
     assert labels_of(piped.out) == crfsuite
     assert "linear-chain CRF of order 1" in run("inspect", model).out
     assert json.loads(run("inspect", model, "--json").out)["training"] is None
-    # there and back
+    # conversion and back
     run.ok("convert", model, tmp_path / "new.crfkit")
     assert labels_of(run("tag", tmp_path / "new.crfkit", tmp_path / "t.crfsuite").out) == crfsuite
     ran = run("convert", tmp_path / "new.crfkit", tmp_path / "back.crfsuite")

@@ -1,4 +1,4 @@
-"""The command as a process of its own: exit codes, pipes that close or wait, Ctrl-C, locales."""
+"""The command in its own process: exit codes, pipes that close or wait, Ctrl-C, locales."""
 
 import locale
 import os
@@ -73,7 +73,7 @@ def test_a_full_disk(folder):
 
 
 def test_each_sentence_is_answered_before_the_next(folder):
-    """Whoever writes a sentence and waits gets its labels; nobody has to close the pipe first."""
+    """Each sentence written to the pipe is answered at once, before the pipe is closed."""
     with subprocess.Popen(
         [*CRFKIT, "tag", "-q", str(folder / "model.crfkit")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -90,7 +90,7 @@ def test_each_sentence_is_answered_before_the_next(folder):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_named_pipe_is_read_once(folder, tmp_path):
-    """As from ``crfkit train <(zcat …)``: looking at the format must not eat the beginning."""
+    """As in ``crfkit train <(zcat …)``: detecting the format must not consume the beginning."""
     os.mkfifo(tmp_path / "pipe")
     text = as_text(sentences(60))
     with subprocess.Popen(
@@ -145,7 +145,7 @@ def test_interrupted_while_waiting(folder):
 
 
 def comma_locale():
-    """A locale that writes 1,5 for 1.5, if the system has one."""
+    """Return a locale that writes 1,5 for 1.5, if the system has one."""
     before = locale.setlocale(locale.LC_NUMERIC)
     try:
         for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "fr_FR.utf8", "de_DE", "da_DK.UTF-8"):
@@ -162,7 +162,7 @@ def comma_locale():
 
 @pytest.mark.parametrize("name", ["C", "POSIX", comma_locale()])
 def test_locales(name, folder):
-    """Numbers have points and text is UTF-8, wherever one lives."""
+    """In every locale numbers have points and text is UTF-8."""
     if name is None:
         pytest.skip("no locale with a decimal comma here")
     expected = command("tag", folder / "model.crfkit", folder / "test.txt", "--marginals").stdout
@@ -173,7 +173,7 @@ def test_locales(name, folder):
 
 
 def test_ascii_terminals(folder):
-    """Tables replace what the terminal cannot show; data stays UTF-8."""
+    """Tables replace characters that the terminal cannot show; data stays UTF-8."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     shown = command("inspect", folder / "model.crfkit", env=environment)
     assert (shown.returncode, "?" in shown.stdout) == (0, True)

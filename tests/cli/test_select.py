@@ -1,4 +1,4 @@
-"""``crfkit select``: the same as in Python, and its selection in ``crfkit train``."""
+"""``crfkit select``: the same results as in Python, and use of the selection in ``crfkit train``."""
 
 import inspect
 import json

@@ -6,7 +6,7 @@ from random_prices import random_prices
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two stocks in files of their own, and both in one."""
+    """Write two stocks, each to its own file and both to one."""
     root = tmp_path_factory.mktemp("stocks")
     long = ["ticker,date,close"]
     for seed in (0, 1):
@@ -36,7 +36,7 @@ def test_backtest(folder, tmp_path, run):
     assert "walking forward" in ran.err
     assert (tmp_path / "o.html").stat().st_size > 10_000
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
-    # One file with a column of tickers says the same.
+    # One file with a column of tickers gives the same result.
     again = run.ok("stocks", "backtest", str(folder / "all.csv"), *FAST, "--no-learners", "-q")
     assert again.err == ""
     first, second = (_persistence(result.out) for result in (ran, again))
@@ -44,12 +44,12 @@ def test_backtest(folder, tmp_path, run):
 
 
 def _persistence(text):
-    """What the table says of persistence: accuracy and interval."""
+    """Return persistence's accuracy and interval from the table."""
     return next(line for line in text.splitlines() if line.startswith("persistence")).split()[:6]
 
 
 def test_the_model_of_the_paper(folder, run):
-    """Ranges alone, each stock alone, all labels together: 2,000 features."""
+    """Only ranges, each stock by itself, all labels together: 2,000 features."""
     paper = ["--orders", "3", "--numbers", "0", "--training", "chain", "--alone", "--c2", "0.001"]
     quick = ["--tau", "0.01", "--last", "40", "--no-learners", "-j", "1"]
     ran = run.ok("stocks", "backtest", str(folder / "all.csv"), *paper, *quick)

@@ -1,4 +1,4 @@
-"""``crfkit tag``: what it writes, against the estimator's own answers."""
+"""``crfkit tag``: its output against the estimator's answers."""
 
 import csv
 import gzip
@@ -27,7 +27,7 @@ def columns(folder):
 
 
 def blocks(out: str) -> list[list[list[str]]]:
-    """Sequences of rows of cells; lines of comment are rows of one cell."""
+    """Return sequences of rows of cells; comment lines are rows of one cell."""
     return [[line.split("\t") for line in block.split("\n")] for block in out.split("\n\n")[:-1]]
 
 
@@ -116,7 +116,7 @@ def test_posterior_and_score(run, folder, crf, columns):
 
 
 def test_nbest(run, folder, crf, columns):
-    """K blocks a sequence, each after '# rank probability', as crf_test has them."""
+    """K blocks per sequence, each after '# rank probability', as crf_test has them."""
     found = blocks(run("tag", folder / "model.crfkit", folder / "words.txt", "--nbest", 3).out)
     expected = [
         [[f"# {rank} {p:.6f}"], *([*row, label] for row, label in zip(rows, labels, strict=True))]
@@ -138,7 +138,7 @@ def test_known_labels(run, folder, crf):
     out = run("tag", folder / "model.crfkit", "--known-column", 2, stdin=text).out
     assert predicted(out) == crf.predict(words, known=known)
     assert predicted(out)[0][0] == "B-PP"
-    # with true labels behind them, and before the cells
+    # with true labels after them, and before the cells
     gold = text.replace("\n", " O\n")
     ran = run("tag", folder / "model.crfkit", "--known-column", -2, stdin=gold)
     assert predicted(ran.out) == predicted(out)
@@ -153,7 +153,7 @@ def test_known_labels(run, folder, crf):
 
 
 def test_known_labels_that_look_free(run, tmp_path):
-    """A label called _ is that label; - is free still."""
+    """A label called _ is that label; - still means free."""
     run.ok("train", "-", "-m", tmp_path / "m", "-q", stdin="a _\nb |\n\na _\nb O\n")
     out = run("tag", tmp_path / "m", "--known-column", 1, stdin="b _\nb |\nb -\n").out
     assert predicted(out)[0][:2] == ["_", "|"]
@@ -174,7 +174,7 @@ def test_known_labels_that_look_free(run, tmp_path):
     ],
 )
 def test_constraints(options, forbidden, run, folder):
-    """On words the model cannot make sense of, so that labels are odd where nothing forbids it."""
+    """Tested on unknown words, so that the labels are illegal unless constraints forbid it."""
     strange = "".join(f"x{i % 7} Y{i % 3}\n" + "\n" * (i % 5 == 4) for i in range(60))
     ran = run("tag", folder / "model.crfkit", *options, stdin=strange)
     if forbidden is None:
@@ -228,7 +228,7 @@ def test_true_labels_that_the_model_does_not_know(run, folder):
 
 
 def test_several_batches(run, folder, monkeypatch):
-    """Constant memory: the data goes through in pieces, and nothing of the result changes."""
+    """Reading the data in pieces (constant memory) does not change the result."""
     straight = run("tag", folder / "model.crfkit", folder / "test.txt", "--eval", "--marginals")
     monkeypatch.setattr("crfkit.cli.batches._POSITIONS", 3)
     monkeypatch.setattr("crfkit.io.columns._SMALLEST_PIECE", 64)

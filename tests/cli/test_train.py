@@ -1,4 +1,4 @@
-"""``crfkit train``: formats, templates, continuation, messages, and what a failure leaves behind."""
+"""``crfkit train``: formats, templates, continuation, messages, and the files after a failure."""
 
 import gzip
 import inspect
@@ -102,7 +102,7 @@ def test_template_file(run, data, tmp_path):
 
 
 def test_label_column(run, data, tmp_path):
-    """A label that does not stand last makes the same model: the template counts what is left."""
+    """A label column that is not the last one gives the same model: the template counts the other columns."""
     moved = tmp_path / "moved.txt"
     moved.write_text(as_text([[(c, a, b) for a, b, c in rows] for rows in sentences(8)]), encoding="utf-8")
     run.ok("train", data, "-m", tmp_path / "a", "-q")
@@ -232,7 +232,7 @@ def test_odd_data(text, run, tmp_path):
     ],
 )
 def test_bad_data(content, words, run, folder, tmp_path):
-    """One line that names the place, exit code 1, and the old model as it was."""
+    """One line that names the place, exit code 1, and the old model unchanged."""
     path, model = tmp_path / "x.txt", tmp_path / "m"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     model.write_bytes(b"the old model")

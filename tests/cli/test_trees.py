@@ -1,4 +1,4 @@
-"""``crfkit train --kind trees``, and what ``tag`` and ``inspect`` do with the model."""
+"""``crfkit train --kind trees``; ``tag`` and ``inspect`` with the model."""
 
 import json
 import random
@@ -13,7 +13,7 @@ pytest.importorskip("lightgbm")
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """A csv file: the label is the sign of a number, unless it is missing, and the letter then."""
+    """Write a csv file: the label is the sign of a number or, if that is missing, depends on the letter."""
     path = tmp_path_factory.mktemp("trees") / "data.csv"
     rng = random.Random(0)
     rows = ["id,letter,x,label"]

@@ -1,4 +1,4 @@
-"""Data for the shims: a tiny diary, generated addresses, and chunks of CoNLL-2000 where that is at hand."""
+"""Data for the shims: a tiny diary, generated addresses, and chunks of CoNLL-2000 if available."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from crfkit.datasets import addresses
 
 @pytest.fixture
 def diary():
-    """One sequence with every kind of item, and its labels: non-ASCII, a colon among them."""
+    """Return one sequence with every kind of item, and its labels: non-ASCII, a colon among them."""
     xseq = [
         {"swim": 1, "read": 0.5},
         {"swim": 1.5},
@@ -27,7 +27,7 @@ def diary():
 
 
 def word_features(sentence, i):
-    """A word, its ending, shape and neighbours, as dicts: the kind of features the tutorials use."""
+    """Return a word, its ending, shape and neighbours as a dict: the features of the tutorials."""
     word, tag = sentence[i][:2]
     features = {
         "bias": 1.0,
@@ -84,13 +84,13 @@ def _generated(n):
 
 @pytest.fixture(scope="session")
 def sentences():
-    """Sentences (word, tag, label) to learn from and to test on: 300 of CoNLL-2000, else addresses."""
+    """Return sentences (word, tag, label) for training and testing: 300 of CoNLL-2000, else addresses."""
     return _conll2000(300) or _generated(300)
 
 
 @pytest.fixture(scope="session")
 def chunks(sentences):
-    """X, y, X_test, y_test with dicts of features."""
+    """Return X, y, X_test, y_test with dicts of features."""
     parts = []
     for part in sentences:
         parts.append([[word_features(s, i) for i in range(len(s))] for s in part])
@@ -100,5 +100,5 @@ def chunks(sentences):
 
 @pytest.fixture(scope="session")
 def small(chunks):
-    """The first forty of them."""
+    """Return the first forty of them."""
     return [part[:40] for part in chunks]

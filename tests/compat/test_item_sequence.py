@@ -1,4 +1,4 @@
-"""ItemSequence beside the original: the same items for the same input, and words for bad input."""
+"""ItemSequence against the original: the same items for the same input, and clear errors for bad input."""
 
 import pickle
 
@@ -49,7 +49,7 @@ def test_it_keeps_what_it_was_given():
 
 
 def test_repeated_names_count_each_time(tmp_path):
-    """["so", "so"] shows one "so", and weighs twice as much: in the original as here."""
+    """["so", "so"] shows one "so" with twice the weight, as in the original."""
     once, twice = [["so"], ["no"]], [["so", "so"], ["no"]]
     assert ItemSequence(twice).items() == original.ItemSequence(twice).items() == [{"so": 1.0}, {"no": 1.0}]
     trainer = Trainer(verbose=False)

@@ -1,4 +1,4 @@
-"""Algorithms and parameters of the trainer, beside the original's."""
+"""Algorithms and parameters of the trainer, against the original's."""
 
 import pycrfsuite as original
 import pytest

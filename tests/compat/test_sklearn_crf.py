@@ -1,4 +1,4 @@
-"""sklearn-crfsuite's estimator: beside the original, and with scikit-learn as it is today."""
+"""sklearn-crfsuite's estimator: against the original, and with current scikit-learn."""
 
 import gc
 import inspect
@@ -214,7 +214,7 @@ def test_model_filename(small, tmp_path):
     assert list(again.predict(small[2])) == found
     copy = pickle.loads(pickle.dumps(again))
     os.unlink(path)
-    assert list(copy.predict(small[2])) == found  # the pickle has it all
+    assert list(copy.predict(small[2])) == found  # the pickle is complete
 
 
 def test_nothing_stays_in_the_temporary_folder(small, tmp_path, monkeypatch):

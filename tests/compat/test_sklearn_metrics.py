@@ -1,4 +1,4 @@
-"""Metrics and scorers beside sklearn-crfsuite's."""
+"""Metrics and scorers against sklearn-crfsuite's."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_sequence_accuracy():
     assert metrics.sequence_accuracy_score(TRUE, FOUND) == 2 / 4
     assert metrics.sequence_accuracy_score([], []) == 0
     assert metrics.sequence_accuracy_score([[1, 2], [3]], [[3], [1, 2]]) == 0
-    # Equally long: the original's comparison turns into one of labels, and says 1.5 (3 of 2) here.
+    # If lengths are equal, the original compares single labels instead, and returns 1.5 (3 of 2) here.
     assert metrics.sequence_accuracy_score([["a", "b"], ["a", "b"]], [["a", "b"], ["a", "c"]]) == 0.5
     tuples = [tuple(labels) for labels in TRUE]
     assert metrics.sequence_accuracy_score(tuples, TRUE) == 1.0

@@ -20,14 +20,14 @@ def trained(path, X, y, **params):
 
 @pytest.fixture(scope="module")
 def model(chunks, tmp_path_factory):
-    """A model of the original."""
+    """Train a model with the original."""
     X, y, *_ = chunks
     return trained(tmp_path_factory.mktemp("model") / "chunks.crfsuite", X, y, c1=0.05, c2=0.05)
 
 
 @pytest.fixture
 def pair(model):
-    """Our tagger and theirs, open."""
+    """Return our tagger and theirs, both open."""
     ours, theirs = Tagger(), original.Tagger()
     ours.open(model)
     theirs.open(model)
@@ -148,7 +148,7 @@ def test_crfkits_own_models(chunks, tmp_path):
             tagger.info()
 
 
-# ---- what goes wrong, in words
+# ---- errors
 
 
 def test_not_open(model):

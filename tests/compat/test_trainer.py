@@ -1,4 +1,4 @@
-"""The trainer: the file it writes, subclasses, data that cannot be trained on."""
+"""The trainer: its file, subclasses, data that cannot be used for training."""
 
 import os
 
@@ -132,7 +132,7 @@ def test_features_of_attributes_given_as_false(tmp_path):
 
 
 def test_negative_values_are_not_lost(tmp_path):
-    """Where the original drops attributes whose values add up to less than feature.minfreq, 0 by default."""
+    """The original drops attributes whose values sum to less than feature.minfreq, 0 by default."""
     X, y = [[{"cold": -2.0}, {"cold": 1.0}]] * 5, [["winter", "summer"]] * 5
     features = []
     for module in (original, pycrfsuite):
@@ -178,7 +178,7 @@ def test_threads_do_not_change_the_labels(small, tmp_path):
     assert found[0] == found[1]
 
 
-# ---- bad data, in words
+# ---- bad data
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_bad_sequences(xseq, yseq, words, tmp_path):
     trainer = Trainer(verbose=False)
     trainer.append([["a"], ["b"]], ["x", "y"])
     refuses(words, trainer.append, xseq, yseq)
-    trainer.train(tmp_path / "model")  # as if the bad one had never been
+    trainer.train(tmp_path / "model")  # the bad sequence has left no trace
     with Tagger().open(tmp_path / "model") as tagger:
         assert tagger.labels() == ["x", "y"]
 

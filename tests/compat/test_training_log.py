@@ -1,4 +1,4 @@
-"""The log: the original's messages read as the original reads them, and our own with the same shape."""
+"""The log: the original's messages parsed like the original does, and our own messages in the same format."""
 
 import re
 
@@ -11,7 +11,7 @@ from crfkit.compat.pycrfsuite import Trainer, TrainLogParser
 
 
 def recorded(module, tmp_path, algorithm, data, holdout, **params):
-    """The messages of a training run."""
+    """Return the messages of a training run."""
 
     class Recorder(module.Trainer):
         def __init__(self):
@@ -44,19 +44,19 @@ def test_the_originals_log(small, tmp_path, algorithm, holdout):
         assert ours.last_log == theirs.last_log
     assert ours.events == theirs.events
     for mine, other in zip(ours.iterations, theirs.iterations, strict=True):
-        # The original forgets labels that the model found though the holdout data has none of them.
+        # The original omits labels that the model predicts but the holdout data does not have.
         assert {k: v for k, v in mine["scores"].items() if k in other["scores"]} == other["scores"]
         assert mine | {"scores": None} == other | {"scores": None}
     assert ours.last_iteration is ours.iterations[-1]
     for name in ("featgen_num_features", "featgen_seconds", "featgen_percent", "training_seconds"):
         assert getattr(ours, name) == getattr(theirs, name)
-    # The original takes 0.000 seconds for no answer.
+    # The original treats 0.000 seconds as missing.
     assert ours.storing_seconds == (theirs.storing_seconds or 0.0)
 
 
 @pytest.mark.parametrize("holdout", [-1, 1])
 def test_our_log_is_shaped_like_theirs(small, tmp_path, holdout):
-    """Line by line, up to the numbers that depend on the way to the optimum."""
+    """Line by line, except for numbers that depend on the path to the optimum."""
 
     def shape(messages):
         text = "".join(messages)
@@ -123,7 +123,7 @@ def test_hooks_are_called_in_order(small, tmp_path):
     trainer.verbose = False
     trainer.train(tmp_path / "model")
     assert calls == []
-    assert len(trainer.logparser.iterations) == 3  # understood all the same
+    assert len(trainer.logparser.iterations) == 3  # still parsed
 
 
 def test_verbose_prints_the_log(small, tmp_path, capsys):
@@ -136,7 +136,7 @@ def test_verbose_prints_the_log(small, tmp_path, capsys):
 
 
 def test_holdout_scores(small, tmp_path):
-    """Precision, recall and accuracy of the last iteration are those of the model that is stored."""
+    """Precision, recall and accuracy of the last iteration are those of the stored model."""
     from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
     from crfkit.compat.pycrfsuite import Tagger

@@ -1,4 +1,4 @@
-"""Trained side by side with the original: the same features, objective and labels."""
+"""Training compared with the original: the same features, objective and labels."""
 
 import numpy as np
 import pycrfsuite as original

@@ -1,6 +1,6 @@
-"""The walk-throughs that the two packages publish, told anew, with only the import lines changed.
+"""The tutorials of the two packages, rewritten, with only the import lines changed.
 
-Named entities there, phrase chunks here (or postal addresses, where CoNLL-2000 is not at hand).
+They use named entities; here it is phrase chunks (or postal addresses, if CoNLL-2000 is not available).
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from crfkit.compat.sklearn_crfsuite import metrics, scorers
 
 
 def word2features(sent, i):
-    """Features of a word as strings, in the python-crfsuite notebook's manner."""
+    """Return features of a word as strings, like the python-crfsuite notebook."""
     word, postag = sent[i][0], sent[i][1]
     features = [
         "bias",
@@ -44,7 +44,7 @@ def word2features(sent, i):
 
 
 def word2dict(sent, i):
-    """The same as a dict, in sklearn-crfsuite's manner."""
+    """Return the same as a dict, like sklearn-crfsuite."""
     word, postag = sent[i][0], sent[i][1]
     features = {
         "bias": 1.0,
@@ -78,7 +78,7 @@ def sent2tokens(sent):
 
 
 def bio_classification_report(y_true, y_pred):
-    """Scores by label, but for "O"."""
+    """Return scores by label, without "O"."""
     lb = LabelBinarizer()
     y_true_combined = lb.fit_transform(list(chain.from_iterable(y_true)))
     y_pred_combined = lb.transform(list(chain.from_iterable(y_pred)))

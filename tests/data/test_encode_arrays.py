@@ -14,7 +14,7 @@ from crfkit.exceptions import InputError
 
 
 def dense(data):
-    """[ΣT, A]."""
+    """Return the data as a dense array [ΣT, A]."""
     values = np.ones(data.indices.size) if data.values is None else data.values
     return scipy.sparse.csr_array(
         (values, data.indices, data.indptr), shape=(data.n_positions, data.n_attributes)

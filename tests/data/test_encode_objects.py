@@ -23,7 +23,7 @@ from crfkit.exceptions import InputError
 
 
 def decoded(X, vocabulary=None, grow=True):
-    """Encodes X and writes it back as lists of lists of dicts."""
+    """Encode X and return it as lists of lists of dicts."""
     vocabulary = Vocabulary() if vocabulary is None else vocabulary
     data = encode(X, vocabulary, grow=grow)
     assert data.n_attributes == len(vocabulary)
@@ -57,7 +57,7 @@ ITEM = st.one_of(DICT, st.lists(NAME, max_size=5), st.sets(NAME), st.lists(NAME)
 
 
 def flat_names(item):
-    """All names an item makes, repeats included: python-crfsuite's view as a dict hides those."""
+    """Return all names of an item, including repeats, which python-crfsuite's dict hides."""
     if not isinstance(item, dict):
         return [name.decode() if isinstance(name, bytes) else name for name in item]
     names = []
@@ -86,7 +86,7 @@ def test_same_attributes_as_pycrfsuite(X):
 
 
 def test_repeated_attributes_add_up_as_in_crfsuite(tmp_path):
-    """What crfsuite does with a repeated attribute shows in a model: it counts it as often as it comes."""
+    """A trained model shows that crfsuite counts a repeated attribute as often as it occurs."""
     path = str(tmp_path / "model")
     trainer = pycrfsuite.Trainer(verbose=False)
     trainer.append([["a"], ["b"], ["a", "b"]], ["x", "y", "x"])

@@ -1,4 +1,4 @@
-"""What item files give."""
+"""Examples, as read from item files."""
 
 import numpy as np
 import pytest

@@ -25,7 +25,7 @@ SHORT = range(5)  # lengths
 
 
 def all_sequences(scheme):
-    """Every sequence of up to 4 labels (3 where there are many labels), legal or not."""
+    """Return every sequence of up to 4 labels (3 if there are many labels), legal or not."""
     labels = alphabet(scheme)
     return [list(y) for n in SHORT if len(labels) ** n < 2000 for y in product(labels, repeat=n)]
 

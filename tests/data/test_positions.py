@@ -1,4 +1,4 @@
-"""X as rows of positions: every form it may have, and what is said of those it may not."""
+"""X as rows of positions: every permitted form, and the errors for other forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Mixed tables: what becomes of text, numbers, bools and missing values, in every shape X may have."""
+"""Mixed tables: text, numbers, bools and missing values, in every form of X."""
 
 import io
 import json
@@ -103,7 +103,7 @@ def test_columns_of_a_file_are_called_as_in_its_header():
 
 
 def test_columns_are_meant_by_name_or_place():
-    data = named("empty,1,a\n,5,x\n,6,y\n")  # a header may be of numbers
+    data = named("empty,1,a\n,5,x\n,6,y\n")  # a header may consist of numbers
     for meant in ("1", 1, "a", 2, "2"):
         with pytest.warns(InputWarning, match="'empty'"):
             schema, _ = TableSchema.learn(data, categorical=[meant])
@@ -112,7 +112,7 @@ def test_columns_are_meant_by_name_or_place():
     assert schema.number_of("empty") is schema.number_of(0) is schema.number_of(3) is None
     for meant in ("b", 3, "3"):
         refuses("categorical names the column", TableSchema.learn, data, categorical=[meant])
-    schema, _ = TableSchema.learn([[{"1": "a", "k": 2}]])  # names alone
+    schema, _ = TableSchema.learn([[{"1": "a", "k": 2}]])  # only names
     assert schema.number_of("k") == 1
     assert schema.number_of(1) == 0
     assert schema.number_of(0) is None
@@ -239,5 +239,5 @@ def test_other_names_are_pointed_out():
     schema, _ = TableSchema.learn([[{"a": 1, "b": 2, "c": 3}]])
     with pytest.warns(InputWarning, match="X has 1 of the 3 columns of training: 'b', 'c' count as missing"):
         schema.encode([[{"a": 1, "B": 2, "C": 3}]])
-    schema.encode([[{"a": 1}, {}]])  # missing values, as they may be
+    schema.encode([[{"a": 1}, {}]])  # missing values are permitted
     schema.encode([[{"a": 1, "b": 2, "more": 3}]])

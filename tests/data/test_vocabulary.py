@@ -15,7 +15,7 @@ from refusals import refuses
 from crfkit.data import Vocabulary
 from crfkit.exceptions import ModelFileError
 
-# Any text but lone surrogates, which UTF-8 cannot hold.
+# Any text except lone surrogates, which UTF-8 cannot hold.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
@@ -56,7 +56,7 @@ def test_many_names_and_every_length():
 
 
 def test_probes_stay_short():
-    """The hash spreads names that differ little: few land far from where they belong."""
+    """The hash spreads similar names: few are stored far from their first slot."""
     for names in ([str(i) for i in range(40_000)], [f"w[0]={i:x}|w[1]=the" for i in range(40_000)]):
         slots = Vocabulary(names).to_arrays()["slots"]
         taken = slots != 0
@@ -199,7 +199,7 @@ def test_ids_of_sets_do_not_depend_on_the_hash_seed():
 
 
 def documented_hash(name: bytes) -> int:
-    """Hash version 1 as docs/model-file.md describes it."""
+    """Compute hash version 1 as docs/model-file.md describes it."""
     n = len(name)
     if n >= 8:
         words = [name[i : i + 8] for i in range(0, n - 7, 8)] + ([name[-8:]] if n % 8 else [])
@@ -217,7 +217,7 @@ def documented_hash(name: bytes) -> int:
 
 
 def test_the_table_is_as_documented():
-    """Another language's reader, in Python: a change of the hash must change its version and the document."""
+    """Read the table as documented: a change of the hash must change its version and the document."""
     names = ["", *("abcdefghijklmnopqrstuvwxyz"[:n] for n in range(1, 27)), "é", *map(str, range(1000))]
     arrays = Vocabulary(names).to_arrays()
     assert arrays["hash_version"].tolist() == [1]

@@ -25,7 +25,7 @@ def test_labels_fit_tokens(noise):
         assert len(words) == len(tags) > 0
         assert all(word and " " not in word for word in words)
         assert set(tags) <= permitted
-        assert segments(tags) == strict_segments(tags)  # sound IOB2
+        assert segments(tags) == strict_segments(tags)  # valid IOB2
 
 
 def test_plain_labels_are_the_types():

@@ -1,4 +1,4 @@
-"""The casino's dice have the probabilities its docstring names."""
+"""The casino's dice have the probabilities given in its docstring."""
 
 import numpy as np
 import pytest

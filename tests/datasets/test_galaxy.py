@@ -1,4 +1,4 @@
-"""Galaxy and Gaussian mixtures: shapes, chains, the same seed the same data."""
+"""Galaxy and Gaussian mixtures: shapes, chains, and the same data for the same seed."""
 
 from itertools import pairwise
 

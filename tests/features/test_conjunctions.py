@@ -1,4 +1,4 @@
-"""Feature induction: what single attributes cannot say, conjunctions can."""
+"""Feature induction: conjunctions express what single attributes cannot."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from crfkit.selection import GainSelector, GradientSelector, Selection
 
 @pytest.fixture(scope="module")
 def exclusive():
-    """The label says whether exactly one of two attributes is there; a third one is noise."""
+    """Return data whose label says whether exactly one of two attributes is present; a third one is noise."""
     rng = np.random.default_rng(0)
     X, y = [], []
     for _ in range(60):
@@ -31,14 +31,14 @@ def test_induction_finds_the_conjunction(exclusive, selector, tmp_path):
     assert grown.objective_ < 0.3 * plain.objective_
     crf = CRF(c2=0.1, features=grown.selected_).fit(X, y)
     assert crf.score(X_test, y_test) > 0.98 > CRF(c2=0.1).fit(X, y).score(X_test, y_test) + 0.2
-    # The model makes its conjunctions itself, from a file as well.
+    # The model makes its conjunctions itself, also after loading.
     crf.save(tmp_path / "model.crfkit")
     loaded = CRF.load(tmp_path / "model.crfkit")
     assert loaded.predict(X_test) == crf.predict(X_test)
     assert {f.key for f in loaded.features} == {f.key for f in grown.selected_}
     assert loaded.features.conjunctions == grown.selected_.conjunctions
     assert loaded.partial_fit(X, y).score(X_test, y_test) > 0.98
-    # And so does the selector in front of a model.
+    # So does the selector in front of a model.
     assert CRF(c2=0.1).fit(grown.transform(X), y).score(grown.transform(X_test), y_test) > 0.98
     refuses("no conjunctions", crf.save_crfsuite, tmp_path / "model.crfsuite")
 

@@ -20,7 +20,7 @@ DATA = st.lists(st.lists(st.tuples(ITEMS, LABELS), max_size=5), min_size=1, max_
 
 
 def counted(data, order, n_labels):
-    """Counters of (attribute, label) and of label runs."""
+    """Return counters of (attribute, label) and of label runs."""
 
     def choices(label):
         if label is None:

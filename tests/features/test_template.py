@@ -1,4 +1,4 @@
-"""Templates as objects: dialects, what they say of label pairs, encoding, errors."""
+"""Templates as objects: dialects, label pairs, encoding, errors."""
 
 import contextlib
 import pickle
@@ -214,7 +214,7 @@ def test_cells_of_an_unpickled_table():
 
 
 def test_looking_while_another_thread_fills_the_vocabulary():
-    """Either it waits its turn or it is told so; nothing is read half-made."""
+    """Reading either succeeds or raises an error; it never sees a half-filled vocabulary."""
     columns = Columns.from_rows([[[f"w{i}", f"p{i % 50}"] for i in range(30_000)]] * 2)
     template = Template.parse("U0:%x[0,0]\nU1:%x[0,0]/%x[1,0]\nU2:%x[-1,0]/%x[0,1]")
     vocabulary = Vocabulary()

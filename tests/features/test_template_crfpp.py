@@ -42,7 +42,7 @@ OUTSIDE = "".join(f"U{row}:%x[{row},0]\n" for row in (-8, -4, -1, 1, 4, 8))
         ("U%x[-8,0]\nU%x[8,0]\n", AB, [["U_B-8", "U_B+7"], ["U_B-7", "U_B+8"]]),
         # Edge lines begin at the second position.
         ("U%x[0,0]\nB1:%x[-1,0]/%x[0,0]\nB", AB, [["Ua"], ["Ub", "B1:a/b"]]),
-        # A hash is a comment at the start of a line alone.
+        # A hash begins a comment only at the start of a line.
         ("#U0:%x[0,0]\nU1:%x[0,0] # x", A, [["U1:a # x"]]),
         ("U:%x[0,0]#", [["#"]], [["U:##"]]),
         # Blanks belong to the attribute, and carriage returns do not.

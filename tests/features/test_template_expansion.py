@@ -1,4 +1,4 @@
-"""The native expansion against the same in Python: any template, any table, any number of threads."""
+"""The native expansion against Python: any template, any table, any number of threads."""
 
 from collections import Counter
 
@@ -28,7 +28,7 @@ def is_class(letter: str, c: str) -> bool:
 
 
 def atoms_of(pattern: str) -> list[tuple[str, bool, str]]:
-    """(byte, escaped, repetition) of each atom."""
+    """Return (byte, escaped, repetition) of each atom."""
     atoms = []
     while pattern:
         escaped = pattern[0] == "\\"
@@ -41,7 +41,7 @@ def atoms_of(pattern: str) -> list[tuple[str, bool, str]]:
 
 
 def attempt(atoms, at_end: bool, text: str) -> tuple[bool, int]:
-    """Backtracking from the start of the text; whether it matches, and what was counted, given up or not."""
+    """Backtrack from the start of the text; return whether it matches, and the count with failed attempts."""
     if not atoms:
         return (not at_end or not text), 0
     (byte, escaped, repeat), rest = atoms[0], atoms[1:]
@@ -75,7 +75,7 @@ def attempt(atoms, at_end: bool, text: str) -> tuple[bool, int]:
 
 
 def search(pattern: str, text: str) -> tuple[int, int] | None:
-    """Start of the first match and its counted length."""
+    """Return the start of the first match and its counted length."""
     at_start = pattern.startswith("^")
     body = pattern[at_start:]
     at_end = body.endswith("$") and (len(body) == 1 or body[-2] != "\\")
@@ -88,7 +88,7 @@ def search(pattern: str, text: str) -> tuple[int, int] | None:
 
 
 def expand(template: Template, rows, t: int, pieces) -> str:
-    """One attribute. Texts are bytes, one character each, until the end."""
+    """Return one attribute. Texts are bytes, one character each, until the end."""
     n = len(rows)
     crfpp = template.dialect == "crf++"
     out = ""
@@ -192,7 +192,7 @@ def test_the_same_attributes_as_in_python(template_and_dialect, sentences, forgo
     assert readable(encoded, vocabulary.strings()) == expected
     in_order = [name for sequence in expected for position in sequence for name in position]
     assert vocabulary.strings() == list(dict.fromkeys(in_order))
-    # Look-ups find the same, but for what the vocabulary does not have.
+    # Look-ups find the same ids, except for attributes missing from the vocabulary.
     some = vocabulary.strings()[forgotten::2]
     encoded = template.encode(columns, Vocabulary(some), grow=False)
     assert readable(encoded, some) == [
@@ -208,5 +208,5 @@ def readable(encoded, names):
         {names[i]: value for i, value in zip(ids[a:b], values[a:b], strict=True)}
         for a, b in zip(encoded.indptr[:-1], encoded.indptr[1:], strict=True)
     ]
-    assert sum(map(len, positions)) == len(ids)  # each attribute once a position
+    assert sum(map(len, positions)) == len(ids)  # each attribute once per position
     return [positions[a:b] for a, b in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)]

@@ -23,7 +23,7 @@ B:%M[0,0,"\l*$"]%m[0,0,"^.?.?"]
 """
 ABSOLUTE = "u:%x[@1,0]|%x[@-1,0]|%x[@0,0]|%x[@2,0]|%x[@-2,0]|%x[@9,0]|%x[@-9,0]|%x[010,0]|%x[-0x2,0]"
 OUTSIDE = "".join(f"u{row}:%x[{row},0]\n" for row in (-1, -4, -5, -99, 1, 4, 5, 99))
-LONG = "a?" * 40 + "a" * 40 + "a*" * 20 + "b$"  # takes no exponential time
+LONG = "a?" * 40 + "a" * 40 + "a*" * 20 + "b$"  # must not take exponential time
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ LONG = "a?" * 40 + "a" * 40 + "a*" * 20 + "b$"  # takes no exponential time
             A,
             [["u-1:_x-1", "u-4:_x-4", "u-5:_x-#", "u-99:_x-#", "u1:_x+1", "u4:_x+4", "u5:_x+#", "u99:_x+#"]],
         ),
-        # A hash is a comment anywhere.
+        # A hash begins a comment anywhere.
         ("u:%x[0,0]# x\n#\n  # y\nu2:%x[0,0]\t \r\n", [["#"]], [["u:#", "u2:#"]]),
         # Edge attributes are made at the first position, too.
         ("b%x[0,0]\n*%x[0,0]", A, [["ba", "*a"]]),
@@ -64,8 +64,8 @@ LONG = "a?" * 40 + "a" * 40 + "a*" * 20 + "b$"  # takes no exponential time
         # Capitals outside of ASCII stay.
         ("u:%X[0,0]", [["ÉTÉ-ABC"]], [["u:ÉtÉ-abc"]]),
         (f'u:%t[0,0,"{LONG}"]', [["a" * 60], ["a" * 60 + "b"]], [["u:false"], ["u:true"]]),
-        # Wapiti's length of a match keeps what a failed attempt at an optional byte had counted. Where it
-        # goes beyond the cell, the C string ends, and the rest of the attribute is lost.
+        # Wapiti's length of a match includes what a failed attempt at an optional byte counted. If it reaches
+        # beyond the cell, the C string ends, and the rest of the attribute is lost.
         (
             'u:%m[0,0,"a?ab"]/z',
             [["ab"], ["abX"], ["xaab"], ["b"]],
@@ -81,7 +81,7 @@ def test_a_hash_begins_a_comment_in_patterns_too():
     refuses(r"t:1: .*; # begins a comment, in patterns too", attributes, 'u:%t[0,0,"#"]', A)
 
 
-# What u:%m[0,0,"pattern"]/%t[0,0,"pattern"] makes of each of these cells.
+# The result of u:%m[0,0,"pattern"]/%t[0,0,"pattern"] for each of these cells.
 CELLS = ["a", "ab", "Aab9", "é", "a.b", "$a", "a^b*", '"', "X", "^", "aaab", "AB"]
 MATCHES = [
     ("a", "a/true a/true a/true /false a/true a/true a/true /false /false /false a/true /false"),

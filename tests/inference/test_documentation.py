@@ -1,4 +1,4 @@
-"""The snippets of docs/inference.md run, and print what the page says."""
+"""The snippets of docs/inference.md run and print the documented output."""
 
 import re
 from pathlib import Path

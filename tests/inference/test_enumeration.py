@@ -36,7 +36,7 @@ FUNCTIONS = (
 
 
 def oracles(lattice: Lattice) -> list[Oracle] | None:
-    """One a sequence; None, after checking that everything raises, when a sequence has no path."""
+    """Return one oracle per sequence; None, after checking that everything raises, if one has no path."""
     result = [enumerate_paths(lattice, i) for i in range(lattice.n_sequences)]
     dead = [i for i, oracle in enumerate(result) if not oracle.paths]
     if not dead:
@@ -152,7 +152,7 @@ def test_viterbi_and_path_score(lattice: Lattice) -> None:
         path = tuple(best.labels[lattice.offsets[i] : lattice.offsets[i + 1]].tolist())
         index = oracle.paths.index(path)
         assert oracle.scores[index] >= oracle.scores.max() - 1e-9
-    # any path, also a forbidden one
+    # any path, including forbidden ones
     ones = np.full(lattice.n_positions, lattice.n_labels - 1)
     for i, value in enumerate(path_score(lattice, ones)):
         length = int(np.diff(lattice.offsets)[i])

@@ -1,4 +1,4 @@
-"""What a lattice accepts, what it refuses and how it says so; empty sequences and empty batches."""
+"""Valid and invalid lattices, and the errors; empty sequences and empty batches."""
 
 import numpy as np
 import pytest

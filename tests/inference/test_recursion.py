@@ -65,10 +65,10 @@ def test_long_sequences(order: int, scale: float) -> None:
 
 
 def test_only_improbable_states_survive() -> None:
-    """A state that is e^-2000 times less probable than its rival is the only one that can go on."""
+    """A state e^-2000 times less probable than its rival is the only one with a successor."""
     n = 40
     node = np.zeros((n, 3))
-    node[:20, 0] = 100.0  # the rival gains 100 a position, and label 0 is then forbidden
+    node[:20, 0] = 100.0  # label 0 gains 100 per position, and is then forbidden
     edge = np.array([[0.0, -np.inf, -np.inf], [-np.inf, 0.0, 0.5], [-np.inf, 0.25, 0.0]])
     node[20:, 0] = -np.inf
     lattice = Lattice(node, edge, [0, n])
@@ -80,7 +80,7 @@ def test_only_improbable_states_survive() -> None:
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("size", [10.0, 60.0, 190.0, 1e4])
 def test_a_path_that_is_poor_at_both_ends(order: int, size: float) -> None:
-    """What α loses at the beginning and β at the end may be far better than the rest in between."""
+    """The path lost by α at the beginning and by β at the end may be far better than the rest in between."""
     node = np.zeros((60, 3))
     node[[0, -1], 1] = -8 * size
     node[20:40, 1] = size
@@ -93,7 +93,7 @@ def test_a_path_that_is_poor_at_both_ends(order: int, size: float) -> None:
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("forbidden", [False, True])
 def test_fortunes_that_change(seed: int, forbidden: bool) -> None:
-    """Labels that are seldom left, each far better than the others in some stretches."""
+    """Labels with rare transitions, each far better than the others in some stretches."""
     rng = np.random.default_rng(seed)
     size = rng.uniform(10, 100)
     node = np.repeat(rng.normal(size=(6, 4)) * size, 20, axis=0)
@@ -113,7 +113,7 @@ def test_long_sequences_decode() -> None:
     np.testing.assert_array_equal(few.paths_of(0)[0], best.labels[:10_000])
     assert len(np.unique(few.paths_of(0), axis=0)) == 200
     assert np.all(np.diff(few.scores_of(0)) <= 1e-9)
-    # exchanging one label at a time never gives a better path than the second best
+    # changing a single label never gives a better path than the second best
     again = best.labels.copy()
     second = few.scores_of(0)[1]
     for t in range(0, 10_000, 1000):

@@ -36,7 +36,7 @@ def test_frequencies(order: int, per_position: bool, forbidden: float) -> None:
         observed = np.array([found.get(path, 0) for path in truth.paths])
         likely = expected > 5
         chi2 = ((observed - expected)[likely] ** 2 / expected[likely]).sum()
-        # a chi-squared variable exceeds its mean by five standard deviations hardly ever
+        # a chi-squared variable rarely exceeds its mean by five standard deviations
         assert chi2 < likely.sum() + 5 * np.sqrt(2 * likely.sum())
 
 

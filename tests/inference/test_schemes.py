@@ -1,4 +1,4 @@
-"""Constraints from schemes and from data: whatever is decoded under them is legal, or was seen."""
+"""Constraints from schemes and from data: every decoded labelling is legal, or was seen in the data."""
 
 from itertools import pairwise
 
@@ -34,7 +34,7 @@ def by_sequence(labels, ids, offsets):
 
 @st.composite
 def settings_of_a_model(draw):
-    """A scheme, its labels in some order (with or without O), and a lattice of random scores."""
+    """Draw a scheme, its labels in some order (with or without O), and a lattice of random scores."""
     scheme = draw(st.sampled_from(SCHEMES))
     labels = draw(st.permutations(alphabet(scheme)))
     lengths = draw(st.lists(st.integers(0, 12), min_size=1, max_size=4))
@@ -62,7 +62,7 @@ def test_what_is_decoded_is_legal(model, random):
     for i in range(lattice.n_sequences):
         paths = [[labels[k] for k in path] for path in top.paths_of(i)]
         assert illegal_places(paths, scheme) == []
-    # Some labels of a legal labelling are known: the rest is filled in legally around them.
+    # Some labels of a legal labelling are known: decoding fills in the rest legally.
     truth = repair_labels([[random.choice(labels) for _ in y] for y in best], scheme)
     place = {label: k for k, label in enumerate(labels)}
     known = np.array(
@@ -159,7 +159,7 @@ def test_what_is_decoded_was_seen(data):
     assert {tuple(pair) for pair in np.argwhere(seen.transitions).tolist()} == pairs
     assert set(np.flatnonzero(seen.starts).tolist()) == first
     assert set(np.flatnonzero(seen.ends).tolist()) == last
-    lengths = sorted({len(labels) for labels in y})  # for each of them there is a path
+    lengths = sorted({len(labels) for labels in y})  # each length has a path
     order = data.draw(st.sampled_from([1, 2]))
     lattice = big_lattice(lengths, 4, order, scale=5.0, seed=data.draw(st.integers(0, 99)))
     for labels in by_sequence(classes, viterbi(constrain(lattice, seen)).labels, lattice.offsets):
@@ -200,7 +200,7 @@ def test_seen_errors(y, options, message):
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_posterior_decoding_obeys(order):
-    """Of all permitted paths the one with the largest sum of marginals."""
+    """Returns the permitted path with the largest sum of marginals."""
     import itertools
 
     rng = np.random.default_rng(order)

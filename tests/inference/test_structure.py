@@ -43,7 +43,7 @@ def labellings(n_labels=3):
 
 
 def check_gradient(function, scores, changed, gradient):
-    """Every field of the gradient is the slope of the function by that score."""
+    """Check that every field of the gradient is the derivative of the function by that score."""
     for field, slopes in gradient._asdict().items():
         values = getattr(scores, field)
         assert (slopes is None) == (values is None), field

@@ -1,4 +1,4 @@
-"""Results do not depend on the number of threads, nor (but for rounding) on the instruction set."""
+"""Results do not depend on the number of threads, nor (except for rounding) on the instruction set."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def case(order: int, per_position: bool, seed: int = 0) -> Lattice:
 
 
 def everything(lattice: Lattice, n_jobs: int) -> dict[str, Any]:
-    """Every array that inference can give."""
+    """Return every array that inference computes."""
     both, few = marginals(lattice, edge=True, n_jobs=n_jobs), nbest(lattice, 4, n_jobs=n_jobs)
     counts, best = expected_counts(lattice, n_jobs=n_jobs), viterbi(lattice, n_jobs=n_jobs)
     expected = expectations(lattice, n_jobs=n_jobs)
@@ -84,7 +84,7 @@ def test_samples_depend_on_the_seed_alone() -> None:
 
 
 def masked(lattice: Lattice) -> Lattice:
-    """Every third label fixed, and scores so large that much of it must be done in log space."""
+    """Return the lattice with every third label fixed, and scores so large that log space is often needed."""
     labels = np.where(np.arange(lattice.n_positions) % 3 == 0, np.arange(lattice.n_positions) % 5, -1)
     large = Lattice(
         100 * lattice.node, 200 * lattice.edge, lattice.offsets, lattice.start, lattice.end, lattice.edge2

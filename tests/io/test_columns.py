@@ -20,7 +20,7 @@ def read(content, **options):
 
 
 def reference(content, at_tabs):
-    """The rules of the module's docstring, in Python: sentences and line numbers, or None for an error."""
+    """Apply the module's documented rules in Python: sentences and line numbers, or None for an error."""
     sentences, numbers, sentence = [], [], []
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         line = line.rstrip(b"\r")
@@ -65,7 +65,7 @@ ODD = "a\u2028b a\x0bb a\x0cb a\x85b a\rb \u3000"
     [
         ("\n \n\t\n\r\n", []),
         ("-DOCSTART- -X-\n\n", []),
-        # Odd blanks belong to tokens.
+        # Unusual blanks belong to tokens.
         ("10\u00a0000  CD\n# X\n", [[["10\u00a0000", "CD"], ["#", "X"]]]),
         (ODD + "\n", [[ODD.split(" ")]]),
         # Blanks around cells do not count, and runs of them count once.
@@ -107,7 +107,7 @@ def test_errors_name_path_and_line(tmp_path):
     path.write_bytes(b"-DOCSTART- x\na \xff\n")
     refuses(r"f:2: not UTF-8 text; convert the file to UTF-8: '\ufffd'", read_columns, path)
     path.write_bytes("x y\n".encode("utf-16"))
-    refuses(r"f:1: a NUL byte.*UTF-16", read_columns, path)
+    refuses(r"f:1: expected text, got a NUL byte.*UTF-16", read_columns, path)
 
 
 def test_long_lines_are_shortened_in_messages():
@@ -116,7 +116,7 @@ def test_long_lines_are_shortened_in_messages():
     assert str(caught.value) == f"<stream>:2: expected 2 columns as in line 1, got 1: '{'ß' * 30}…'"
 
 
-# Mostly what matters to the rules.
+# Mostly characters with a meaning in the format.
 SMALL = [b"a", b"bc", b" ", b"\t", b"\n", b"\n\n", b"\r\n", b"\r", b"\xc3\xa9", b"\xc3", b"\0"]
 pieces = st.sampled_from([*SMALL, b"-DOCSTART-", b"\xef\xbb\xbf", *[b"a b\n"] * 4])
 contents = st.one_of(st.lists(pieces, max_size=30).map(b"".join), st.binary(max_size=50))
@@ -126,7 +126,7 @@ contents = st.one_of(st.lists(pieces, max_size=30).map(b"".join), st.binary(max_
 @example(b"\xef\xbb\xbfa b\r\nc d", False, [1, 2, 6])
 @example(b"a\r\n\r\nb", False, [2, 3, 4, 5])
 def test_any_bytes_cut_anywhere(content, at_tabs, cuts):
-    """The same table, or an error, as by the rules, and the same from pieces."""
+    """The same table or error as by the rules, and the same from pieces."""
     separator = "tab" if at_tabs else None
     bounds = [0, *sorted(cuts), len(content)]
     stream = InPieces([content[a:b] for a, b in itertools.pairwise(bounds)])
@@ -146,7 +146,7 @@ def test_any_bytes_cut_anywhere(content, at_tabs, cuts):
 
 
 class InPieces(io.RawIOBase):
-    """A stream that gives its pieces one at a time."""
+    """A stream that returns its pieces one at a time."""
 
     def __init__(self, pieces):
         self.pieces = [piece for piece in pieces if piece]

@@ -69,7 +69,7 @@ class TestReading:
 
 
 def double_array(keys):
-    """A Darts double array, made the slow way: keys (without NUL, different, not empty) to values."""
+    """Build a Darts double array the slow way: keys (without NUL, distinct, not empty) to values."""
     units = {0: [1, 0]}  # unit: [base, check]
     taken = {1}
 
@@ -117,7 +117,7 @@ class TestDoubleArray:
         assert values.tolist() == [keys[key] for key in found]
 
     def test_cycles(self):
-        """A node that is its own child, and two nodes with the same children."""
+        """One node is its own child; two nodes have the same children."""
         array = double_array({b"ab": 0, b"cd": 1})
         a = 1 + ord("a") + 1
         loop, shared = array.copy(), array.copy()
@@ -128,7 +128,7 @@ class TestDoubleArray:
                 _native.double_array_keys(damaged.view(np.uint8).ravel())
 
     def test_keys_that_would_fill_the_memory(self):
-        """One long path with a key at every step spells far more bytes than the array has."""
+        """A long path with a key at every step spells far more bytes than the array has."""
         n = 40_000
         array = np.zeros((3 * n + 260, 2), "<i4")
         bases = 1 + 3 * np.arange(n)

@@ -1,4 +1,4 @@
-"""CRFsuite data files: the rules and traps of the format, and a slow reader to compare with."""
+"""CRFsuite data files: the rules and pitfalls of the format, compared with a slow reader."""
 
 import contextlib
 import gzip
@@ -26,7 +26,7 @@ from crfkit.io.crfsuite_data import read_crfsuite, stream_crfsuite, write_crfsui
 def test_equals_the_slow_reader(text):
     try:
         expected = slow_read(text)
-    except ValueError:  # an escape at the end of a name took the colon away
+    except ValueError:  # an escape at the end of a name consumed the colon
         return
     assert read(text) == expected
 
@@ -43,18 +43,18 @@ A = ("A", {"a": 1.0})
     ("text", "expected"),
     [
         (FIELDS, [[("B-NP", {**ONES, "len": 3.0, "t": -5.0})]]),
-        # Spaces and number signs are ordinary; tabs in a row are one.
+        # Spaces and number signs are ordinary characters; tabs in a row count as one.
         ("# no comment\ta b\t #\n", [[("# no comment", {"a b": 1.0, " #": 1.0})]]),
         ("A\t\ta\t\t\tb\t\n", [[("A", {"a": 1.0, "b": 1.0})]]),
         # Ends of sequences.
         *((text, [[A]]) for text in ("A\ta", "A\ta\n", "A\ta\n\n", "\n\nA\ta\n\n\n\n")),
         ("A\ta\n\n\nB\tb", [[A], [("B", {"b": 1.0})]]),
         ("A", [[("A", {})]]),  # one position, no attributes
-        # Repeated attributes add up; zeros are left out, and so are numbers too small.
+        # Repeated attributes add up; zeros and numbers too small for a double are left out.
         ("A\ta\tb:2\ta:0.5\tc:0\td:1\td:-1\n", [[("A", {"a": 1.5, "b": 2.0})]]),
         *((f"A\ta:{number}\n", [[("A", {})]]) for number in ("1e-999", "0." + "0" * 400 + "1", "0e5")),
         ("A\ta:-1e-99999999999999999999\n", [[("A", {})]]),
-        # Without a sequence a weight goes to nobody, and behind the label @ means nothing.
+        # A weight without a sequence is ignored, and after the label @ has no meaning.
         ("@weight:2\n", []),
         ("@weight:2\n\nA\t@weight:5\n", [[("A", {"@weight": 5.0})]]),
         ("A\t\ufeffa\n", [[("A", {"\ufeffa": 1.0})]]),  # a byte-order mark later on stays
@@ -65,7 +65,7 @@ def test_items(text, expected):
 
 
 def test_the_label_colon():
-    """As ``\\:`` it is a label like any other; bare, it is CRFsuite's empty label, which is said."""
+    """As ``\\:`` it is a normal label; bare, it is CRFsuite's empty label, which gives a warning."""
     assert read("\\:\ta\n\\\\\\:x\tb\n") == [(1.0, [(":", {"a": 1.0}), ("\\:x", {"b": 1.0})])]
     with pytest.warns(
         InputWarning, match=r"<stream>:2: the label has a colon that is not written \\:"
@@ -114,14 +114,14 @@ def test_the_same_ids_as_encode():
     assert found.names == ["A", "B"]
 
 
-# --- traps --------------------------------------------------------------------------------------------------
+# --- pitfalls -----------------------------------------------------------------------------------------------
 
 
 def test_crlf_is_read_as_crfsuite_reads_it_and_said_once():
     with pytest.warns(InputWarning, match=r"<stream>:1: the line ends in CR LF.*dos2unix") as caught:
         found = read("A\ta\r\nB\tb:2\r\n\r\nC\tc\n")
     assert len(caught) == 1
-    # The "empty" line has the label CR, so that nothing ends; a number ends before the CR.
+    # The "empty" line has the label CR, so no sequence ends; a number ends before the CR.
     assert found == [(1.0, [("A", {"a\r": 1.0}), ("B", {"b": 2.0}), ("\r", {}), ("C", {"c": 1.0})])]
 
 
@@ -147,7 +147,7 @@ raise SystemExit(not same)
 
 
 def test_a_comma_decimal_locale(tmp_path):
-    """In a process of its own; glibc's localedef makes the locale where none is installed."""
+    """Runs in its own process; glibc's localedef makes the locale if none is installed."""
     with contextlib.suppress(FileNotFoundError):
         command = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")]
         subprocess.run(command, capture_output=True, check=False)
@@ -225,7 +225,7 @@ def test_pieces_add_up_to_the_whole(text, positions, chunk, prompt):
     )
     assert [sequence for piece in pieces for sequence in plain(piece, vocabulary)] == whole
     for piece in pieces if not prompt else []:
-        # Not a whole sequence more than was asked for.
+        # Without its last sequence, a piece has fewer positions than requested.
         assert piece.sequences.n_positions - piece.sequences.lengths[-1] < positions
     names = [piece.names for piece in pieces]
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(names))
@@ -237,7 +237,7 @@ def test_errors_of_later_pieces_have_the_right_line():
     stream = stream_crfsuite(Trickle(text.encode(), 17), vocabulary, grow=True, positions=3)
     assert sum(next(stream).sequences.n_sequences for _ in range(16)) == 48
     refuses(r"<stream>:101: 'x:\?'", next, stream)
-    assert len(vocabulary) == 48  # the piece with the error is lost as a whole
+    assert len(vocabulary) == 48  # the whole piece with the error is lost
 
 
 def test_warnings_come_once_over_all_pieces():

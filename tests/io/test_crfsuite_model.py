@@ -1,4 +1,4 @@
-"""CRFsuite's model files: what python-crfsuite writes is read, what is written python-crfsuite reads."""
+"""CRFsuite's model files: crfkit reads what python-crfsuite writes, and the reverse."""
 
 import struct
 from dataclasses import replace
@@ -54,7 +54,7 @@ def assert_same_model(a, b):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """A model of python-crfsuite, and data."""
+    """Return a model of python-crfsuite, and data."""
     X, y = crfsuite_data()
     return train_crfsuite(tmp_path_factory.mktemp("small") / "m.crfsuite", X, y, max_iterations=20), X
 
@@ -87,7 +87,7 @@ class TestReading:
         assert {name: str(i) for i, name in enumerate(names)} == info.attributes
         assert {name: str(i) for i, name in enumerate(model.classes)} == info.labels
         tagger = import_model(path)
-        # Theirs are printed with six decimals.
+        # python-crfsuite prints six decimals.
         assert {k: round(w, 6) for k, w in tagger.state_features().items()} == info.state_features
         assert {k: round(w, 6) for k, w in tagger.transition_features().items()} == info.transitions
 
@@ -155,7 +155,7 @@ class TestWriting:
         assert_same_model(read_crfsuite_model(path), model)
 
     def test_many_attributes(self, tmp_path):
-        """Thousands a table, so that probing goes round."""
+        """Thousands of attributes per table, so that probing wraps around."""
         names = [f"{i:x}" + "." * (i % 17) for i in range(30_000)]
         model = make_model(names, 2, seed=3)
         write_crfsuite_model(tmp_path / "m.crfsuite", model)
@@ -214,7 +214,7 @@ class TestWriting:
 
 
 def make_model(names, n_labels, seed=0):
-    """Every feature there is, with random weights."""
+    """Return a model with every possible feature and random weights."""
     rng = np.random.default_rng(seed)
     A, L = len(names), n_labels
     return ForeignModel(

@@ -1,4 +1,4 @@
-"""Writing CRFsuite data: what is written is read back, and what cannot be written is said."""
+"""Writing CRFsuite data: written data is read back; data that cannot be written raises an error."""
 
 import io
 import math

@@ -69,7 +69,7 @@ def test_a_sequence_column(column):
     columns = read(text, sequence_column=column)
     assert columns == [[["a", "X"], ["b", "Y"]], [["c", "X"]], [["d", "X"]]]
     assert columns.names == ("w", "l")
-    # An empty cell means the sequence above; an empty line ends one all the same.
+    # An empty cell means the sequence above; an empty line still ends a sequence.
     text = "w,id,l\na,Sentence: 1,X\nb,,Y\nc,Sentence: 2,X\nd,,X\n\ne,,X\n"
     columns = read(text, sequence_column="id")
     assert columns == [[["a", "X"], ["b", "Y"]], [["c", "X"], ["d", "X"]], [["e", "X"]]]

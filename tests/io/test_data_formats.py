@@ -1,4 +1,4 @@
-"""What the readers of data have in common: sources, encodings, pieces of any size, and bytes of any kind."""
+"""Common behaviour of the data readers: sources, encodings, pieces of any size, arbitrary bytes."""
 
 import gzip
 import io
@@ -37,7 +37,7 @@ PROMPT = [name for name in FORMATS if name != "csv"]
 
 
 def rows_of(piece, vocabulary):
-    """Cells, or attributes and then the label, of each position of each sentence."""
+    """Return the cells, or the attributes and then the label, of each position of each sentence."""
     if not isinstance(piece, Examples):
         return list(piece)
     x, names = piece.sequences, vocabulary.strings()
@@ -49,7 +49,7 @@ def rows_of(piece, vocabulary):
 
 
 def call(function, source, options):
-    """A reader's answer to a path, a stream or bytes, and the vocabulary it has filled."""
+    """Return a reader's result for a path, a stream or bytes, and the vocabulary it filled."""
     vocabulary = Vocabulary()
     grown = {"vocabulary": vocabulary, "grow": True} if "grow" in signature(function).parameters else {}
     return function(
@@ -93,7 +93,7 @@ def test_pieces_add_up_to_the_whole(name):
     for positions, n in ((1, 1), (2, 7), (7, 1000), (1000, 3)):
         pieces = list(stream(name, Trickle(text.encode(), n), positions=positions))
         assert [sentence for piece in pieces for sentence in piece] == whole
-        if name != "columns":  # not a whole sequence more than was asked for
+        if name != "columns":  # fewer positions than requested, plus one sequence
             assert all(sum(map(len, piece[:-1])) < positions for piece in pieces)
     refuses("positions must be at least 1, got 0", stream, name, b"", positions=0)
 
@@ -109,7 +109,7 @@ def test_a_slow_pipe_gives_its_sentences_at_once(name):
         for _ in range(3):
             sink.write(line)
             sink.write(b"\n" + line)  # the end of a sentence, and the beginning of the next
-            # The answer comes although the pipe stays open.
+            # The result is returned although the pipe stays open.
             worker = threading.Thread(target=lambda: received.append(next(pieces)))
             worker.start()
             worker.join(10)

@@ -1,4 +1,4 @@
-"""What the readers of other tools' models have in common: sources, encodings, and damage."""
+"""Common behaviour of the readers of other tools' models: sources, encodings, damage."""
 
 import io
 import random
@@ -36,7 +36,7 @@ def tool(name):
 
 
 def works_or_fails(content, name):
-    """A damaged file gives an error, or a model that can be used (and written, where that is possible)."""
+    """Check that a damaged file gives an error or a usable model (that can be written, if possible)."""
     try:
         tagger = import_model(content, tool(name), n_jobs=1)
     except ModelFileError:
@@ -47,7 +47,7 @@ def works_or_fails(content, name):
         try:
             tagger.predict(Columns.from_rows([[["a", "DT"], ["é", "y"]], [["the", "x"]]]))
         except InputError as error:
-            assert "column" in str(error)  # the damaged template wants more of them  # noqa: PT017
+            assert "column" in str(error)  # the damaged template needs more of them  # noqa: PT017
     if name == "crfsuite":
         export_crfsuite(tagger, io.BytesIO())
     return True
@@ -133,7 +133,7 @@ def test_text_damaged_anywhere(name, data):
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["crfpp_binary", "crfsuite"])
 def test_binary_damaged_where_it_matters(contents, name, data):
-    """In the header, and in words that are in use: most of CRF++'s double array is not."""
+    """Damage in the header and in words that are used: most of CRF++'s double array is not."""
     damaged = bytearray(contents[name])
     in_use = [at for at in range(0, len(damaged) - 3, 4) if at < 64 or any(damaged[at : at + 4])]
     for _ in range(data.draw(st.integers(1, 4))):

@@ -1,4 +1,4 @@
-"""Which format is found in a file."""
+"""Format detection."""
 
 import pytest
 
@@ -24,8 +24,8 @@ MALLET = b"w=The p=DT first B-NP\nw=dog p=NN I-NP\n\nCAPS w=runs B-VP\n"
         (b"Bill CAPITALIZED noun\nslept non-noun\nhere LOWERCASE STOPWORD non-noun\n", "mallet"),
         (b"", "columns"),
         (b"\n\n \t\n", "columns"),
-        (b": : O\n= = O\n# # O\n", "columns"),  # tokens that look like nothing in particular
-        (COLUMNS * 5 + b"one too many cells here\n", "columns"),  # the parser shall name the line
+        (b": : O\n= = O\n# # O\n", "columns"),  # tokens typical of no format
+        (COLUMNS * 5 + b"one too many cells here\n", "columns"),  # the parser must name the line
         (b"a\nb\n", "columns"),
         (b"# SYM O\nfoo NN B-NP\n# comment line here\n\n#x NN O\n", "columns"),
         (b"12:00:01 B-T\n12:30:00 I-T\n", "columns"),

@@ -13,9 +13,9 @@ from crfkit.io.mallet_data import read_mallet, stream_mallet, write_mallet
 
 
 def plain(examples, vocabulary):
-    """[[(label, [attributes])]]"""
+    """Return [[(label, [attributes])]]."""
     x, names = examples.sequences, vocabulary.strings()
-    assert x.values is None  # MALLET's features are there or not
+    assert x.values is None  # MALLET's features are binary
     rows = [[names[a] for a in x.indices[i:j]] for i, j in zip(x.indptr[:-1], x.indptr[1:], strict=True)]
     return [
         list(zip(labels, rows[i:j], strict=True))
@@ -45,7 +45,7 @@ TWO = [[("X", ["a", "b"])], [("Y", ["c"])]]
             "CAPITAL Bill noun\nslept non-noun\n\nhere LOWER noun\n",
             [[("noun", ["CAPITAL", "Bill"]), ("non-noun", ["slept"])], [("noun", ["here", "LOWER"])]],
         ),
-        # Features are taken as they are.
+        # Features are not interpreted.
         ("a:2 w=1:b \\: # @weight:2 :\n", [[(":", ["a:2", "w=1:b", "\\:", "#", "@weight:2"])]]),
         # Blanks, tabs and line ends.
         ("a b X\n\nc Y\n", TWO),

@@ -1,4 +1,4 @@
-"""The model file: what goes in comes out, and no damage gets through."""
+"""The model file: contents are read back unchanged, and no damage goes unnoticed."""
 
 import io
 import itertools
@@ -55,7 +55,7 @@ def assert_same(loaded, header=HEADER, content=ARRAYS):
 
 
 def with_json(text, version=1, total=None, tail=b"", magic=b"\x89CRFKIT\n"):
-    """A file whose checksums are right around whatever JSON it has: the work of an enemy, not of chance."""
+    """Return a file with valid checksums around any JSON: deliberate damage, not accidental."""
     padding = bytes(-len(text) % 64) if tail else b""
     body = text + padding + tail
     total = 64 + len(body) if total is None else total
@@ -146,7 +146,7 @@ def test_arrays_are_stored_little_endian_and_contiguous():
 
 
 def test_alignment_and_documented_layout():
-    """Reads the file the way docs/model-file.md tells a reader in another language to."""
+    """The file can be read as docs/model-file.md tells a reader in another language to."""
     magic, version, json_crc, json_size, total, zeros, crc = struct.unpack("<8sIIQQ28sI", GOOD[:64])
     assert (magic, version, total, zeros) == (b"\x89CRFKIT\n", 1, len(GOOD), bytes(28))
     assert zlib.crc32(GOOD[:60]) == crc
@@ -170,7 +170,7 @@ def test_a_vocabulary_in_a_mapped_file(tmp_path):
     assert mapped.add(["no name"]).tolist() == [1000]
 
 
-# Damage by chance
+# Accidental damage
 
 
 @settings(max_examples=300)
@@ -215,7 +215,7 @@ def test_unverified_damage_is_an_error_or_other_numbers(data):
     assert {name: array.shape for name, array in found.items()} == {n: a.shape for n, a in ARRAYS.items()}
 
 
-# Damage by intent: all checksums are right
+# Deliberate damage: all checksums are right
 
 
 @pytest.mark.parametrize(

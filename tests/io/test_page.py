@@ -1,4 +1,4 @@
-"""The frame of pages: what goes in comes out, once, and nothing comes from the network."""
+"""The page template: contents appear once, and nothing is loaded from the network."""
 
 from crfkit.io.page import column_head, framed
 

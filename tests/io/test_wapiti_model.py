@@ -1,4 +1,4 @@
-"""Wapiti's text models: templates or none, maximum entropy, old files, and numbers as C writes them."""
+"""Wapiti's text models: with and without templates, maximum entropy, old files, and C's number formats."""
 
 import tracemalloc
 
@@ -81,7 +81,7 @@ class TestReading:
     @given(st.floats(allow_nan=False, allow_infinity=False).filter(bool))
     def test_hexadecimal_numbers_are_exact(self, value):
         content = MAXENT.replace(b"#mdl#0#4", b"#mdl#0#1")[: MAXENT.index(b"0=0x")]
-        # hex() is what %a prints, but for trailing zeros and the plus sign.
+        # hex() gives what %a prints, except for trailing zeros and the plus sign.
         assert read_wapiti_model(content + f"0={value.hex()}\n".encode()).state_weights.tolist() == [value]
 
 

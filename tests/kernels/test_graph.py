@@ -1,4 +1,4 @@
-"""Graph kernels: eigenpairs against dense algebra, the extension to new positions, graphs that are faulty."""
+"""Graph kernels: eigenpairs against dense algebra, the extension to new positions, invalid graphs."""
 
 import pickle
 import sys
@@ -61,7 +61,7 @@ def test_all_eigenvectors_invert_the_laplacian():
 
 @pytest.mark.parametrize("normalized", [True, False])
 def test_the_extension_reproduces_training_values(normalized):
-    """With a vertex's own neighbours the extension is the eigenvectors' own equation."""
+    """With a vertex's own neighbours the extension is the equation of the eigenvectors."""
     ring = np.zeros((40, 40))  # every vertex has 4 neighbours, as new positions have
     for step in (1, 2):
         ring += np.roll(np.eye(40), step, axis=1) + np.roll(np.eye(40), -step, axis=1)
@@ -75,7 +75,7 @@ def test_the_extension_reproduces_training_values(normalized):
 def test_new_positions(normalized):
     built, _ = GraphKernel(8, n_eigenvectors=6, normalized=normalized).build(ROWS)
     np.testing.assert_allclose(built.represent(ROWS[10:20]), built.training[10:20])  # known positions
-    near = built.represent(ROWS + 1e-3)  # new ones, beside known ones
+    near = built.represent(ROWS + 1e-3)  # new positions near known ones
     similar = [np.corrcoef(near[:, k], built.training[:, k])[0, 1] for k in range(1, 6)]
     assert min(similar) > 0.9
     assert built.represent(np.zeros((0, 2))).shape == (0, 6)
@@ -109,7 +109,7 @@ def test_equal_rows_are_one_vertex(normalized):
 
 @pytest.mark.parametrize("sparse", [True, False])
 def test_sparse_and_dense_rows_are_the_same(sparse):
-    """Whatever is explicit or in whatever order in a sparse matrix, rows are found again."""
+    """Rows of a sparse matrix are recognised whatever the order and explicit zeros."""
     rows = np.where(RNG.random((40, 6)) < 0.5, 0.0, RNG.standard_normal((40, 6)))
     rows[3, 2] = -0.0
     messy = csr_matrix(rows[:, ::-1])[:, ::-1]  # columns in no order

@@ -52,7 +52,7 @@ def test_bandwidths():
     assert scale_gamma(ROWS) == pytest.approx(1 / (4 * ROWS.var()))
     assert scale_gamma(csr_matrix(ROWS)) == pytest.approx(scale_gamma(ROWS))
     assert median_gamma(csr_matrix(ROWS)) == pytest.approx(median_gamma(ROWS))
-    assert median_gamma(np.ones((5, 2))) == scale_gamma(np.ones((5, 2))) == 1.0  # nothing to go by
+    assert median_gamma(np.ones((5, 2))) == scale_gamma(np.ones((5, 2))) == 1.0  # no distances
     assert median_gamma(np.hstack([ROWS, np.ones((30, 3))])) == pytest.approx(median_gamma(ROWS))
     many = RNG.random((3000, 2))
     assert median_gamma(many, 1) == median_gamma(many, 1)
@@ -65,7 +65,7 @@ def test_constant_rows_are_named():
     for rows in (np.ones((5, 2)), csr_matrix(np.ones((5, 2)))):
         with pytest.warns(InputWarning, match="all 5 positions have the same features"):
             warn_of_constant_rows(rows)
-    warn_of_constant_rows(np.hstack([ROWS, np.ones((30, 1))]))  # one constant column is no harm
+    warn_of_constant_rows(np.hstack([ROWS, np.ones((30, 1))]))  # one constant column does no harm
 
 
 @pytest.mark.parametrize("limit", [0, 3000, 1e9])

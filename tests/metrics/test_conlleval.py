@@ -1,4 +1,4 @@
-"""The report of conlleval: what the script printed for these inputs, and a walk token by token as it does.
+"""conlleval's report: the script's own output, and counts token by token as the script does.
 
 The texts below were printed by the script itself (Perl 5, version of 2004-01-26) for files with a blank line
 after each sequence.
@@ -97,7 +97,7 @@ def ends(before, here):
 
 
 def walk(y_true, y_pred):
-    """Correct, predicted and true segments by type, counted with the script's state."""
+    """Count correct, predicted and true segments by type, with the script's state."""
     correct, predicted, true = Counter(), Counter(), Counter()
     before_t = before_p = ("O", "")
     agree = False
@@ -123,7 +123,7 @@ def walk(y_true, y_pred):
 
 @given(st.data())
 def test_counts_as_the_script_does(data):
-    """Odd tags and labels, too, where starts and ends of segments do not match up."""
+    """Includes odd tags and labels, where starts and ends of segments do not match."""
     alphabet = data.draw(
         st.sampled_from(
             [
@@ -174,7 +174,7 @@ def test_iobes_and_bilou_as_an_extension():
         for y in (y_true, y_pred)
     ]
     assert conlleval(*as_bilou) == report
-    # Without an S the tags look like ones that the script knows, and it joins E-X B-X.
+    # Without an S the script takes the tags for ones it knows, and joins E-X B-X.
     y = [["B-X", "E-X", "B-X", "E-X"]]
     assert conlleval(y, y).overall.true == 1
     assert conlleval(y, y, scheme="IOBES").overall.true == 2

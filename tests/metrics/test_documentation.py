@@ -1,4 +1,4 @@
-"""Examples in docstrings and on the pages print what they say."""
+"""Examples in docstrings and on the pages print the documented output."""
 
 import doctest
 import re
@@ -26,7 +26,7 @@ def test_docstrings(name):
 
 
 def test_label_schemes_on_the_page(capsys):
-    """The blocks that depend on no training: the last digits of trained scores are the machine's own."""
+    """Only blocks without training: the last digits of trained scores depend on the machine."""
     text = (DOCS / "metrics.md").read_text(encoding="utf-8")
     section = text[text.index("## Label schemes") : text.index("## Large files")]
     scope = {"y_train": [["B-X", "I-X"]]}

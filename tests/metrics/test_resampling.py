@@ -1,4 +1,4 @@
-"""Resampling: sums of counts against scoring anew, and statistics against what theory says of them."""
+"""Resampling: sums of counts against scoring again, and statistics against theory."""
 
 from functools import partial
 
@@ -40,7 +40,7 @@ def some_labels(rng, n, length=8):
 @pytest.mark.parametrize(("name", "options"), CASES)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_sums_of_counts_are_scores(name, options, seed):
-    """The score of any draw of sequences, from sums of their counts and by scoring them."""
+    """For any draw of sequences, the score from sums of counts equals scoring the draw."""
     rng = np.random.default_rng(seed)
     y_true = some_labels(rng, 6)
     y_pred = noisy(rng, y_true, 0.4)
@@ -55,7 +55,7 @@ def test_own_metrics_and_functions_give_the_same_samples(name, options):
     rng = np.random.default_rng(0)
     y_true = some_labels(rng, 30)
     y_a, y_b = noisy(rng, y_true, 0.2), noisy(rng, y_true, 0.3)
-    function = partial(getattr(metrics, name), **options)  # not known as one of our own
+    function = partial(getattr(metrics, name), **options)  # not recognised as a crfkit metric
     one, other = (
         bootstrap(y_true, y_a, metric, n=20, random_state=1, **extra)
         for metric, extra in ((name, options), (function, {}))
@@ -81,7 +81,7 @@ def test_functions_of_our_own_are_known_by_identity():
 
 
 def test_intervals_cover():
-    """A 90 % interval for a proportion holds the truth about 90 % of the time."""
+    """A 90 % interval for a proportion contains the truth about 90 % of the time."""
     rng = np.random.default_rng(0)
     held = 0
     for k in range(200):
@@ -110,7 +110,7 @@ def test_spread_is_the_standard_error():
 
 @pytest.mark.parametrize("options", [{"average": "macro"}, {"labels": ["B-X", "I-X"]}, {}])
 def test_tokens_as_units(options):
-    """Drawing tokens is drawing from sequences of one token."""
+    """Drawing tokens equals drawing from sequences of one token."""
     rng = np.random.default_rng(0)
     y_true = some_labels(rng, 200)
     y_a, y_b = noisy(rng, y_true, 0.2), noisy(rng, y_true, 0.3)

@@ -1,4 +1,4 @@
-"""Segment scores: hand-counted cases, and the numbers that conlleval and seqeval print."""
+"""Segment scores: cases counted by hand, and the output of conlleval and seqeval."""
 
 import pytest
 from hypothesis import given
@@ -94,7 +94,7 @@ def test_conlleval_segments(labels, expected):
 def test_forgiving_segments_of_other_schemes(scheme, labels, expected):
     expected = [Segment(*segment) for segment in expected]
     assert segments(labels.split(), scheme) == expected
-    assert segments(labels.split()) == expected or scheme == "IOBES"  # which only an S gives away
+    assert segments(labels.split()) == expected or scheme == "IOBES"  # recognised only by an S
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_strict_scores_find_the_scheme_of_the_true_labels():
 @pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU"])
 @given(pair=st.deferred(lambda: pairs()))
 def test_scores_do_not_depend_on_the_scheme(scheme, pair):
-    """The same segments score the same, in whatever scheme they are written."""
+    """The same segments have the same score in every scheme."""
     y_true, y_pred = ([*repair_labels(y, "IOB2")] for y in pair)
     as_is = segment_scores(y_true, y_pred)
     converted = [convert_labels(y, "IOB2", scheme) for y in (y_true, y_pred)]
@@ -175,7 +175,7 @@ def test_scores_count_equal_segments(pair):
 
 
 def test_strict_equals_seqeval():
-    """What seqeval 1.2.2 reports for the same labels with mode="strict", scheme=IOB2."""
+    """The scores are seqeval 1.2.2's for the same labels with mode="strict", scheme=IOB2."""
     report = strict_segment_scores(*split(CONLLEVAL_INPUT))
     assert {kind: (s.precision, s.recall, s.true) for kind, s in report.scores.items()} == {
         "LOC": (0.75, 0.75, 4),

@@ -170,7 +170,7 @@ def test_codes_score_as_lists_do():
     assert token_report(*codes) == token_report(y_true, y_pred)
     assert token_report(codes[0], y_pred) == token_report(y_true, y_pred)
     assert sequence_accuracy(*codes) == 2 / 3
-    # A name that no token has makes no row.
+    # A label that no token has makes no row.
     more = LabelCodes([*codes[0].names, "Z"], codes[0].ids, codes[0].offsets)
     assert token_report(more, y_pred) == token_report(y_true, y_pred)
     assert confusion_matrix(more, y_pred).labels == ("A", "B", "C")

@@ -1,4 +1,4 @@
-"""Rules to be read: names of items, examples, the table in plain text, the page."""
+"""Rules for readers: names of items, examples, the plain-text table, the page."""
 
 import re
 from html.parser import HTMLParser
@@ -12,7 +12,7 @@ from crfkit.features.template import Template
 from crfkit.mining import AssociationMiner, ItemNames, find_examples, rules_html, rules_text
 
 TEMPLATE = Template.parse("U0:%x[-1,0]\nU1:%x[0,0]\nU2:%x[0,1]\nU3:%x[0,0]/%x[0,1]\nB")
-# "that" is a determiner but after "so": all its items singly speak for B-NP.
+# "that" is a determiner except after "so": all its single items vote for B-NP.
 SENTENCES = [
     [("so", "RB", "O"), ("that", "DT", "B-SBAR"), ("dogs", "NN", "B-NP"), ("bark", "VB", "B-VP")],
     [("so", "RB", "O"), ("that", "DT", "B-SBAR"), ("cats", "NN", "B-NP"), ("sleep", "VB", "B-VP")],
@@ -37,8 +37,8 @@ def test_names_of_items():
     assert str(names("U0:the")) == "x[-1,0]=the"
     assert names("U1:=") == ("x[0,0]", "=", "=")
     assert str(names("U0:_B-1")) == "x[-1,0]=(start)"
-    assert str(names("U1:_B-1")) == "x[0,0]=_B-1"  # a cell that is there
-    assert str(names("U3:a/b")) == "U3:a/b"  # of two cells: as it is
+    assert str(names("U1:_B-1")) == "x[0,0]=_B-1"  # a cell inside the sentence
+    assert str(names("U3:a/b")) == "U3:a/b"  # two cells: unchanged
     assert str(ItemNames(TEMPLATE, ["word", "pos"])("U2:NN")) == "pos[0]=NN"
     far = ItemNames(Template.parse("u:1:%x[2,0]\nu:2:%x[-9,0]"))
     assert str(far("u:1:_x+2")) == "x[2,0]=(end+1)"
@@ -50,7 +50,7 @@ def test_names_of_items():
     for plain in ("bias", "w[-1]=the", "=", ":", "http://x", "a=", ""):
         assert str(ItemNames()(plain)) == plain
     assert ItemNames()("w[-1]==") == ("w[-1]", "=", "=")
-    # Two lines with one name: which cell is meant cannot be told.
+    # Two lines with one name: the cell is ambiguous.
     assert str(ItemNames(Template.parse("U:%x[0,0]\nU:%x[1,0]"))("U:a")) == "U:a"
 
 
@@ -79,7 +79,7 @@ def test_narrow_terminals_and_colours(mined):
     wide = rules_text(rules, 5, examples=examples)
     narrow = rules_text(rules, 5, examples=examples, width=62)
     assert max(map(len, narrow.split("\n"))) <= 62 < max(map(len, wide.split("\n")))
-    joined = re.sub("\n +(?=→|U)", " ", narrow)  # a long rule goes on in the next line
+    joined = re.sub("\n +(?=→|U)", " ", narrow)  # a long rule continues on the next line
     assert joined == wide
     coloured = rules_text(rules, 5, examples=examples, colour=True)
     assert "\x1b[1mB-SBAR\x1b[0m" in coloured
@@ -119,7 +119,7 @@ def test_examples_where_a_rule_is_wrong():
     miner = AssociationMiner(min_confidence=0.5, important=False, template=template, n_jobs=1)
     rules = miner.fit(x, y).rules_
     assert [str(rule) for rule in rules] == ["U0:a & U1:a → X"]
-    # all three read alike, so one of them stands for all
+    # all three look the same, so only one is shown
     assert [[e.label for e in found] for found in find_examples(rules, x, y, template=template)] == [["X"]]
     other = find_examples(rules, x[2:], y[2:], template=template)
     assert other[0][0].label == "Y"

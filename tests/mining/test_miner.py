@@ -1,4 +1,4 @@
-"""The miner as a transformer, and rules at work in a model."""
+"""The miner as a transformer, and the use of rules in a model."""
 
 import pickle
 import re
@@ -25,7 +25,7 @@ TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nU3:%x[-1,1]/%x[0,1]\nB\n"
 
 
 def settings(use):
-    """Parameters under which this use finds something in small data."""
+    """Return parameters with which this use finds something in small data."""
     return {"use": use, "important": False, "min_support": 3 if use == "constraints" else 2, "folds": 4}
 
 
@@ -162,7 +162,7 @@ def test_columns_go_through_the_template():
     columns = Columns.from_rows([[[items[0][2:], items[1][2:]] for items in sentence] for sentence in X])
     crf = CRF(template=TEMPLATE, associations=AssociationMiner(important=False)).fit(columns, Y)
     items = {item[:3] for rule in crf.rules_ for item in rule.items}
-    assert items == {"U0:", "U1:", "U2:"}  # the lines that look at one cell
+    assert items == {"U0:", "U1:", "U2:"}  # the lines with one cell
     pipeline = Pipeline([("mine", AssociationMiner(template=TEMPLATE, important=False)), ("tag", CRF())])
     assert pipeline.fit(columns, Y).predict(columns) == crf.predict(columns)
     ambiguous = CRF(template="U%x[0,0]\nU%x[0,0]/%x[0,1]\nB\n", associations=AssociationMiner())
@@ -389,7 +389,7 @@ def test_a_pipeline_looks_the_names_up_anew_when_a_vocabulary_has_grown():
     first = miner.transform(X)
     crf = CRF().fit(first, Y)
     before = crf.predict(first)
-    assert crf.predict(miner.transform(X)) == before  # from the ids that are remembered
+    assert crf.predict(miner.transform(X)) == before  # from the stored ids
     first.vocabulary.add(["a new name"])
     assert crf.predict(miner.transform(X)) == before
     assert CRF().fit(miner.transform(X), Y).predict(miner.transform(X)) == before

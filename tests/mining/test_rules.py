@@ -14,7 +14,7 @@ from crfkit.mining import Rules, mine_rules
 
 @pytest.fixture
 def rules():
-    """Some hundred rules."""
+    """Return some hundred rules."""
     return mine_rules(*encoded(*random_data(5)), min_confidence=0.5, important=False)
 
 

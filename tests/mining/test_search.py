@@ -1,4 +1,4 @@
-"""The rules found are exactly those of the definitions: against enumeration and against pyfim."""
+"""The rules found are exactly those of the definition: against enumeration and pyfim."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from crfkit.mining import mine_rules
 
 
 def table(rules):
-    """{(items, label): (support, coverage, rival, margin)}."""
+    """Return {(items, label): (support, coverage, rival, margin)}."""
     found = {}
     for rule in rules:
         coverage = round(rule.support / rule.confidence)
@@ -100,7 +100,7 @@ def test_rules_are_those_of_pyfim(seed, min_support, percent):
         appear={**dict.fromkeys(labels, "c"), None: "a"},
     )
     found = mine_rules(*encoded(X, y), min_support=min_support, min_confidence=percent / 100, important=False)
-    # pyfim bounds the support of the items; that of the rule follows only where the confidence is 1.
+    # pyfim bounds the support of the items; this bounds the rule's only if the confidence is 1.
     expected = {
         (frozenset(lhs), label): support for label, lhs, support, _ in theirs if support >= min_support
     }

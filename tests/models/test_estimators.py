@@ -1,4 +1,4 @@
-"""What every estimator of the table does: scikit-learn's conventions, answers, files, progress, bad input."""
+"""Every estimator of the table: scikit-learn's conventions, predictions, files, progress, bad input."""
 
 import io
 import os
@@ -29,7 +29,7 @@ STAY = Constraints(transitions=np.eye(3, dtype=bool))
 
 
 def history(model):
-    """One record per round."""
+    """Return one record per round."""
     return model.path_ if hasattr(model, "path_") else model.history_
 
 
@@ -38,7 +38,7 @@ def objective(model):
 
 
 def plain_parameters(model):
-    """As a file keeps them: all but the threads, and kernels by name rather than as they were fitted."""
+    """Return the parameters stored in a file: all except the threads, with kernels by name."""
     parameters = model.get_params(deep=False).items()
     return {key: repr(value) for key, value in parameters if key not in ("n_jobs", "kernel")}
 
@@ -80,7 +80,7 @@ def test_fit_changes_neither_parameters_nor_arguments(name):
     assert all(key.endswith("_") and not key.startswith("_") for key in own)
     seen = dict(vars(model))
     model.predict(X)
-    assert vars(model) == seen  # predicting changes nothing that can be seen
+    assert vars(model) == seen  # predicting changes no attribute
     assert pickle.dumps((X, Y)) == given
 
 
@@ -92,7 +92,7 @@ def test_grid_search_and_cross_validation(name):
     assert scores.min() > 0.3
 
 
-# ---- answers
+# ---- predictions
 
 
 def test_answers_are_those_of_enumeration(name):
@@ -242,11 +242,11 @@ def test_sample_weight_is_repetition(name):
         "tau": 1e9,
         "gamma": 0.5,
         "l2": 0,
-    }  # nothing that depends on the number of sequences
+    }  # no parameter that depends on the number of sequences
     model.set_params(**{key: value for key, value in exact.items() if hasattr(model, key)})
     one = clone(model).fit(X, Y, sample_weight=counts)
     two = clone(model).fit([X[i] for i in repeated], [Y[i] for i in repeated])
-    if "trees" in name:  # the bounds of their bins are those of the rows: only the first round is the same
+    if "trees" in name:  # their bins depend on the rows: only the first round is the same
         assert one.history_[0]["objective"] == pytest.approx(two.history_[0]["objective"], rel=1e-4)
     else:
         assert objective(one) == pytest.approx(objective(two), rel=1e-4)

@@ -1,4 +1,4 @@
-"""Models of other tools become taggers, and taggers models of CRFsuite."""
+"""Conversion of other tools' models to taggers, and of taggers to CRFsuite models."""
 
 import io
 
@@ -40,7 +40,7 @@ def crf():
 
 class TestImport:
     def test_the_format_is_told_by_the_content(self, crf, tmp_path):
-        crf.save(tmp_path / "a.crfsuite")  # a name says nothing
+        crf.save(tmp_path / "a.crfsuite")  # the file name does not choose the format
         export_crfsuite(crf.tagger_, tmp_path / "b.crfkit")
         (tmp_path / "c").write_bytes(WAPITI)
         (tmp_path / "d").write_bytes(CRFPP)

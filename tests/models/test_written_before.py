@@ -1,4 +1,4 @@
-"""Model files of earlier versions load, and give the same labels and probabilities."""
+"""Model files of earlier versions load and give the same labels and probabilities."""
 
 import gzip
 import json

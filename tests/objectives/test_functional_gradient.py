@@ -1,4 +1,4 @@
-"""Gradients by single scores: against finite differences, and against enumeration of all labellings."""
+"""Gradients with respect to single scores: against finite differences and enumeration of all labellings."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_pseudo_likelihood_by_finite_differences(drawn, pairs):
     weights = rng.random(len(lengths)) + 0.5
 
     def value(changed):
-        """-Σ log p(y_t | the true neighbours), from the definition: the share of one label among all at t."""
+        """Return -Σ log p(y_t | the true neighbours) by definition: the share of one label among all at t."""
         total = 0.0
         for i, (a, b) in enumerate(zip(lattice.offsets[:-1], lattice.offsets[1:], strict=True)):
             for t in range(a, b):
@@ -110,7 +110,7 @@ def test_curvature_is_that_of_enumeration():
 
 
 def test_labels_that_are_not_fully_known():
-    """The errors are then those of the likelihood summed over what the labels may be."""
+    """The gradient is then that of the likelihood summed over the permitted labels."""
     lattice, labels, rng = make(5, [4, 2], 3)
     allowed = rng.random((6, 3)) < 0.7
     allowed[np.arange(6), labels.ids] = True

@@ -1,4 +1,4 @@
-"""Data that is laid out once and shown bit by bit: the objective is that of what is shown."""
+"""Growing data, laid out once: the objective is that of the prefix shown."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def first(sequences, labels, T):
 
 @pytest.mark.parametrize("lengths", [[30], [4, 9, 1, 16], [1] * 30])
 def test_what_is_shown_counts(lengths):
-    """The same bits as an objective of the data cut off there; and it may be shown more again."""
+    """The same bits as an objective of the truncated data; the prefix may grow again."""
     sequences, labels = batch(lengths)
     growing = objective(sequences, labels)
     x = np.random.default_rng(1).normal(size=growing.n_parameters)
@@ -56,7 +56,7 @@ def test_what_is_shown_counts(lengths):
 
 
 def test_the_same_function_as_otherwise():
-    """One parameter a feature, in the order of features: another layout of the same objective."""
+    """One parameter per feature, in the order of features: another layout of the same objective."""
     sequences, labels = batch([20, 10])
     given, merged = objective(sequences, labels), objective(sequences, labels, as_given=False)
     x = np.random.default_rng(2).normal(size=given.n_parameters)
@@ -71,5 +71,5 @@ def test_the_same_function_as_otherwise():
 def test_too_much_to_show():
     growing = objective(*batch([5]))
     for n in (6, -1):
-        with pytest.raises(ValueError, match="not so many positions"):
+        with pytest.raises(ValueError, match=r"positions must be in 0\.\.n_positions"):
             growing.function.show(n)

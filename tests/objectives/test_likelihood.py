@@ -19,20 +19,20 @@ KINDS = ("full", "none", "sets", "mixed")
 
 
 def score_size(problem: Problem) -> float:
-    """How large the scores are that are subtracted from each other: rounding errors go with it."""
+    """Return the size of the scores that are subtracted from each other; rounding errors scale with it."""
     free, bound = problem.lattices()
     w = problem.sequence_weights
     return float(1 + w @ (np.abs(log_partition(free)) + np.abs(log_partition(bound))))
 
 
 def check(problem: Problem, *, value: float | None = None, n_threads: int = 1, tol: float = 1e-5) -> None:
-    """Value and gradient of the native objective are the oracle's."""
+    """Check value and gradient of the native objective against the oracle."""
     objective = problem.objective(n_threads=n_threads)
     theta = objective.parameters(problem.linear_weights())
     result = objective(theta, diagonal=True)
     expected = problem.loss() if value is None else value
     assert result.value == pytest.approx(expected, abs=1e-6 * score_size(problem))
-    # by features: the sum of the parameter's derivative over features that share it, in equal parts
+    # by features: the derivative of a parameter is shared equally by its features
     back = problem.parts(objective.weights(result.gradient))
     general = problem.general()(problem.linear_weights())
     assert general.value == pytest.approx(expected, abs=1e-9 * score_size(problem))
@@ -55,7 +55,7 @@ def check(problem: Problem, *, value: float | None = None, n_threads: int = 1, t
 
 
 def check_diagonal(problem: Problem, objective: PenalisedLikelihood, diagonal: np.ndarray) -> None:
-    """Σ weight · value² · p (1 - p) for state features; for transitions not more than that of a label."""
+    """Check Σ weight · value² · p (1 - p) for state features; for transitions at most that of a label."""
     assert (diagonal >= 0).all()
     p = marginals(problem.lattices()[0]).node
     spread = np.repeat(problem.sequence_weights, np.diff(problem.offsets))[:, None] * p * (1 - p)
@@ -154,7 +154,7 @@ def test_extreme_edges_force_log_space():
 
 @pytest.mark.parametrize("size", [12.0, 190.0])  # lost in single precision, and in double
 def test_a_path_that_is_poor_at_both_ends(size):
-    """The right path is lost by α at the beginning and by β at the end, and is the best by far."""
+    """α loses the right path at the beginning and β at the end, but it is by far the best."""
     attributes = np.zeros((60, 2))
     attributes[[0, -1], 0] = attributes[20:40, 1] = 1
     state = np.zeros((2, 3))
@@ -252,7 +252,7 @@ def test_features_and_parameters_convert_into_each_other(seed, n_labels, order, 
     weights = objective.weights(theta)
     np.testing.assert_allclose(objective.parameters(weights), theta, rtol=1e-12, atol=1e-12)
     assert (problem.parts(weights).edge[~problem.edges] == 0).all()
-    # the other way only the scores of the data are kept, and the penalty does not grow
+    # the reverse keeps only the scores of the data, and the penalty does not grow
     sequences, index = problem.sequences(), problem.index()
     given_weights = problem.linear_weights()
     back = objective.weights(objective.parameters(given_weights))
@@ -328,7 +328,7 @@ def test_values_too_large_for_single_precision_are_refused_with_the_place():
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("partial", ["full", "mixed"])
 def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
-    """Against the same steps made of whole-gradient evaluations of single sequences."""
+    """Against the same steps computed from the full gradients of single sequences."""
     problem = make_problem(
         6, 5, [4, 1, 0, 6, 3], order=order, partial=partial, weighted=True, copies=3, pairs=pairs
     )

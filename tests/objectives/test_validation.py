@@ -19,7 +19,7 @@ from crfkit.potentials.linear import LinearWeights
 
 @pytest.fixture(autouse=True, scope="module")
 def threads_for_small_problems():
-    """As many threads as a test says, however few positions there are."""
+    """Use as many threads as a test says, however few positions there are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(linear_likelihood, "_POSITIONS_PER_THREAD", 1)
         yield
@@ -33,7 +33,7 @@ WHOLE = Spans.of_sequences([[0], [2, 3]], np.array([0, 5, 9, 15, 16], np.int64))
 
 
 def scores_of(problem: Problem, first: int, last: int, may: PermittedPairs | None, margin: float):
-    """Every permitted labelling of a span, with its score (and what it gains by being wrong)."""
+    """Return every permitted labelling of a span with its score (and its gain for wrong labels)."""
     free, _ = problem.lattices()
     truth = problem.labels.ids
     for y in itertools.product(range(problem.n_labels), repeat=last - first):
@@ -53,7 +53,7 @@ def scores_of(problem: Problem, first: int, last: int, may: PermittedPairs | Non
 def enumerated(
     problem: Problem, spans: Spans, temperature: float, may: PermittedPairs | None = None, margin: float = 0.0
 ) -> np.ndarray:
-    """h of each set, or at a temperature its smoothed bound."""
+    """Return h of each set or, at a temperature, its smoothed bound."""
     h = np.zeros(spans.n_sets)
     allowed = problem.labels.allowed
     for first, last, j in zip(spans.first, spans.last, spans.sets, strict=True):
@@ -79,7 +79,7 @@ def enumerated(
 
 
 def permissions(problem: Problem, seed: int) -> PermittedPairs:
-    """Random tables that permit the true labels."""
+    """Return random tables that permit the true labels."""
     rng = np.random.default_rng(seed)
     ids, L = problem.labels.ids, problem.n_labels
     tables = np.ones((len(ids), L, L), bool)
@@ -147,7 +147,7 @@ def test_gradients_are_finite_differences(seed, kind, margin):
             2 * step
         )
 
-    # with random weights h is smooth here: no two labellings score alike
+    # with random weights h is smooth here: no two labellings have equal scores
     found = constraints(x).pull(coefficients)
     np.testing.assert_allclose(found, slopes(lambda w: constraints(w).values, 1e-6), rtol=1e-4, atol=1e-4)
     found = constraints.smoothed(x, 0.8).pull(coefficients)
@@ -185,7 +185,7 @@ def test_values_scale_with_the_weights_and_vanish_where_viterbi_is_right():
 
 
 def distinct(seed: int, n_labels: int, length: int) -> tuple[PenalisedLikelihood, np.ndarray, Problem]:
-    """One sequence in which every position has an attribute of its own: each feature occurs once."""
+    """Return one sequence in which every position has its own attribute: each feature occurs once."""
     rng = np.random.default_rng(seed)
     problem = make_problem(seed, n_labels, [length])
     problem.attributes = np.eye(length)
@@ -212,10 +212,10 @@ def path_score(problem: Problem, y: np.ndarray, state: np.ndarray) -> float:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("c", [0.5, 2.0])
 def test_flips_of_single_features_are_those_that_enumeration_finds(seed, c):
-    """A feature that occurs once: raised by Δ the best of all paths takes it up, by less it does not.
+    """A feature that occurs once enters the best path when raised by Δ, but not when raised by less.
 
-    The estimate looks at what leads to ŷ_{t+1} alone; where the whole path would move sooner, its Δ is more
-    than enumeration needs, so that only features whose flip keeps what follows are compared.
+    The estimate only considers predecessors of ŷ_{t+1}. If the whole path would move sooner, its Δ is larger
+    than in enumeration, so only features whose flip keeps the rest of the path are compared.
     """
     L, T = 3, 5
     objective, x, problem = distinct(seed, L, T)
@@ -228,7 +228,7 @@ def test_flips_of_single_features_are_those_that_enumeration_finds(seed, c):
     compared = 0
     for t, label in itertools.product(range(T), range(L)):
         own = old[t] == label
-        # the least change after which the best path differs at t and is the same behind it
+        # the least change after which the best path differs at t and is the same after it
         keeps = [
             (y, score)
             for y, score in ((y, path_score(problem, y, state)) for y, _ in scores_of(problem, 0, T, None, 0))
@@ -251,7 +251,7 @@ def test_flips_of_single_features_are_those_that_enumeration_finds(seed, c):
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), pairs=st.booleans(), threads=st.integers(1, 3))
 def test_flips_follow_the_recipe(seed, pairs, threads):
-    """Positions, least Δ, backtracking, quotient: once more, slowly, in Python, for every feature."""
+    """Positions, least Δ, backtracking and quotient, recomputed slowly in Python for every feature."""
     L, c = 3, 0.7
     problem = make_problem(seed, L, LENGTHS, pairs=pairs)
     objective = problem.objective(n_threads=threads)

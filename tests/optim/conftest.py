@@ -6,6 +6,6 @@ from threadpoolctl import threadpool_limits
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_blas_thread():
-    """Matrices here are tiny: BLAS threads on a busy machine would only wait for each other."""
+    """Use one BLAS thread: for tiny matrices on a busy machine, threads would only wait for each other."""
     with threadpool_limits(1):
         yield

@@ -1,4 +1,4 @@
-"""BFGS against closed forms and SciPy, from nothing and from what another problem has taught."""
+"""BFGS against closed forms and SciPy, from scratch and with the curvature of another problem."""
 
 import numpy as np
 import pytest

@@ -15,7 +15,7 @@ def multiply(history, g):
 
 
 def bfgs_inverse(pairs, base):
-    """H from H0 = γ · diag(base), one update a pair, oldest first."""
+    """Return H from H0 = γ · diag(base), one update per pair, oldest first."""
     s, y = pairs[-1]
     H = np.diag(base) * (s @ y) / (y @ (base * y))
     for s, y in pairs:

@@ -51,7 +51,7 @@ class Logistic:
 
 
 def reference(function, n):
-    """SciPy's optimum of a smooth function."""
+    """Return SciPy's optimum of a smooth function."""
 
     def both(x):
         result = function(x)
@@ -84,7 +84,7 @@ def test_logistic_regression(seed, p, c2):
 
 
 def l1_reference(function, l1):
-    """SciPy's optimum of the equivalent smooth problem with bounds: x = u - v, u, v >= 0."""
+    """Return SciPy's optimum of the equivalent smooth problem with bounds: x = u - v, u, v >= 0."""
     p = len(l1)
 
     def split(z):
@@ -102,7 +102,7 @@ def l1_reference(function, l1):
 
 
 def subgradient(function, x, l1):
-    """How far x is from satisfying the conditions of an optimum of f + Σ l1 |x|."""
+    """Return how far x is from satisfying the optimality conditions of f + Σ l1 |x|."""
     g = function(x).gradient
     return np.where(x != 0, np.abs(g + np.sign(x) * l1), np.maximum(np.abs(g) - l1, 0))
 
@@ -123,7 +123,7 @@ def test_l1_reaches_the_optimum(seed, p, c1, c2):
 
 
 def coordinate_descent(function, c1):
-    """One variable after the other, each by the bound ¼ Σ x² on its curvature, until nothing moves."""
+    """Minimise by one variable at a time, with the bound ¼ Σ x² on its curvature, until nothing moves."""
     w = np.zeros(function.x.shape[1])
     curvature = 0.25 * (function.x**2).sum(axis=0)
     margin = np.zeros(len(function.y))
@@ -221,7 +221,7 @@ def test_ctrl_c_keeps_the_best_so_far_and_says_so():
 
 
 def test_infinite_values_shorten_the_step():
-    """A function that is infinite outside a box is left by no step."""
+    """No step leaves the box outside which the function is infinite."""
 
     def barrier(x, *, diagonal=False):
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -235,7 +235,7 @@ def test_infinite_values_shorten_the_step():
 
 
 def test_goes_on_with_what_it_knows_of_the_curvature():
-    """A function that changes a little: with the curvature learned before, fewer steps are needed."""
+    """After a small change of the function, the stored curvature saves steps."""
     from crfkit._native import CurvatureHistory
 
     rng = np.random.default_rng(0)

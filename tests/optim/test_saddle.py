@@ -26,7 +26,7 @@ def at(values, jacobian) -> At:
 
 
 def distance(target):
-    """½‖x - target‖²."""
+    """Return the function ½‖x - target‖²."""
     target = np.asarray(target, float)
 
     def function(x, *, diagonal=False):
@@ -41,7 +41,7 @@ def l1_ball(radius):
 
 
 class Maximum:
-    """max(A x) - bound <= 0, which can be smoothed: T·log Σ exp(A x / T)."""
+    """The constraint max(A x) - bound <= 0, which can be smoothed: T·log Σ exp(A x / T)."""
 
     def __init__(self, rows, bound):
         self.rows, self.bound = np.asarray(rows, float), bound
@@ -58,7 +58,7 @@ class Maximum:
 
 
 def projection_on_l1_ball(a, radius):
-    """Duchi et al., ICML 2008."""
+    """Project on an L1 ball (Duchi et al., ICML 2008)."""
     if np.abs(a).sum() <= radius:
         return a
     u = np.sort(np.abs(a))[::-1]
@@ -87,7 +87,7 @@ def test_the_nearest_point_under_a_maximum(target):
 
 
 class Ball:
-    """Σ |x| - radius <= 0, which can be smoothed: Σ √(x² + T²)."""
+    """The constraint Σ |x| - radius <= 0, which can be smoothed: Σ √(x² + T²)."""
 
     def __init__(self, radius):
         self.radius = radius
@@ -117,7 +117,7 @@ def test_projections_on_the_l1_ball(seed, n):
 
 
 def test_a_stall_at_kinks_is_noticed():
-    """Eight kinks meet in the answer: L-BFGS by itself does not get there, and says so."""
+    """Eight kinks meet at the solution: L-BFGS alone does not reach it, and reports this."""
     target = np.random.default_rng(0).normal(size=8) * 3
     result = minimize_constrained(
         distance(target),

@@ -1,4 +1,4 @@
-"""Running a benchmark in a process of its own, as a user does."""
+"""Runs a benchmark in its own process, as a user does."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def run(script: str, *arguments: object, data: Path, **options: object) -> "subp
 
 
 def output(script: str, *arguments: object, data: Path, **options: object) -> str:
-    """What a script prints that must succeed."""
+    """Return the output of a script that must succeed."""
     done = run(script, *arguments, data=data, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,4 +1,4 @@
-"""CRFsuite data by its rules, one character at a time: a slow reader, and texts to read."""
+"""A slow reader of CRFsuite data, one character at a time, and texts to read."""
 
 import io
 
@@ -10,7 +10,7 @@ from crfkit.io.crfsuite_data import read_crfsuite, write_crfsuite
 
 
 def fields_of(line):
-    """(name, value) of every field, one character at a time."""
+    """Return (name, value) of every field, one character at a time."""
     fields, name, value, inside = [], "", None, False
     i = 0
     while i <= len(line):
@@ -35,7 +35,7 @@ def fields_of(line):
 
 
 def slow_read(text):
-    """[(weight, [(label, {attribute: value})])]"""
+    """Return [(weight, [(label, {attribute: value})])]."""
     sequences, items, weight = [], [], 1.0
     for line in [*text.split("\n"), ""]:
         if not line:
@@ -59,7 +59,7 @@ def slow_read(text):
 
 
 def plain(examples, vocabulary):
-    """The same shape from Examples."""
+    """Return Examples in the form of slow_read."""
     x, names = examples.sequences, vocabulary.strings()
     values = np.ones(x.indices.size) if x.values is None else x.values
     weights = np.ones(x.n_sequences) if examples.weights is None else examples.weights
@@ -74,7 +74,7 @@ def plain(examples, vocabulary):
 
 
 def read(data, **options):
-    """What a text or bytes hold, as in slow_read."""
+    """Read a text or bytes into the form of slow_read."""
     vocabulary = Vocabulary()
     data = data.encode() if isinstance(data, str) else data
     return plain(read_crfsuite(io.BytesIO(data), vocabulary, grow=True, **options), vocabulary)
@@ -92,10 +92,10 @@ NUMBERS = st.sampled_from(["", "1", "0.5", "-2e3", "+3", " 4 ", "0", "1e-999", "
 
 @st.composite
 def files(draw):
-    """Texts that CRFsuite reads without surprises: labels without a value, numbers, one colon a field."""
+    """Draw texts without surprises for CRFsuite: labels without a value, numbers, one colon per field."""
 
     def escaped(name):
-        # A backslash before anything but a colon or another one may stay as it is.
+        # A backslash before anything except a colon or another backslash may stay unescaped.
         text = name.replace("\\", "\\\\") if draw(st.booleans()) else name.replace("\\\\", "\\\\\\\\")
         text = (
             text.replace(":", "\\:") if "\\:" not in name else name.replace("\\", "\\\\").replace(":", "\\:")

@@ -1,4 +1,4 @@
-"""Trainers of python-crfsuite's kind, the original's and ours, and the data they are given."""
+"""Helpers for trainers with python-crfsuite's interface, the original's and ours."""
 
 from typing import Any
 

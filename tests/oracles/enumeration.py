@@ -1,4 +1,4 @@
-"""The oracle: every path of a lattice, one after the other, in extended precision and plain Python."""
+"""The oracle: enumerates every path of a lattice in extended precision and plain Python."""
 
 import itertools
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Oracle:
         return result.astype(np.float64)
 
     def window(self, length: int, n_labels: int, size: int) -> np.ndarray:
-        """[T, L, ..., L] probabilities of ``size`` labels in a row, ending at t."""
+        """Return probabilities [T, L, ..., L] of ``size`` consecutive labels that end at t."""
         result = np.zeros((length,) + (n_labels,) * size, dtype=np.longdouble)
         for path, p in zip(self.paths, self.probabilities, strict=True):
             for t in range(size - 1, length):

@@ -1,6 +1,6 @@
-"""The estimators, as a table: what tests/models/test_estimators.py asks of all of them.
+"""The table of estimators that tests/models/test_estimators.py tests.
 
-A new estimator is one line in ``ESTIMATORS``. All of them learn from the same arrays.
+A new estimator is one line in ``ESTIMATORS``. All of them train on the same arrays.
 """
 
 from functools import cache
@@ -39,18 +39,18 @@ if find_spec("lightgbm") is None:  # optional; it grows the trees
 
 
 def make(name: str, **more: Any) -> Any:
-    """An estimator of the table, not fitted."""
+    """Return an unfitted estimator of the table."""
     kind, settings = ESTIMATORS[name]
     return kind(**{**settings, **more})
 
 
 @cache
 def fitted(name: str) -> Any:
-    """An estimator of the table, fitted to X and Y: for tests that do not change it."""
+    """Return an estimator of the table fitted to X and Y, for tests that do not change it."""
     return make(name).fit(X, Y)
 
 
 def answers(model: Any, data: Any = X) -> list[Any]:
-    """Everything a fitted model says of sequences, in a form that == compares to the last bit."""
+    """Return everything a fitted model predicts, in a form that == compares to the last bit."""
     arrays = [array.tolist() for array in model.predict_marginals(data, as_arrays=True)]
     return [model.classes_, model.predict(data), arrays, model.predict_nbest(data, 3)]

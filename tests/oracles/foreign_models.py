@@ -1,4 +1,4 @@
-"""Models of other tools: files that CRF++ 0.59 and Wapiti 1.5.0 have written, and what the tools answer."""
+"""Models of other tools: files written by CRF++ 0.59 and Wapiti 1.5.0, and the tools' predictions."""
 
 import random
 from pathlib import Path
@@ -15,7 +15,7 @@ FILES = {path.stem: path.read_bytes() for path in sorted(FOLDER.glob("*.model"))
 
 
 def assert_answers(tagger: Any, name: str) -> None:
-    """The tool's own labels and their probabilities: crf_test -v2, wapiti label -s -p."""
+    """Check the tool's own labels and their probabilities: crf_test -v2, wapiti label -s -p."""
     text = (FOLDER / f"{name}.answers").read_text(encoding="utf-8").strip()
     rows = [[line.split() for line in sentence.split("\n")] for sentence in text.split("\n\n")]
     columns = Columns.from_rows([[row[:2] for row in sentence] for sentence in rows])
@@ -29,7 +29,7 @@ LABELS = ("A", "Übung", "c c", ":")
 
 
 def crfsuite_data(n: int = 60, seed: int = 0, labels: tuple[str, ...] = LABELS) -> tuple[Any, Any]:
-    """Random items with values, and labels that have nothing to do with them."""
+    """Return random items with values, and labels independent of them."""
     rng = random.Random(seed)
 
     def item() -> dict[str, Any]:
@@ -41,6 +41,6 @@ def crfsuite_data(n: int = 60, seed: int = 0, labels: tuple[str, ...] = LABELS) 
 
 
 def train_crfsuite(path: Path, X: Any, y: Any, algorithm: str = "lbfgs", **parameters: Any) -> Path:
-    """A model of python-crfsuite."""
+    """Train a model with python-crfsuite."""
     fill(pycrfsuite.Trainer(algorithm, parameters, verbose=False), X, y).train(str(path))
     return path

@@ -1,11 +1,11 @@
-"""A data frame of nobody's."""
+"""A data frame of no particular library."""
 
 from types import SimpleNamespace
 from typing import Any
 
 
 class Frame:
-    """What pandas and polars data frames have in common, as far as it is used."""
+    """The part of the interface of pandas and polars data frames that crfkit uses."""
 
     def __init__(self, **columns: list[Any]) -> None:
         self.content = columns

@@ -1,4 +1,4 @@
-"""The same computation with each instruction set, each in a process of its own."""
+"""Runs the same computation with each instruction set, each in its own process."""
 
 import os
 import pickle
@@ -19,7 +19,7 @@ sys.stdout.buffer.write(pickle.dumps((_native.isa(), getattr(module, sys.argv[3]
 
 
 def on_each_instruction_set(file: str, function: str) -> dict[str, Any]:
-    """What a function of a test file returns, by the instruction set used; baseline is one of them."""
+    """Return the results of a function of a test file by instruction set, including baseline."""
     found = {}
     for isa in ("baseline", "avx2", "avx512"):
         run = subprocess.run(

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def counts(features, items, labels):
-    """How often each feature (attribute, labels) is active in a labelled sequence, times its value."""
+    """Count how often each feature (attribute, labels) is active in a labelled sequence, times its value."""
     found = np.zeros(len(features))
     for i, (attribute, wanted) in enumerate(features):
         for t in range(len(labels)):
@@ -17,7 +17,7 @@ def counts(features, items, labels):
 
 
 class Enumerated:
-    """-Σ weight · log p(y | x) + c2 ‖w‖² for features that may be anything."""
+    """The objective -Σ weight · log p(y | x) + c2 ‖w‖² for arbitrary features."""
 
     def __init__(self, X, y, features, c2=0.0, weights=None, forbidden=()):
         """``forbidden``: label pairs that no labelling may have."""

@@ -8,7 +8,7 @@ from crfkit.inference import Lattice
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=120)
 
-# the size of scores: everyday, tied, extreme, and mixtures of tiny and extreme
+# the size of scores: ordinary, tied, extreme, and mixtures of tiny and extreme
 SCALES = ("one", "whole", "extreme", "mixed")
 
 

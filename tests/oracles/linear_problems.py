@@ -58,7 +58,7 @@ class Problem:
         return FeatureIndex(self.n_labels, indptr, labels.astype(np.int32), self.edges, self.edges2, *pairs)
 
     def linear_weights(self) -> np.ndarray:
-        """One weight per feature, as a vector of the index."""
+        """Return one weight per feature, in the order of the index."""
         pair = np.zeros(0) if self.pair is None else self.pair[self.pair_features]
         return LinearWeights(self.edge, self.edge2, pair, self.state[self.features]).vector
 
@@ -80,7 +80,7 @@ class Problem:
         return likelihood.penalised(c2=c2, c1=c1, centre=centre)
 
     def general(self) -> Likelihood:
-        """The same function by the general way: any potential, any structure."""
+        """Return the same function through the general objective: any potential, any structure."""
         return Likelihood(
             LinearPotential(self.index()),
             self.sequences(),
@@ -90,7 +90,7 @@ class Problem:
         )
 
     def lattices(self) -> tuple[Lattice, Lattice]:
-        """All paths, and the permitted ones; a path wrong at a position pays the class weight there."""
+        """Return lattices of all paths and of the permitted ones; wrong labels gain log class weights."""
         node = self.attributes @ self.state
         ids = self.labels.ids
         if self.class_weights is not None:

@@ -1,4 +1,4 @@
-"""Small data to mine, and the rules in it by trying all sets of items."""
+"""Small data to mine, and its rules by enumeration of all sets of items."""
 
 from collections import Counter
 from itertools import combinations
@@ -14,7 +14,7 @@ Key = tuple[frozenset[str], Any]
 
 
 def all_rules(X, y, lengths=(2, 3)) -> dict[Key, tuple[int, int, Any, int]]:  # type: ignore[no-untyped-def]
-    """Every (X, label) that occurs: support, coverage, rival, margin."""
+    """Return support, coverage, rival and margin of every (X, label) that occurs."""
     transactions = [
         (frozenset(items), label)
         for xs, ys in zip(X, y, strict=True)
@@ -42,7 +42,7 @@ def all_rules(X, y, lengths=(2, 3)) -> dict[Key, tuple[int, int, Any, int]]:  # 
 
 
 def random_data(seed: int, n_sequences: int = 12, n_items: int = 7, n_labels: int = 3):  # type: ignore[no-untyped-def]
-    """Sequences of sets of items; the label leans on them."""
+    """Return sequences of sets of items; the label depends on them."""
     rng = np.random.default_rng(seed)
     X, y = [], []
     for _ in range(n_sequences):
@@ -58,14 +58,14 @@ def random_data(seed: int, n_sequences: int = 12, n_items: int = 7, n_labels: in
 
 
 def encoded(X, y) -> tuple[Sequences, np.ndarray, Vocabulary, list[Any]]:  # type: ignore[no-untyped-def]
-    """As the search takes them."""
+    """Encode the data for the search."""
     vocabulary, classes = Vocabulary(), label_set(y)
     sequences = encode(X, vocabulary, grow=True)
     return sequences, encode_labels(y, classes, sequences.offsets).ids, vocabulary, classes
 
 
 def window_sentences() -> tuple[list[list[list[str]]], list[list[str]]]:
-    """Words and tags in a window, with chunk labels that depend on both."""
+    """Return words and tags in a window, with chunk labels that depend on both."""
     rng = np.random.default_rng(3)
     X, y = [], []
     for _ in range(80):

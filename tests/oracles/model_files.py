@@ -1,4 +1,4 @@
-"""Model files in memory: as a model writes them, and with lies in them whose checksums are right."""
+"""Model files in memory: as written by a model, and falsified with valid checksums."""
 
 import io
 from typing import Any
@@ -7,16 +7,16 @@ from crfkit.io.model_file import read_model, write_model
 
 
 def saved(model: Any) -> bytes:
-    """A model's file."""
+    """Return the contents of a model's file."""
     file = io.BytesIO()
     model.save(file)
     return file.getvalue()
 
 
 def rewritten(content: bytes, changes: dict[str, Any]) -> bytes:
-    """A model file with other arrays (None: without them) or other entries of its header.
+    """Return a model file with changed arrays (None: removed) or header entries.
 
-    A change is a value, or a function that makes it of what is there.
+    A change is the new value, or a function of the old one.
     """
     header, arrays = read_model(content)
     for key, change in changes.items():

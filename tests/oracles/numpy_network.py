@@ -1,4 +1,4 @@
-"""A user's own potential: a small network in NumPy, with its way back by hand."""
+"""A user-defined potential: a small network in NumPy with a hand-written backward pass."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 """A second oracle, for lattices too large to enumerate: log-space recursions over pairs of labels in NumPy.
 
-Everything is done on states that are label pairs, in either order of the chain.
+States are label pairs, for chains of either order.
 """
 
 from dataclasses import dataclass

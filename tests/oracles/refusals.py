@@ -1,4 +1,4 @@
-"""Bad input is refused, and damaged files are unreadable, in words."""
+"""Checks that bad input and damaged files raise the right errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +15,6 @@ def refuses(message: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 
 def unreadable(message: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Check the same of a ModelFileError."""
+    """Check that a call raises a ModelFileError whose text matches ``message``."""
     with pytest.raises(ModelFileError, match=message):
         call(*args, **kwargs)

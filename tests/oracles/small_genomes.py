@@ -1,4 +1,4 @@
-"""Generated DNA with genes in it, for the tests: no real data is needed."""
+"""Generated DNA with genes, for tests without real data."""
 
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ def random_bases(rng: np.random.Generator, n: int, probabilities=(0.3, 0.2, 0.2,
 
 
 def random_codon(rng: np.random.Generator) -> str:
-    """GC-rich, so that coding regions can be told; never a stop."""
+    """Return a GC-rich codon, so that coding regions can be recognised; never a stop."""
     while True:
         codon = "".join(
             rng.choice(list("ACGT"), p=p)
@@ -25,7 +25,7 @@ def random_codon(rng: np.random.Generator) -> str:
 def random_gene(
     rng: np.random.Generator, n_exons: int = 3, codons: int = 60
 ) -> tuple[str, list[tuple[int, int]]]:
-    """A gene with introns, and its exons from its first base on."""
+    """Return a gene with introns, and its exons from its first base on."""
     coding = "ATG" + "".join(random_codon(rng) for _ in range(codons)) + str(rng.choice(STOPS))
     # At least 10 bases apart.
     steps = sorted(rng.choice(np.arange(1, len(coding) // 10), size=n_exons - 1, replace=False).tolist())
@@ -41,7 +41,7 @@ def random_gene(
 
 
 def random_windows(n: int, seed: int = 0, flank: int = 120) -> tuple[list[str], list[list[tuple[int, int]]]]:
-    """n windows with a gene in each."""
+    """Return n windows with one gene each."""
     rng = np.random.default_rng(seed)
     sequences, exons = [], []
     for _ in range(n):
@@ -61,7 +61,7 @@ def spliced(sequence: str, exons: list[tuple[int, int]]) -> str:
 
 
 def is_legal(sequence: str, exons: list[tuple[int, int]], donors=("GT",)) -> bool:
-    """Start, stop, no stop in between, splice sites: of a whole gene in reading direction."""
+    """Check start, stop, no stop in between, and splice sites of a whole gene in reading direction."""
     coding = spliced(sequence, exons)
     codons = [coding[i : i + 3] for i in range(0, len(coding), 3)]
     sites = all(

@@ -7,13 +7,13 @@ from crfkit.features import token_features
 
 
 def _addresses():
-    """80 addresses: attributes as lists of strings, and labels."""
+    """Return 80 addresses: attributes as lists of strings, and labels."""
     tokens, labels = addresses(80, random_state=1)
     return [token_features(address, window=1) for address in tokens], labels
 
 
 def _casino():
-    """40 rounds of dice: the roll, the two before it, and a real-valued attribute of either sign."""
+    """Return 40 rounds of dice: the roll, the two before it, and a real-valued attribute of either sign."""
     rolls, dice = casino(40, 25, random_state=2)
     X = [
         [
@@ -30,7 +30,7 @@ def _casino():
 
 
 def _dice_words():
-    """60 rounds of dice with the words of up to two rolls that begin at each position."""
+    """Return 60 rounds of dice with the words of up to two rolls that begin at each position."""
     rolls, labels = casino(60, 60, random_state=3)
     texts = ["".join(map(str, sequence)) for sequence in rolls]
     words = [[[text[t : t + n] for n in (1, 2) if t + n <= len(text)] for t in range(60)] for text in texts]
@@ -38,7 +38,7 @@ def _dice_words():
 
 
 def _tiny():
-    """Short enough to enumerate: three labels, attributes of any value, some often in a sequence."""
+    """Return data to enumerate: three labels, attributes of any value, some repeated in a sequence."""
     rng = np.random.default_rng(5)
     X, y = [], []
     for length in (4, 1, 5, 3):

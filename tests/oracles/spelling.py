@@ -1,7 +1,7 @@
-"""Label schemes by their definitions, the slow way: all segmentations of a few tokens, spelled out.
+"""Label schemes by definition: enumerates all segmentations of a few tokens.
 
-A label sequence is legal in a scheme exactly if it is the spelling of some segmentation. Nothing here knows
-of the grammar in crfkit.data.schemes.
+A label sequence is legal in a scheme exactly if it is the spelling of some segmentation. This module does not
+use the grammar in crfkit.data.schemes.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def alphabet(scheme: str, types: str = "XY") -> list[str]:
 
 
 def segmentations(n: int, types: str = "XY", start: int = 0) -> Iterator[Segmentation]:
-    """All ways to place segments on n tokens."""
+    """Yield all ways to place segments on n tokens."""
     if start >= n:
         yield ()
         return

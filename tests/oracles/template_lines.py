@@ -1,4 +1,4 @@
-"""Lines of templates that are refused."""
+"""Checks of invalid template lines."""
 
 import re
 

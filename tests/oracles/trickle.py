@@ -1,10 +1,10 @@
-"""A stream that gives a few bytes at a time, as pipes and sockets may."""
+"""A stream that returns a few bytes at a time, as pipes and sockets may."""
 
 import io
 
 
 class Trickle(io.RawIOBase):
-    """Gives n bytes at a time."""
+    """A stream that returns n bytes at a time."""
 
     def __init__(self, content: bytes, n: int = 1) -> None:
         self.file, self.n = io.BytesIO(content), n

@@ -66,14 +66,14 @@ CURVED = {"tables", "tables of order 2"}
 
 @pytest.fixture(params=POTENTIALS)
 def case(request):
-    """A potential, a batch, a point that is not 0, and whether there is an estimate of the curvature."""
+    """Return a potential, a batch, a nonzero point, and whether there is an estimate of the curvature."""
     potential, batch = POTENTIALS[request.param]()
     w = np.random.default_rng(3).normal(size=potential.n_parameters)
     return potential, batch, w, request.param in CURVED
 
 
 def test_shapes(case):
-    """Scores are a lattice of the batch; a gradient by them, of the same shapes, comes back as one by w."""
+    """Scores are a lattice of the batch; a gradient by scores becomes a gradient by w."""
     potential, batch, w, curved = case
     lattice = potential.scores(batch, w, n_jobs=1)
     np.testing.assert_array_equal(lattice.offsets, OFFSETS)

@@ -1,4 +1,4 @@
-"""The kernel potential: scores by hand, graphs that are no chains."""
+"""The kernel potential: scores computed by hand, graphs other than chains."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The linear potential: scores against a dense product, the way back against its transpose."""
+"""The linear potential: scores against a dense product, backward against its transpose."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ CASES = given(
 
 
 def make(seed, n_labels, lengths, **options):
-    """A problem with dense matrices, its batch and its potential."""
+    """Return a problem with dense matrices, its batch and its potential."""
     problem = make_problem(seed, n_labels, lengths, **options)
     return problem, problem.sequences(), LinearPotential(problem.index(), problem.linear_weights())
 
@@ -38,7 +38,7 @@ def test_scores_are_the_dense_product(**drawn):
 
 @CASES
 def test_backward_is_the_transpose_of_scores(seed, **drawn):
-    """⟨scores(w), d⟩ = ⟨w, backward(d)⟩ for any d, and nothing for transitions without a feature."""
+    """⟨scores(w), d⟩ = ⟨w, backward(d)⟩ for any d, with 0 for transitions without a feature."""
     problem, batch, potential = make(seed, **drawn)
     rng, lattice = np.random.default_rng(seed), potential.scores(batch)
     scores = [lattice.node, lattice.edge, *([] if lattice.edge2 is None else [lattice.edge2])]

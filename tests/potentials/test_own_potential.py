@@ -1,4 +1,4 @@
-"""A user's own potential, a small network, trained by the general objective; and the same in torch."""
+"""A user-defined potential, a small network, trained by the general objective; and the same in torch."""
 
 import importlib.util
 from pathlib import Path

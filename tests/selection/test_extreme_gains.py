@@ -1,4 +1,4 @@
-"""Gains of candidates against enumeration, where the best path may be improbable at first sight."""
+"""Gains of candidates against enumeration, where the best path may have a tiny probability."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def gains(
     positions: np.ndarray,
     c2: float,
 ) -> list[np.ndarray]:
-    """Exact and approximate gains of (previous label or -1, label) with an attribute at these positions."""
+    """Return exact and approximate gains of (previous label or -1, label) with an attribute there."""
     previous, to = (np.array(side, dtype=np.int32) for side in zip(*candidates, strict=True))
     native = _native.CandidateGains(lattice.offsets, targets, None, lattice.node, lattice.edge, c2, 1)
     results = []
@@ -38,7 +38,7 @@ def occurrences(path: tuple[int, ...], candidate: tuple[int, int], positions: np
 def enumerated_gains(
     lattice: Lattice, targets: np.ndarray, candidate: tuple[int, int], positions: np.ndarray, c2: float
 ) -> tuple[float, float]:
-    """The same by brute force, for a lattice of one sequence."""
+    """Return the same by brute force, for a lattice of one sequence."""
     oracle = enumerate_paths(lattice, 0)
     seen = sum(occurrences(tuple(targets), candidate, positions))
     active = np.array([occurrences(path, candidate, positions) for path in oracle.paths])  # [P, positions]
@@ -68,7 +68,7 @@ def compare(lattice: Lattice, targets: np.ndarray, positions: np.ndarray) -> Non
         for c, candidate in enumerate(candidates):
             expected = enumerated_gains(lattice, targets, candidate, positions, c2)
             assert exact[c] == pytest.approx(expected[0], rel=1e-5, abs=1e-5)
-            if c2 == 0.5:  # less, and the weights are so large that the rounding of a marginal near 1 tells
+            if c2 == 0.5:  # with less, weights are so large that the rounding of a marginal near 1 shows
                 assert approximate[c] == pytest.approx(expected[1], rel=1e-5, abs=1e-5)
 
 

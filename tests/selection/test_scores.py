@@ -25,7 +25,7 @@ ROLLS, DICE = (part[:30] for part in DICE_WORDS)
 
 
 def searching(X, y, *, c2=0.0, sample_weight=None, n_threads=1, permitted=None, **parameters):
-    """A search in which every second candidate is chosen, with random weights."""
+    """Return a search in which every second candidate is chosen, with random weights."""
     selector = GradientSelector(**parameters)
     pool = selector._pool(X, y, sample_weight, None, permitted)
     settings = SearchSettings(None, 0.0, 5, c2, 1e-6, n_threads, 1, False)
@@ -53,7 +53,7 @@ def test_gradient_is_observed_minus_expected(parameters):
 
 
 def test_gradient_under_a_grammar():
-    """Expected counts over the permitted labellings alone; the refit is that of a CRF under the grammar."""
+    """Expected counts are over permitted labellings only; the refit equals a CRF under the grammar."""
     seen = {pair for labels in Y for pair in pairwise(labels)}
     forbidden = next((a, b) for a in "xyz" for b in "xyz" if (a, b) not in seen)
     table = np.ones((1, 3, 3), np.bool_)
@@ -71,7 +71,7 @@ def test_gradient_under_a_grammar():
 
 
 def test_gradient_of_candidates_that_only_the_chosen_tell_apart():
-    """Copies are set aside; attributes that differ at one position are not."""
+    """Copies are set aside, but not attributes that differ at one position."""
     X = [[["a", "b", "c"], ["a", "b"], ["d"]], [["a", "b", "c"]]]
     y = [["x", "y", "x"], ["y"]]
     search, features = searching(X, y)
@@ -83,7 +83,7 @@ def test_gradient_of_candidates_that_only_the_chosen_tell_apart():
 
 
 def best_gain(oracle, weights, k):
-    """By brute force: the lowest point along one weight."""
+    """Find the minimum along one weight by brute force."""
 
     def along(step):
         moved = weights.copy()
@@ -112,7 +112,7 @@ def test_exact_gain(n_threads):
 
 
 def test_exact_gain_without_penalty_of_what_is_never_seen():
-    """Its weight would fall for ever; the gain has a limit."""
+    """The weight would fall forever, but the gain has a limit."""
     search, features = searching(X, Y, all_possible_states=True, all_possible_transitions=True)
     oracle = Enumerated(X, Y, features)
     scores, _ = GainScorer(search, approximate=False, screen=None)(search)

@@ -1,4 +1,4 @@
-"""What selectors promise: the paper's first picks, stopping rules, scikit-learn's conventions, bad input."""
+"""Selectors: the paper's first picks, stopping rules, scikit-learn's conventions, bad input."""
 
 import warnings
 
@@ -54,7 +54,7 @@ def test_gradient_on_the_casino():
         few = CRF(c2=0.0, features=selector.selected_).fit(X, dice).score(test, dice_again)
         full = CRF(c2=0.0).fit(X, dice).score(test, dice_again)
     assert few == pytest.approx(full, abs=2e-3)
-    # A model of the casino itself: log odds of a six, and of staying.
+    # The casino's own model: log odds of a six, and of staying.
     weights = dict(zip(names(selector.selected_), selector.weights_, strict=True))
     assert weights["E(fake, 6)"] == pytest.approx(np.log(5), abs=0.1)
     assert weights["T(real, real)"] + weights["T(fake, fake)"] == pytest.approx(np.log(171), abs=0.15)
@@ -167,7 +167,7 @@ def test_partial_labels_order_2_and_label_pairs():
 
 
 def test_inputs():
-    """Arrays, columns with a template, real values: what a CRF takes, a selector takes."""
+    """A selector takes what a CRF takes: arrays, columns with a template, real values."""
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(6, 5)) for _ in range(20)]
     y = [["a" if row[3] > 0 else "b" for row in x] for x in X]
@@ -322,7 +322,7 @@ def test_plots():
 
 
 def test_long_text_pool():
-    """Addresses: a pool of thousands, features in batches, order of the objective kept."""
+    """Addresses: a pool of thousands of candidates, features in batches."""
     tokens, labels = addresses(60, random_state=0)
     X = [token_features(address, window=1) for address in tokens]
     with warnings.catch_warnings():

@@ -25,7 +25,7 @@ def finder():
 
 @pytest.fixture(scope="module")
 def genome():
-    """A contig with four genes, the second and fourth on the other strand; and where they are."""
+    """Return a contig with four genes (the second and fourth on the other strand) and their places."""
     sequences, exons = random_windows(4, seed=77)
     rng = np.random.default_rng(3)
     text, true = "", []
@@ -75,7 +75,7 @@ def test_both_strands(finder, genome):
             exons = [(len(text) - b, len(text) - a) for a, b in reversed(exons)]
         assert is_legal(sequence, exons)
         assert gene.phase == 0
-    # The other strand of a sequence has the same genes, turned round.
+    # The reverse complement of a sequence has the same genes, reversed.
     (other,) = finder.predict([reverse_complement(text)], both_strands=True)
     T = len(text)
     turned = {tuple((T - b, T - a) for a, b in reversed(g.exons)) for g in other}

@@ -1,4 +1,4 @@
-"""Classes of GC content, and chains of their own."""
+"""Classes of GC content, and one Markov chain per class."""
 
 import numpy as np
 import pytest

@@ -48,7 +48,7 @@ def test_labels():
 
 @given(st.text("ACGT", min_size=1, max_size=7))
 def test_permissions_are_the_rules(text):
-    """Pair by pair, the tables permit what the rules as written in words permit; and so labellings."""
+    """The tables permit exactly the label pairs, and thus the labellings, that the written rules permit."""
     codes = encode_bases(text)
     pairs, rules = permitted_pairs(codes), []
     for t in range(1, len(text)):
@@ -75,7 +75,7 @@ def test_permissions_are_the_rules(text):
 @given(st.integers(0, 10_000))
 @settings(max_examples=25, deadline=None)
 def test_decoded_genes_are_legal(seed):
-    """Whatever the scores: start, stop, no stop inside, also none that an intron cuts in two."""
+    """For any scores: start, stop, no stop inside, and none split by an intron."""
     rng = np.random.default_rng(seed)
     text = "".join(rng.choice(list("ATG"), size=400)) + "TAATTAGTTGA"
     scores = rng.normal(size=(len(text), 7)) + np.array([0.5, 0.5, 0.5, 0, 0.2, 0.2, 0.2])
@@ -85,7 +85,7 @@ def test_decoded_genes_are_legal(seed):
 
 
 def test_split_stops_are_seen():
-    text = "ATGGCTTGTAAAAAAGAAGCTTAG"  # ATG GCT T|gtaaaaaag|AA: a stop in two pieces
+    text = "ATGGCTTGTAAAAAAGAAGCTTAG"  # ATG GCT T|gtaaaaaag|AA: a split stop
     exons = [(0, 7), (16, 24)]
     ids = label_ids(exons, len(text))
     assert is_permitted(encode_bases(text), ids)  # the seven labels cannot see it
@@ -159,7 +159,7 @@ def test_words_around_sites():
 @given(st.integers(0, 10_000), st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_scores_of_transitions_stay_those_of_the_paths(seed, partial):
-    """States with folded pair scores, against a lattice that has them as they are."""
+    """States with folded pair scores agree with a lattice that has the pair scores themselves."""
     rng = np.random.default_rng(seed)
     text = "".join(rng.choice(list("ATGC"), p=[0.3, 0.3, 0.3, 0.1], size=60)) + "TAATTAGTTGA"
     codes, T = [encode_bases(text), encode_bases("ATG")], len(text) + 3

@@ -1,4 +1,4 @@
-"""The core's sums over gene structures against enumeration of all of them."""
+"""The core's sums over gene structures against enumeration of all structures."""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ SPLIT_STOP = -1.5
 
 
 def scores_of(rng, text):
-    """Random scores; sites where their words are."""
+    """Return random scores, with sites where their words occur."""
     T = len(text)
     sites = np.full((T + 1, 4), -np.inf)
     for t in range(T + 1):
@@ -31,7 +31,7 @@ def scores_of(rng, text):
 
 
 def genes_from(text, begin, sites):
-    """All genes that begin at ``begin``: lists of exons."""
+    """Yield all genes that begin at ``begin``: lists of exons."""
 
     def grow(exons, coding, start):
         """Extend by an exon from ``start``."""
@@ -68,7 +68,7 @@ def score_of(text, exons, content, sites, exon, intron):
 
 
 def all_genes(text, content, sites, exon, intron):
-    """(begin, end, score, exons) of every gene of a strand."""
+    """Return (begin, end, score, exons) of every gene of a strand."""
     return [
         (gene[0][0], gene[-1][1], score_of(text, gene, content, sites, exon, intron), gene)
         for begin in range(len(text))
@@ -77,7 +77,7 @@ def all_genes(text, content, sites, exon, intron):
 
 
 def sum_over(genes, T, combine):
-    """Structures are sets of genes that do not overlap."""
+    """Combine the scores of all structures: sets of genes that do not overlap."""
     value = np.zeros(T + 1)
     for t in range(1, T + 1):
         value[t] = combine([value[t - 1], *(value[b] + s for b, e, s, _ in genes if e == t)])

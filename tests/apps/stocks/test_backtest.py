@@ -78,7 +78,7 @@ def test_log_losses_side_by_side(backtest):
 
 
 def test_a_random_walk_is_not_predictable_beyond_persistence(backtest):
-    """On prices without any memory the smoothed direction is foretold all the same, the raw one is not."""
+    """On prices without memory the smoothed direction is predictable, but the raw one is not."""
     assert backtest.mean_accuracy(PLAIN) > 0.7
     assert abs(backtest.mean_accuracy(PLAIN) - backtest.mean_accuracy(PERSISTENCE)) < 0.03
     rises = np.concatenate([r.raw(PLAIN).copied_correct for r in backtest.results]).mean()
@@ -88,14 +88,14 @@ def test_a_random_walk_is_not_predictable_beyond_persistence(backtest):
 
 
 def test_nothing_of_the_future(stocks):
-    """The whole back-test with all that is chosen and all baselines: cut off the future, nothing changes."""
+    """Cutting off the future changes nothing in the back-test, including all choices and baselines."""
     cut = 330
     start = np.datetime64("2003-09-20")
     plan = Plan(Settings(ranges=4, orders=(1, 2)), start=start, last=40, screening=Screening(least_days=200))
     whole = run_backtest(stocks[:2], plan)
     part = run_backtest([p.until(cut) for p in stocks[:2]], plan)
     assert (whole.c2, whole.tau) == (part.c2, part.tau)
-    assert len(whole.trials) == len(part.trials) == 11  # 5 of c2, 6 of tau
+    assert len(whole.trials) == len(part.trials) == 11  # 5 values of c2, 6 of tau
     for a, b in zip(whole.results, part.results, strict=True):
         for method in whole.methods:
             early = b.forecasts[method].probability
@@ -158,7 +158,7 @@ def test_translation(smoothing):
     raw = translate(stock, sure)
     assert raw.implied_correct.all()  # a true forecast never implies a wrong raw direction
     assert (raw.rises == (np.diff(stock.prices.close)[299:] > 0)).all()
-    if smoothing == "ema":  # tomorrow as today leaves the raw direction open
+    if smoothing == "ema":  # an unchanged price does not imply the raw direction
         assert translate(stock, persistence(stock, 300)).coverage == 0
 
 
@@ -180,7 +180,7 @@ def test_intervals():
     assert found.value == pytest.approx(right[present].mean())
     assert found.low < 0.8 < found.high
     assert 0.01 < found.high - found.low < 0.08
-    together = np.tile(right[1], (8, 1))  # all stocks alike: less is known
+    together = np.tile(right[1], (8, 1))  # all stocks alike: less information
     wide = Resampling(present).mean(together)
     assert wide.high - wide.low > 1.5 * (found.high - found.low)
 
@@ -210,7 +210,7 @@ def test_screening():
     late[:200] = p.dates[:200]
     late[200:] = p.dates[200:]
     late[350:] += np.timedelta64(40, "D")
-    assert screening.complaint(Prices("X", late, p.close), 300) is None  # what comes later does not count
+    assert screening.complaint(Prices("X", late, p.close), 300) is None  # later days do not count
     assert "none of its 400 days is left" in screening.complaint(p, 400)
     assert first_prediction(p, 0.6) == 240
     assert first_prediction(p, np.datetime64("2003-01-05")) == 3
@@ -246,7 +246,7 @@ def test_the_start_may_be_any_date(stocks):
     ],
 )
 def test_a_short_stock_is_left_out(stocks, plan, message):
-    """One stock with too few days does not end the work on the others."""
+    """A stock with too few days does not stop the work on the others."""
     plan = replace(plan, learners=False, screening=Screening(least_days=0))
     found = run_backtest([random_prices(120, 9, "NEW"), stocks[0]], plan)
     assert list(found.left_out) == ["NEW"]
@@ -256,7 +256,7 @@ def test_a_short_stock_is_left_out(stocks, plan, message):
 
 @pytest.mark.parametrize("constrained", [True, False])
 def test_the_shortest_stock_that_will_do(constrained):
-    """What is not left out can be trained: day by day around the limit."""
+    """Every stock that is not left out can be trained: checked day by day around the limit."""
     for n in range(20, 44):
         plan = Plan(
             Settings(span=10, ranges=4),
@@ -284,7 +284,7 @@ def test_first_predictions_at_the_very_beginning(stocks):
 
 
 def split_backtest(p):
-    """The prices of a stock that is split on day 350, and a plain back-test on them."""
+    """Return the prices of a stock that is split on day 350, and a plain back-test on them."""
     close = p.close.copy()
     close[350:] = np.round(close[350:] / 2, 2)
     return close, run_backtest([Prices("S", p.dates, close)], PLAIN_ALONE)
@@ -358,7 +358,7 @@ def test_tickers_that_look_like_numbers():
 
 
 def test_the_learners_see_what_the_crf_sees():
-    """With the distance observed, they are told the distance, not the change."""
+    """If the distance is observed, the learners get the distance, not the change."""
     prices, settings = random_prices(400), Settings("double", observe="distance")
     stock = make_stock(prices, settings, 300)
     np.testing.assert_allclose(stock.observed, 1 - stock.smoothed.threshold / prices.close)

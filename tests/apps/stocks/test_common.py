@@ -18,7 +18,7 @@ def stocks():
 
 
 def test_logistic_regression_of_all_stocks(stocks):
-    """By the day it is what scikit-learn finds on the days of all stocks together."""
+    """With training by day, the result is scikit-learn's on the days of all stocks together."""
     from sklearn.linear_model import LogisticRegression
 
     n = 250
@@ -39,7 +39,7 @@ def test_logistic_regression_of_all_stocks(stocks):
 
 @pytest.mark.parametrize("training", ["chain", "day"])
 def test_nothing_from_the_date_on(stocks, training):
-    """Neither in the labels nor in ranges and spreads: cut off the future, and it is the same, bit by bit."""
+    """Cutting off the future changes nothing, bit for bit: neither labels nor ranges and spreads."""
     settings = Settings(ranges=4, orders=(1, 2), training=training)
     before = stocks[0].dates[250]
     whole = common_weights(stocks, settings, before)
@@ -62,7 +62,7 @@ def test_a_strong_penalty_leaves_what_is_common(stocks, training):
 
 
 def test_no_look_ahead(stocks):
-    """With the common weights too, plain and constrained: cut off the future, the forecasts stay the same."""
+    """Cutting off the future does not change forecasts with common weights, plain or constrained."""
     centre = common_weights(stocks, SETTINGS, stocks[0].dates[250])
     for tau in (None, 5.0):
         whole = walk_forward(
@@ -74,7 +74,7 @@ def test_no_look_ahead(stocks):
 
 
 def test_stocks_that_begin_later(stocks):
-    """The weights are from before the earliest first prediction, when some stocks have too few days."""
+    """Weights are from before the earliest first prediction, when some stocks may have too few days."""
     late = random_prices(430, 7, "LATE")
     late = type(late)("LATE", late.dates + np.timedelta64(250, "D"), late.close)
     settings = Settings(ranges=4, orders=(1, 2))

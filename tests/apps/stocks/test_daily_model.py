@@ -27,7 +27,7 @@ def by_day():
 
 @pytest.mark.parametrize("numbers", [0, 3])
 def test_the_same_as_the_estimator(numbers):
-    """Trained day by day, it is the CRF of the library, trained at once on the days shown."""
+    """Training day by day gives the library's CRF trained at once on the days shown."""
     settings = Settings(ranges=6, training="chain", numbers=numbers)
     stock = make_stock(random_prices(420), settings, 300)
     model = DailyCRF(stock, c2=1.0, tol=1e-6)
@@ -67,7 +67,7 @@ def test_the_constraint_holds(stock):
         model.learn(day - 1)
         plain.learn(day - 1)
     assert model.feasible_share > 0.95
-    # Not by w = 0, which is feasible, too: it still explains the data much better than that.
+    # w = 0 is feasible, too; the model found explains the data much better.
     size = len(model.x)
     at = {name: model.objective(x).value for name, x in [("zero", np.zeros(size)), ("it", model.x)]}
     best = model.objective(plain.x).value
@@ -82,7 +82,7 @@ def test_a_loose_constraint_changes_nothing(stock):
 
 
 def test_as_good_as_the_general_search(stock):
-    """The daily search finds nearly as good a feasible point as a search from nothing with many steps."""
+    """The daily search finds nearly as good a feasible point as a long search from zero."""
     from crfkit.objectives.validation import Spans, ValidationConstraints
     from crfkit.optim.saddle import SaddleSettings, minimize_constrained
 
@@ -104,7 +104,7 @@ def test_as_good_as_the_general_search(stock):
 
 
 def test_by_the_day_it_is_logistic_regression(by_day):
-    """Each label given the one before it: what scikit-learn finds with the same attributes as columns."""
+    """Each label given the previous one: equal to scikit-learn's result with the attributes as columns."""
     from sklearn.linear_model import LogisticRegression
 
     stock, day = by_day, 350
@@ -113,7 +113,7 @@ def test_by_the_day_it_is_logistic_regression(by_day):
     columns = np.zeros((day + 1, stock.settings.n_attributes))
     np.put_along_axis(columns, stock.attributes[: day + 1].astype(int), stock.values[: day + 1], axis=1)
     known = slice(stock.first, day)
-    # Two weights ±w/2 a column, each with c2 (w/2)²: together c2/2 w²; scikit-learn's penalty is w²/(2C).
+    # Two weights ±w/2 per column, each with c2 (w/2)²: together c2/2 w²; scikit-learn's penalty is w²/(2C).
     rival = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-8, max_iter=1000)
     rival.fit(columns[known], stock.labels[known])
     expected = rival.predict_proba(columns[[day]])[0, 1]
@@ -129,7 +129,7 @@ def test_the_constraint_by_the_day(by_day):
 
 @pytest.mark.parametrize(("training", "numbers"), [("chain", 0), ("chain", 2), ("day", 0), ("day", 3)])
 def test_no_look_ahead(stock, training, numbers):
-    """Cut off the future: the forecasts stay the same, bit by bit."""
+    """Cutting off the future does not change the forecasts, bit for bit."""
     prices, settings = stock.prices, Settings(ranges=6, training=training, numbers=numbers)
     for tau in (None, 0.5):
         whole = walk_forward(make_stock(prices, settings, 300), 300, c2=1.0, tau=tau, last=60)
@@ -140,7 +140,7 @@ def test_no_look_ahead(stock, training, numbers):
 
 @pytest.mark.parametrize("name", ["stock", "by_day"])
 def test_tomorrow_does_not_matter(name, request):
-    """Not even the day that is predicted: another price there, and the forecast of the day is the same."""
+    """The price of the predicted day itself does not change its forecast."""
     from crfkit.apps.stocks.prices import Prices
 
     stock = request.getfixturevalue(name)
@@ -156,7 +156,7 @@ def test_tomorrow_does_not_matter(name, request):
 @pytest.mark.parametrize("tau", [None, 0.5])
 @pytest.mark.parametrize("call", [3, 200])
 def test_ctrl_c_ends_the_walk(stock, monkeypatch, tau, call):
-    """Whenever it comes: no forecast is made with what was trained by half."""
+    """Ctrl-C at any moment: no forecast is made with a half-trained model."""
     calls = interrupt(monkeypatch, LinearLikelihood, "__call__", call)
     with pytest.raises(KeyboardInterrupt):
         walk_forward(stock, 300, c2=1.0, tau=tau, last=60)

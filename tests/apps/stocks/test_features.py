@@ -61,7 +61,7 @@ def test_numbers_by_hand():
 
 
 def test_numbers_of_a_price_that_stays():
-    """No spread, no change: the numbers are 0, not 0/0."""
+    """A constant price has no spread and no change: the numbers are 0, not 0/0."""
     still = random_prices(200)
     still.close[:] = 50.0
     assert (make_stock(still, Settings(), 150).scaled == 0).all()
@@ -74,7 +74,7 @@ def test_nothing_of_the_future(observe):
     whole, part = make_stock(prices, settings, 300), make_stock(prices.until(330), settings, 300)
     assert (whole.attributes[:330] == part.attributes).all()
     assert (whole.values[:330] == part.values).all()
-    # Nor of the day itself: another price on day 320, and what day 320 is predicted from is the same.
+    # The day itself does not count either: another price on day 320 leaves the features of day 320 unchanged.
     other = Prices(prices.ticker, prices.dates, prices.close * np.where(np.arange(400) < 320, 1, 1.5))
     changed = make_stock(other, settings, 300)
     assert (changed.values[:321] == whole.values[:321]).all()
@@ -83,7 +83,7 @@ def test_nothing_of_the_future(observe):
 
 
 def test_change_and_distance_are_the_same_for_ema():
-    """But for rounding at the limits of ranges, and for the factor p(t) / s(t-1)."""
+    """Except for rounding at the limits of ranges, and for the factor p(t) / s(t-1)."""
     prices = random_prices(800)
     a = make_stock(prices, Settings(orders=(1,)), 600)
     b = make_stock(prices, Settings(orders=(1,), observe="distance"), 600)

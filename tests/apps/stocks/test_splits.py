@@ -33,9 +33,9 @@ def test_what_is_no_split():
     p = random_prices(100)
     assert adjust_splits(p) == (p, [], [])
     close = p.close.copy()
-    close[50] *= 0.5  # a wrong price: the next day brings it back
+    close[50] *= 0.5  # a wrong price, corrected on the next day
     found, splits, jumps = adjust_splits(Prices("A", p.dates, close))
-    assert len(splits) == 1  # on the day itself it cannot be told from a split
+    assert len(splits) == 1  # on the day itself it looks like a split
     assert len(jumps) == 1
     np.testing.assert_allclose(found.close, p.close, rtol=1e-12)
     close = p.close.copy()

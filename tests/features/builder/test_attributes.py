@@ -22,7 +22,7 @@ def made(*extractors, sentence=SENTENCE, **settings):
     return items
 
 
-# ---- what the names and values are
+# ---- names and values
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_one_given_twice_counts_once():
     assert made(WORD, WORD.window(0, 0), [WORD]) == made(WORD)
 
 
-# ---- nothing collides
+# ---- no collisions
 
 
 CELLS = [
@@ -172,7 +172,7 @@ MARKS = range(-2, 3)
 
 @st.composite
 def parts(draw):
-    """An extractor, and a function that says slowly what it stands for at a position."""
+    """Draw an extractor, and a slow reference function for its value at a position."""
     extractor, value = draw(st.sampled_from(TEXTS + FLAGS))
     offset = draw(st.sampled_from(MARKS))
     return extractor[offset], shifted(value, offset), any(extractor is flag for flag, _ in FLAGS)
@@ -270,7 +270,7 @@ def test_a_value_may_have_an_equals_sign():
     assert made(token(), sentence=["a=b"]) == [["w=a=b"]]
 
 
-# ---- mistakes where extractors are written
+# ---- errors in the definition of extractors
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_mistakes(write, message):
 
 
 def test_an_extractor_is_no_sequence():
-    """Python would count ``word[0]``, ``word[1]``, … for ever."""
+    """Otherwise Python would iterate over ``word[0]``, ``word[1]``, … forever."""
     with pytest.raises(TypeError):
         list(WORD)
     with pytest.raises(TypeError):
@@ -343,7 +343,7 @@ AS_FEATURES = [
 
 
 def same_partition(ours, theirs):
-    """Two descriptions of the same positions say the same, up to the names of attributes."""
+    """Check that two descriptions of the same positions are equal up to the names of attributes."""
     names = {}
     for mine, other in zip(itertools.chain(*ours), itertools.chain(*theirs), strict=True):
         assert len(mine) == len(other)
@@ -363,7 +363,7 @@ def test_the_chunking_templates_of_crfpp(sentences):
 
 @given(st.lists(st.lists(st.tuples(letters, letters), min_size=1, max_size=7), min_size=1, max_size=5))
 def test_the_chunking_templates_of_the_benchmarks(sentences):
-    """As benchmarks/tasks.py applies them: nothing outside of the sentence."""
+    """As benchmarks/tasks.py applies them: no attributes outside the sentence."""
     pairs = [(c, (k,)) for c in (0,) for k in range(-2, 3)] + [(0, (-1, 0)), (0, (0, 1))]
     pairs += [(1, (k,)) for k in range(-2, 3)] + [(1, (k, k + 1)) for k in range(-2, 2)]
     pairs += [(1, (k, k + 1, k + 2)) for k in range(-2, 1)]
@@ -387,6 +387,6 @@ def test_wapitis_tests_and_matches():
     columns = Columns.from_rows([SENTENCE, [("A1b22", "X")]])
     theirs = [template.attributes(s) for s in columns]
     ours = Features(WORD, WORD.find(r"\d\d*", "n"), WORD.lower()[-1]).transform(columns)
-    # Wapiti has an attribute with empty text where a pattern finds nothing; here there is none.
+    # If a pattern finds nothing, Wapiti makes an attribute with empty text; crfkit makes none.
     theirs = [[[a for a in item if a != "u:2="] for item in items] for items in theirs]
     same_partition(ours, theirs)

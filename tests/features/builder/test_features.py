@@ -1,4 +1,4 @@
-"""Features as scikit-learn expects a transformer to be; how it shows itself."""
+"""Features as a scikit-learn transformer; its representation."""
 
 import copy
 import pickle
@@ -152,7 +152,7 @@ def test_template_users_do_not_wait_for_it():
     assert "crfkit.features.builder" not in done.stdout.split()
 
 
-# ---- to look at
+# ---- representation
 
 
 def test_repr_is_what_one_writes():

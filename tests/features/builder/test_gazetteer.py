@@ -1,4 +1,4 @@
-"""Phrases of a dictionary."""
+"""Gazetteers: phrases of a dictionary."""
 
 import pytest
 from hypothesis import given

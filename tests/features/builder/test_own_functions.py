@@ -1,4 +1,4 @@
-"""Functions of one's own as extractors: what they may return, what they see, how they fail."""
+"""User functions as extractors: their results, their arguments, their errors."""
 
 import numpy as np
 import pytest

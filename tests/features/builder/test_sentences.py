@@ -1,4 +1,4 @@
-"""Sentences of every shape give the same attributes; wrong ones give an error that names the place."""
+"""Sentences of every form give the same attributes; invalid ones give an error that names the place."""
 
 from collections import namedtuple
 from types import SimpleNamespace
@@ -173,7 +173,7 @@ def test_optional_columns():
     assert Features(column(1, optional=True)).transform([[("a", "b"), ("c",)]]) == [[["c1=b"], []]]
 
 
-# ---- what is no list of sentences
+# ---- input that is not a list of sentences
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_the_gradient(seed, y, edge):
 
 
 def coefficients(expansion, basis):
-    """Return which of the expansion's parameters belong to a basis."""
+    """Return the expansion's parameters that belong to a basis."""
     sizes = [len(b.basis) * len(b.labelings) for b in expansion.blocks]
     at = [b.basis is basis for b in expansion.blocks].index(True)
     start = expansion.n_parametric + sum(sizes[:at])
@@ -97,7 +97,7 @@ def test_functional_derivatives(y):
                     continue
 
                 def along(step, family=family, place=place, labeling=labeling, matrix=matrix):
-                    """R(f + step · h): f's part under this kernel and labelling, in a basis with h in it."""
+                    """Return R(f + step · h): f's part under this kernel and labelling, in a basis with h."""
                     own, basis = family.bases.get(labeling), Basis(matrix)
                     values, w = np.zeros(8), expansion.w.copy()
                     if own is not None:
@@ -151,7 +151,7 @@ def test_snapshots():
     value, before = risk.function()(x).value, expansion.snapshot()
     selector.choose(5)
     assert expansion.n_parameters == len(x) + 5
-    assert risk.function()(expansion.w).value == pytest.approx(value)  # what is new has coefficients of 0
+    assert risk.function()(expansion.w).value == pytest.approx(value)  # new entries have coefficients of 0
     expansion.w = rng.standard_normal(expansion.n_parameters)
     expansion.restore(before)
     assert risk.function()(expansion.w).value == pytest.approx(value)

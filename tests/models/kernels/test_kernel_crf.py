@@ -109,7 +109,7 @@ def test_risk_falls_with_every_clique():
 
 
 def test_the_path_agrees_with_the_model():
-    """The dev set's figures in the path are those of the model at its end."""
+    """The dev scores in the path are those of the final model."""
     model = KernelCRF(n_cliques=10, tol=1e-3).fit(X[:8], Y[:8], X_dev=X[8:], y_dev=Y[8:])
     lattice, _ = next(model.tagger_.pieces(X[8:], whole=True))
     labels = flat(Y[8:])
@@ -163,7 +163,7 @@ def test_many_positions_within_the_memory_limit():
     assert slow.risk_ < 1.02 * whole.risk_
 
 
-# ---- what kernels and graphs are for
+# ---- uses of kernels and graphs
 
 
 def test_sequences_get_under_the_iid_bayes_error():

@@ -80,7 +80,7 @@ def test_tuples_of_different_lengths_are_objects():
     y = [["a", "b"], ["a", "b"]]
     model = KernelCRF(same_parts, n_cliques=4, reg=0.1).fit(X, y)
     assert model.predict(X) == y
-    assert model.predict([[(1, 9), (3, 8)]]) == [["a", "b"]]  # of one length, and still objects
+    assert model.predict([[(1, 9), (3, 8)]]) == [["a", "b"]]  # equal lengths, still objects
     arrays = [np.array(["ab", "c"]), np.array(["a", "cd"])]
     assert KernelCRF(same_parts, n_cliques=4, reg=0.1).fit(arrays, y).predict(arrays) == y
 
@@ -239,7 +239,7 @@ def test_more_cliques_than_exist():
     with pytest.warns(InputWarning, match=r"n_cliques=1,000 asks for more .* there are 18 candidates"):
         model = KernelCRF(n_cliques=1000, per_round=6).fit(X[:1], y)
     assert len(model.cliques_) <= 18
-    assert len(KernelCRF(per_round=6).fit(X[:1], y).cliques_) <= 18  # no warning: nothing was asked
+    assert len(KernelCRF(per_round=6).fit(X[:1], y).cliques_) <= 18  # no warning: no number was requested
 
 
 @pytest.mark.parametrize("per_round", [1, 5])

@@ -1,4 +1,4 @@
-"""ConstrainedCRF: feasibility that is true, whatever is asked; and a CRF in every other respect."""
+"""ConstrainedCRF: feasible for all settings, and otherwise a CRF."""
 
 import argparse
 import io
@@ -19,14 +19,14 @@ from crfkit.inference import Lattice, PermittedPairs, log_partition, path_score,
 from crfkit.models.linear.constrained_watch import ConstrainedWatch
 from crfkit.objectives.validation import GRADIENTS
 
-# Words that say little about labels: no model gets them all right.
+# Words that say little about the labels: no model gets them all right.
 RNG = np.random.default_rng(0)
 X = [[[f"a{RNG.integers(6)}", f"b{RNG.integers(6)}"] for _ in range(10)] for _ in range(12)]
 Y = [["AB"[int(RNG.random() < 0.5)] for _ in sequence] for sequence in X]
 
 
 def violations(crf, X, y, sets):
-    """max_ŷ S(ŷ) - S(y) of each set, through the fitted model's own lattice."""
+    """Return max_ŷ S(ŷ) - S(y) of each set, from the fitted model's lattice."""
     tagger = crf.tagger_
     lattice = tagger.lattice(tagger.encode(X, None))
     offsets = lattice.offsets
@@ -56,7 +56,7 @@ def test_what_it_says_of_feasibility_is_true_of_the_model(gradient, tau):
     assert crf.feasible_ == bool((crf.violations_ <= tau).all()) == crf.converged_
     assert len(crf.penalties_) == 3
     plain = CRF(c2=0.0).fit(X, Y)
-    assert max(violations(plain, X, Y, SETS)) > tau  # there was something to do
+    assert max(violations(plain, X, Y, SETS)) > tau  # the constraints were violated before
     assert max(found) < max(violations(plain, X, Y, SETS))
 
 
@@ -201,7 +201,7 @@ def test_files_remember_validation_sets(validation):
     crf = ConstrainedCRF(tau=20.0, validation=validation).fit(X, Y)
     loaded = ConstrainedCRF.load(saved(crf))
     if isinstance(validation, KFold):
-        assert loaded.validation == 3  # a splitter stays behind
+        assert loaded.validation == 3  # a splitter is not stored
         return
     assert loaded.validation == [[int(i) for i in members] for members in validation]
     assert loaded.fit(X, Y).violations_ == pytest.approx(crf.violations_)
@@ -245,7 +245,7 @@ def test_with_a_dev_set_the_model_kept_is_the_one_judged():
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """The third iteration of every training is Ctrl-C's; the list has one item per iteration."""
+    """Raise Ctrl-C in the third iteration of every training; return a list with one item per iteration."""
     return interrupt(monkeypatch, ConstrainedWatch, "__call__", 3)
 
 
@@ -296,7 +296,7 @@ def test_the_bound_of_the_search_is_not_called_the_largest_penalty():
 
 
 def test_where_no_penalty_will_do_the_saddle_point_is_searched():
-    """What was tried before is in the records."""
+    """The records include the penalties tried before."""
     crf = ConstrainedCRF(c2="largest", tau=1.0).fit(X, Y)
     assert crf.feasible_
     assert crf.c2_ == 0

@@ -16,7 +16,7 @@ from crfkit.progress import Progress
 
 @pytest.fixture(scope="module")
 def noisy_dev():
-    """Of the same kind, but with something to learn."""
+    """Return data of the same kind, but learnable."""
     rng = np.random.default_rng(1)
 
     def draw(n):
@@ -28,7 +28,7 @@ def noisy_dev():
 
 
 def own_objective(crf, X, y):
-    """O(w) with the model's own c2_."""
+    """Return O(w) with the model's own c2_."""
     tagger = crf.tagger_
     lattice = tagger.lattice(tagger.encode(X, None))
     truth = np.array([crf.classes_.index(label) for labels in y for label in labels])

@@ -24,7 +24,7 @@ B
 
 
 def switches():
-    """Lamps: "flip" changes the state, "keep" does not. The words say nothing about the state itself."""
+    """Return lamps: "flip" changes the state, "keep" does not. The words do not tell the state itself."""
     rng = np.random.default_rng(0)
     X, y = [], []
     for _ in range(60):
@@ -97,7 +97,7 @@ def test_everything_survives_the_file(tmp_path):
         assert again.edge_attributes == {"edge:": "edge"}
         assert again.edge_features_ == crf.edge_features_
         assert again.predict(X) == crf.predict(X)
-    # a model that says its pair features otherwise than its arrays
+    # a header that describes the pair features wrongly
     buffer = io.BytesIO()
     crf.tagger_.save(buffer, {"params": {"edge_attributes": 7}, "history": [], "objective": 0.0})
     unreadable("edge_attributes", CRF.load, buffer.getvalue())

@@ -1,4 +1,4 @@
-"""The model file of a CRF: what comes back, what damage does, what is not copied."""
+"""The model file of a CRF: round trips, damage, memory mapping."""
 
 import contextlib
 import io
@@ -189,7 +189,7 @@ LIES = [
 
 @pytest.mark.parametrize(("name", "change"), LIES, ids=range(len(LIES)))
 def test_names_that_lie_never_crash(good, name, change):
-    """The names are not gone through on load, however many there are: a lie is found, or finds nothing."""
+    """Names are not checked on load: a wrong one is detected later, or finds nothing."""
     content = rewritten(good, {name: change})
     X, y = CASINO
     for use in (
@@ -215,7 +215,7 @@ def test_models_of_other_tools_load(tmp_path):
     found = crf.predict(X)
     with pycrfsuite.Tagger().open(str(tmp_path / "other.crfsuite")) as tagger:
         assert found == [tagger.tag(x) for x in X]
-    crf.save(tmp_path / "own")  # and from there on it is a model like any other
+    crf.save(tmp_path / "own")  # an ordinary model from then on
     assert CRF.load(tmp_path / "own").predict(X) == found
     crf.partial_fit(X, Y)
     assert np.isfinite(crf.objective_)

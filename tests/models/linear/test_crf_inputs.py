@@ -1,4 +1,4 @@
-"""What CRF takes as X and y, and what it says of what it cannot take."""
+"""Valid X and y of CRF, and errors for other input."""
 
 from itertools import pairwise
 
@@ -112,7 +112,7 @@ def test_strings_sets_and_nested_values():
 
 
 def test_scale_of_values_matters_as_it_should():
-    """A value twice as large with half the weight: the same scores; and signs are kept."""
+    """A value twice as large with half the weight gives the same scores; signs are kept."""
     up, down = ([[[factor * v] for v in (1.0, -1.0, 2.0)]] * 4 for factor in (1.0, -1.0))
     y = [["P", "N", "P"]] * 4
     a, b = (CRF(c2=0.1).fit([np.array(s) for s in X], y) for X in (up, down))

@@ -14,7 +14,7 @@ from crfkit.potentials.linear import LinearWeights
 
 
 def crfsuite(X, y, path, *, c1=0.0, c2=1.0, minfreq=0, states=False, transitions=False):
-    """A CRFsuite tagger trained to the end."""
+    """Return a CRFsuite tagger trained to convergence."""
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
     trainer.set_params(
         {
@@ -38,7 +38,7 @@ def crfsuite(X, y, path, *, c1=0.0, c2=1.0, minfreq=0, states=False, transitions
 
 
 def objective_at(crf, X, y, state, transitions):
-    """Our objective at somebody's weights, given by name."""
+    """Return our objective at given weights, by name."""
     vocabulary, classes = crf.tagger_.vocabulary, crf.classes_
     sequences = encode(X, vocabulary, grow=False)
     labels = encode_labels(y, classes, sequences.offsets)
@@ -128,12 +128,12 @@ def test_l1(task, c1, c2, tmp_path):
 
 
 def crf_for_all(X, y, crf):
-    """The same settings, with every attribute still in the vocabulary."""
+    """Return a CRF with the same settings and every attribute still in the vocabulary."""
     return CRF(c2=1.0).fit(X, y).set_params(c1=crf.c1, c2=crf.c2)
 
 
 def test_min_freq_leaves_all_possible_transitions_in():
-    """Unlike CRFsuite, where min_freq takes out again what all_possible_transitions put in."""
+    """In CRFsuite min_freq removes the transitions that all_possible_transitions added."""
     X, y = ADDRESSES
     crf = CRF(min_freq=5, all_possible_transitions=True, max_iterations=200).fit(X, y)
     assert crf.tagger_.index.edges.all()

@@ -65,14 +65,14 @@ def test_sample_weight_goes_through_a_search():
 
 
 def test_cross_val_predict_needs_ragged_lists():
-    """scikit-learn stacks predictions into one array; with equal lengths that works."""
+    """scikit-learn stacks predictions into one array, which works for equal lengths."""
     X = [[[str(t % 2)] for t in range(4)]] * 6
     y = [["A", "B", "A", "B"]] * 6
     assert cross_val_predict(CRF(c2=0.01), X, y, cv=3).tolist() == y
 
 
 class Describe(TransformerMixin, BaseEstimator):
-    """Words to attributes, as a step of a pipeline."""
+    """Turns words into attributes, as a step of a pipeline."""
 
     def __init__(self, window: int = 1):
         self.window = window

@@ -1,4 +1,4 @@
-"""Stochastic steps: as an algorithm of their own, and as the start of L-BFGS."""
+"""Stochastic gradient descent: as an algorithm, and as the start of L-BFGS."""
 
 import warnings
 
@@ -32,7 +32,7 @@ def test_ctrl_c_in_the_stochastic_start_keeps_what_it_has(monkeypatch):
 
 
 def test_features_of_any_size_reach_the_optimum():
-    """The stochastic start is no good for such values, and must not stand in the way."""
+    """The stochastic start fails for such values, but must not prevent convergence."""
     rolls, dice = casino(600, 10, random_state=0)
     for size in (1e3, 1e6):
         X = [[{"roll": str(roll), "year": size + roll} for roll in sequence] for sequence in rolls]

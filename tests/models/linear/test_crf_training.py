@@ -1,4 +1,4 @@
-"""How CRF trains: dev sets, weights, warm starts, continued training, interruptions, progress."""
+"""Training of CRF: dev sets, weights, warm starts, continued training, interruptions, progress."""
 
 import os
 import signal
@@ -114,7 +114,7 @@ def test_bad_class_weights(class_weight, message):
 
 
 def test_class_weight_of_an_absent_label_warns():
-    """Not an error: a fold of a cross-validation may lack a rare label."""
+    """A warning, not an error: a fold of a cross-validation may lack a rare label."""
     with pytest.warns(UserWarning, match="class_weight names the label 'Z', which is not in y"):
         CRF(class_weight={"Z": 2}).fit([[["a"]], [["b"]]], [["A"], ["B"]])
 
@@ -202,7 +202,7 @@ def test_warm_start_with_other_data_labels_and_order(before, after):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("c1", [0.0, 0.2])
 def test_partial_fit_keeps_what_it_knew(order, c1):
-    """New attributes and a new label come; sequences made of old attributes are labelled as before."""
+    """New attributes and a new label are added; sequences of old attributes are labelled as before."""
     X = [[["the"], ["cat"], ["sleeps"]], [["a"], ["dog"], ["runs"]]] * 5
     y = [["D", "N", "V"]] * 10
     crf = CRF(order=order, c1=c1, c2=0.1).partial_fit(X, y)
@@ -226,7 +226,7 @@ def test_partial_fit_again_and_again():
 
 
 def test_partial_fit_with_the_same_data_moves_on_from_the_optimum():
-    """The penalty now pulls to the weights so far, so that the loss falls."""
+    """The penalty now pulls towards the current weights, so the loss falls."""
     crf = CRF(c2=1.0, tol=1e-7).fit(X, Y)
     loss = crf.objective_ - sum(w * w for w in weights_of(crf).values())
     crf.partial_fit(X, Y)
@@ -261,7 +261,7 @@ def test_reaching_max_iterations_warns_in_words():
 
 
 def fit_interrupted(crf, monkeypatch, *args, **options):
-    """Fit, with Ctrl-C in the ninth evaluation of the objective."""
+    """Fit, and raise Ctrl-C in the ninth evaluation of the objective."""
     interrupt(monkeypatch, LinearLikelihood, "__call__", 9)
     try:
         return crf.fit(*args, **options)

@@ -1,4 +1,4 @@
-"""Why this label: the reasons add up to the difference of two paths' scores."""
+"""Explanations: the reasons add up to the difference between the scores of two paths."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Validation sets as a user names them."""
+"""Validation sets as the user specifies them."""
 
 import itertools
 
@@ -15,7 +15,7 @@ OFFSETS = np.array([0, 4, 4, 9, 11, 20], np.int64)  # lengths 4, 0, 5, 2, 9
 
 
 def pieces(spans):
-    """[(first, last), …] of each set."""
+    """Return [(first, last), …] of each set."""
     found = [[] for _ in range(spans.n_sets)]
     for first, last, j in zip(spans.first, spans.last, spans.sets, strict=True):
         found[j].append((int(first), int(last)))
@@ -44,7 +44,7 @@ def test_a_number_of_sets_cuts_the_data_into_about_equal_parts(lengths, n_sets):
 @pytest.mark.parametrize(
     ("validation", "offsets", "more", "expected"),
     [
-        (3, [0, 9], {}, [[(0, 3)], [(3, 6)], [(6, 9)]]),  # sequences are cut where there are too few
+        (3, [0, 9], {}, [[(0, 3)], [(3, 6)], [(6, 9)]]),  # too few sequences are cut
         ([[0, 2], [4]], OFFSETS, {}, [[(0, 4), (4, 9)], [(11, 20)]]),
         ((np.array([3]),), OFFSETS, {}, [[(9, 11)]]),
         ("sequences", OFFSETS, {}, [[(0, 4)], [(4, 9)], [(9, 11)], [(11, 20)]]),  # without the empty one

@@ -1,4 +1,4 @@
-"""Trees: what LightGBM grew, read and walked by ourselves, against LightGBM's own predictions."""
+"""Trees grown by LightGBM and evaluated by crfkit, against LightGBM's own predictions."""
 
 import pickle
 import sys
@@ -22,7 +22,7 @@ SETTINGS = GrowthSettings(7, 0.3, 1, 0.1, 1.0, 1.0, 0, 1, {})
 
 
 def table_of(rng, lengths, missing=0.2):
-    """Two columns of numbers, one of four categories."""
+    """Return a table of two columns of numbers and one of four categories."""
     n = sum(lengths)
     values = np.column_stack([rng.normal(size=n), rng.integers(3, size=n), rng.integers(4, size=n)])
     values = np.where(rng.random(values.shape) < missing, np.nan, values)
@@ -137,7 +137,7 @@ def test_trees_that_do_not_split():
         ("left", lambda a: np.full_like(a, 10**6), "points to a node that is not there"),
         ("left", lambda a: np.zeros_like(a), "points to a node that is not there"),
         ("right", lambda a: np.full_like(a, -(10**6)), "points to a node that is not there"),
-        ("feature", lambda a: np.full_like(a, 99), "asks for a feature"),
+        ("feature", lambda a: np.full_like(a, 99), "tests a feature that does not exist"),
         ("root", lambda a: np.full_like(a, 10**6), "out of range"),
         ("label", lambda a: np.full_like(a, -1), "out of range"),
         ("leaf", lambda a: np.full_like(a, np.nan), "not finite"),

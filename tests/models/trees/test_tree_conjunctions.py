@@ -1,4 +1,4 @@
-"""Paths through trees in words: taken at their word, they add up to the scores of the trees."""
+"""Paths through trees as conditions: evaluated literally, they add up to the scores of the trees."""
 
 import operator
 import re
@@ -12,7 +12,7 @@ pytest.importorskip("lightgbm")
 
 
 def holds(condition: str, row: dict) -> bool:
-    """Whether a condition in words is true of a row."""
+    """Return whether a textual condition is true of a row."""
     if found := re.fullmatch(r"(\w+)\[0\] (not )?missing", condition):
         return (row[found[1]] is None) != bool(found[2])
     if condition.endswith(" or missing"):

@@ -1,4 +1,4 @@
-"""TreeCRF: learning, asking, saving, and what it says to bad input."""
+"""TreeCRF: training, prediction, saving, bad input."""
 
 import sys
 from itertools import pairwise
@@ -18,7 +18,7 @@ pytest.importorskip("lightgbm")
 
 
 def sequences(n=60, seed=0, missing=0.0):
-    """A label tells whether an a is followed by a b (a conjunction), else the sign of a number."""
+    """Return data: labels tell whether a b follows an a (a conjunction), else the sign of a number."""
     rng = np.random.default_rng(seed)
     X, y = [], []
     for _ in range(n):
@@ -305,15 +305,15 @@ def test_columns_in_which_all_is_missing():
 
 
 def test_trees_by_category():
-    """Every letter has trees for the labels it was seen with; the others keep what they began with."""
+    """Every letter has trees for the labels it was seen with; the others keep their initial scores."""
     rng = np.random.default_rng(0)
     X = [[str(c) for c in rng.choice(list("abcd"), size=6)] for _ in range(120)]
     y = [
         [c.upper() if t == 0 or s[t - 1] != "a" else f"{c}{c}" for t, c in enumerate(s)] for s in X
-    ]  # eight labels, two a letter
+    ]  # eight labels, two per letter
     model = TreeCRF(**{**QUICK, "by": 0, "n_iterations": 10}).fit(X, y)
     assert model.score(X, y) > 0.98
-    assert model.tagger_.potential.forest.n_trees == 8 + 10 * 8  # not 4 · 8 a round
+    assert model.tagger_.potential.forest.n_trees == 8 + 10 * 8  # not 4 · 8 per round
     assert list(model.staged_predict(X))[-1] == model.predict(X)
     assert model.predict([["z", "a"]])[0][1] in ("A", "aa")
     assert any("0[0] = " in str(one) for one in model.conjunctions(5))

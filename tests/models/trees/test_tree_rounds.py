@@ -1,4 +1,4 @@
-"""Rounds of a TreeCRF: which there are, which are kept, and what is said of them."""
+"""Rounds of a TreeCRF: which are trained, which are kept, and their records."""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ QUICK = {"n_iterations": 10, "window": 1, "min_samples_leaf": 1, "learning_rate"
 
 
 def signs(n=40, n_idle=9, seed=0):
-    """The label is the sign of the first column; the others hardly ever are anything but 0."""
+    """Return data whose label is the sign of the first column; the other columns are nearly always 0."""
     rng = np.random.default_rng(seed)
     X = [np.column_stack([rng.normal(size=10), rng.random((10, n_idle)) < 0.005]) for _ in range(n)]
     return X, [["up" if row[0] > 0 else "down" for row in x] for x in X]
@@ -39,7 +39,7 @@ def test_no_split_at_all_is_said():
     with pytest.warns(ConvergenceWarning, match="the model has no trees"):
         model = TreeCRF(**QUICK, potentials="factored").fit(X, y)
     assert model.n_iter_ == 0
-    assert model.predict(X) == y  # by the table of transitions, which is kept
+    assert model.predict(X) == y  # by the table of transitions, which is stored
     with pytest.warns(ConvergenceWarning, match="the model has no trees"):
         TreeCRF(**QUICK, potentials="factored", subsample=0.5).fit(X, y)
 
@@ -54,7 +54,7 @@ def test_a_model_without_rounds_keeps_what_it_began_with():
 
 
 def test_a_category_that_splits_late_has_trees_of_its_own_rounds():
-    """With trees by category, what one of them adds must be the newest round's, not an old one's."""
+    """With trees by category, a category's update must be that of the newest round."""
     rng = np.random.default_rng(0)
     X = [[[str(c), float(v)] for c, v in zip(rng.choice(["a", "b"], 6), rng.normal(size=6), strict=True)]
          for _ in range(60)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Write one small model of every kind, and what it answers, as the version that is installed does.
+"""Write one small model of every kind, and its predictions, with the installed version.
 
     PYTHONPATH=tests/oracles python tests/models/written_before/make.py FOLDER
 
@@ -24,7 +24,7 @@ from crfkit.selection import GradientSelector
 
 
 def tasks():
-    """Name, estimator, training data, data to ask about, and further keywords of fit."""
+    """Yield name, estimator, training data, data to predict, and further keywords of fit."""
     tokens, labels = addresses(14, random_state=4)
     words = [token_features(address, window=1) for address in tokens]
     cells = [[[word, word[:1]] for word in address] for address in tokens]

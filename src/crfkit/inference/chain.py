@@ -1,4 +1,4 @@
-"""The linear chain, of order 1 or 2, as a structure: what the functions of this room compute on lattices."""
+"""The linear chain of order 1 or 2 as a ``Structure``: a wrapper of this package's functions on lattices."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from crfkit.inference.posterior import expectations, expected_counts, log_partit
 
 
 class ScoreGradient(NamedTuple):
-    """A number for every score of a lattice, in the shapes of its own fields.
+    """One number per score of a lattice, in the shapes of the lattice's fields.
 
-    What all positions share (``edge`` [L, L], ``start``, …) has the sum over them. At positions where the
-    lattice ignores a score the number is 0.
+    For scores that all positions share (``edge`` [L, L], ``start``, …) it is the sum over the positions. It
+    is 0 at positions where the lattice ignores the score.
     """
 
     node: FloatArray  # [ΣT, L]
@@ -52,8 +52,8 @@ class Chain:
         first = np.flatnonzero(place == 0)
 
         def take_off(table: FloatArray, span: int, at: IntArray) -> None:
-            """Take off the labels in a row, so many, that end at positions [M]."""
-            run = y[at]  # [M] the labels as one number: a place in the table [L, …] of a position
+            """Subtract the counts of the ``span`` consecutive labels that end at positions [M]."""
+            run = y[at]  # [M] the labels as one index into the flattened table [L, …] of a position
             for k in range(1, span):
                 run += L**k * y[at - k]
             weight = None if share is None else share[at]
@@ -77,7 +77,7 @@ class Chain:
         return constrain(scores, permitted_labels(labels.permitted(scores.n_labels)))
 
     def raise_wrong(self, scores: Lattice, labels: Labels, costs: FloatArray) -> Lattice:
-        # The same as lowering the right label; where it is not known, nothing is wrong.
+        # Equivalent to lowering the right label. Where the label is unknown, no label counts as wrong.
         known = np.flatnonzero(labels.ids >= 0)
         node = scores.node.copy()
         node[known, labels.ids[known]] -= costs[labels.ids[known]]
@@ -91,10 +91,10 @@ class Chain:
 
 
 class TransitionsOnly(Chain):
-    """A chain whose scores of labels are given: its numbers are those of the transitions alone.
+    """A chain with fixed label scores: it computes counts of the transitions only.
 
-    ``ScoreGradient.node`` is empty, [0, L]. That is faster where nothing depends on it. An object of this
-    class remembers the counts of the last labelling, which training asks for at every step.
+    ``ScoreGradient.node`` is empty, [0, L], which is faster than computing it. An object of this class caches
+    the counts of the last labelling, because training needs the same ones at every step.
     """
 
     def __init__(self) -> None:

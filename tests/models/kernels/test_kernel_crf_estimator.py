@@ -211,7 +211,7 @@ def test_pictures(model):
         ({"kernel": "gauss"}, "kernel must be one of"),
         ({"kernel": []}, "empty list"),
         ({"kernel": None}, "give a kernel or a graph"),
-        ({"kernel": ["rbf", "precomputed"]}, "stands alone"),
+        ({"kernel": ["rbf", "precomputed"]}, "cannot be combined with other kernels"),
         ({"kernel": "precomputed", "graph": GraphKernel()}, "give the GraphKernel an affinity="),
         ({"gamma": -1}, "gamma must be a number above 0"),
         ({"reg": 0}, "reg must be a number above 0"),

@@ -57,8 +57,8 @@ def load_any(
     found = format or model_format(source)
     if found is None:
         raise ModelFileError(
-            f"cannot read the model {_name(source)}: it is empty, or damaged at its beginning, or not a model "
-            "of crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
+            f"cannot read the model {_name(source)}: it is empty, or damaged at its beginning, or not a "
+            "model of crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
         )
     if found == OWN:
         return LinearTagger.load(source, n_jobs)
@@ -78,8 +78,8 @@ def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[byte
     index, weights = tagger.index, tagger.weights
     if index.order != 1:
         raise InputError(
-            "CRFsuite supports first-order models only: train with order=1, or keep the model in crfkit's own "
-            "format"
+            "CRFsuite supports first-order models only: train with order=1, or keep the model in crfkit's "
+            "own format"
         )
     if tagger.conjunctions.atoms:
         raise InputError(

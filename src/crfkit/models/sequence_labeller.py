@@ -74,7 +74,7 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         constraints: Constraints | None = None,
         known: Any = None,
     ) -> list[list[dict[Any, float]]] | list[FloatArray]:
-        """Return p(y_t = l | x): one dict per position, or with ``as_arrays`` one array [T, L] per sequence."""
+        """Return p(y_t = l | x): one dict per position, or one array [T, L] per sequence (``as_arrays``)."""
         tagger = self._fitted()
         ask = tagger.marginal_arrays if as_arrays else tagger.predict_marginals
         return ask(X, lengths=lengths, constraints=constraints, known=known)

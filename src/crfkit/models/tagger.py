@@ -98,7 +98,7 @@ class Tagger(ABC):
 
     @abstractmethod
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the content of a model file except kind and labels: JSON values for its header, and arrays."""
+        """Return a model file's content except kind and labels: JSON values for its header, and arrays."""
 
     @classmethod
     @abstractmethod

@@ -198,7 +198,7 @@ def test_pictures(model):
 
     assert len(model.plot_path()) == 1
     panes = KernelCRF(**FEW).fit(X, Y, X_dev=X, y_dev=Y).plot_path()
-    assert [pane.get_title() for pane in panes][1:] == ["dev log-likelihood a position", "dev accuracy"]
+    assert [pane.get_title() for pane in panes][1:] == ["dev log-likelihood per position", "dev accuracy"]
     plt.close("all")
 
 

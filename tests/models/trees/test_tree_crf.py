@@ -223,7 +223,7 @@ def test_progress_and_interruption(capsys):
         ({"potentials": "tree"}, "potentials must be one of"),
         ({"decode": "best"}, "decode must be one of"),
         ({"order": 3}, "order must be one of"),
-        ({"order": 2, "potentials": "joint"}, "order=2 goes with potentials='factored'"),
+        ({"order": 2, "potentials": "joint"}, "order=2 needs potentials='factored', got 'joint'"),
         ({"early_stopping": 1}, "early_stopping must be None or"),
         ({"early_stopping": 50}, "needs as many sequences"),
         ({"categorical": ["z"]}, "categorical names the column 'z'"),
@@ -237,12 +237,12 @@ def test_progress_and_interruption(capsys):
         ({"callbacks": [1]}, "callbacks must be None or a list of functions"),
         (
             {"lightgbm_params": {"zero_as_missing": True}},
-            "zero_as_missing=True cannot be: it must stay False",
+            "zero_as_missing=True is not possible: it must stay False",
         ),
         ({"lightgbm_params": {"use_missing": False}}, "use_missing=False cannot be"),
         ({"lightgbm_params": {"linear_tree": True}}, "linear_tree=True cannot be"),
         ({"lightgbm_params": {"boosting_type": "dart"}}, "boosting_type='dart' cannot be"),
-        ({"lightgbm_params": {"num_class": 3}}, "num_class=3 cannot be: it is the number of labels"),
+        ({"lightgbm_params": {"num_class": 3}}, "num_class=3 is not possible: it is the number of labels"),
         ({"lightgbm_params": {"objective": "binary"}}, "objective='binary' cannot be"),
     ],
 )
@@ -310,5 +310,5 @@ def test_trees_by_category():
     refuses("by=1: there is no such column", TreeCRF(**{**QUICK, "by": 1}).fit, X, y)
     with pytest.raises(InputError, match="it holds numbers"):
         TreeCRF(**{**QUICK, "by": 0, "potentials": "factored"}).fit([[1, 2]], [["a", "b"]])
-    with pytest.raises(InputError, match="by goes with potentials='factored'"):
+    with pytest.raises(InputError, match="by needs potentials='factored', got 'joint'"):
         TreeCRF(**{**QUICK, "by": 0, "potentials": "joint"}).fit(X, y)

@@ -9,7 +9,7 @@ class CRFKitError(ValueError):
 
 
 class InputError(CRFKitError):
-    """X, y or another argument is not what was expected; the message names the sequence and position."""
+    """X, y or another argument is invalid; the message names the sequence and position."""
 
 
 class ModelFileError(CRFKitError):

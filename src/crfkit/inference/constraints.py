@@ -26,9 +26,7 @@ class Constraints:
     transitions: npt.ArrayLike | None = (
         None  # [L, L] from label k to label l; or [ΣT, L, L] likewise, into each position
     )
-    transitions2: npt.ArrayLike | None = (
-        None  # [L, L, L] three labels in a row; the lattice must be of order 2
-    )
+    transitions2: npt.ArrayLike | None = None  # [L, L, L] label triples; the lattice must be of order 2
     starts: npt.ArrayLike | None = None  # [L] first labels
     ends: npt.ArrayLike | None = None  # [L] last labels
     positions: npt.ArrayLike | None = None  # [ΣT, L] labels at each position of one batch

@@ -36,7 +36,7 @@ class Lattice:
         [L] scores of the first and of the last label; none by default.
     edge2
         [L, L, L] or [ΣT, L, L, L] makes it a lattice of order 2: ``edge2[t, j, k, l]`` is the score of labels
-        j, k, l at positions t-2, t-1, t, used from a sequence's third position on, beside ``edge``.
+        j, k, l at positions t-2, t-1, t, used from a sequence's third position on, in addition to ``edge``.
 
     Arrays of another type are converted to float64; -inf forbids; +inf and NaN are errors.
     """

@@ -51,7 +51,7 @@ class MaxMarginal(NamedTuple):
     """The most probable label of each position."""
 
     labels: IdArray  # [ΣT]
-    posterior: FloatArray | None  # [ΣT, L], when asked for
+    posterior: FloatArray | None  # [ΣT, L], if requested
 
 
 def log_partition(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:

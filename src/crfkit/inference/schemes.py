@@ -41,8 +41,8 @@ def scheme_constraints(
         fitting = label_schemes(names)
         hint = f"these labels fit {' and '.join(fitting)}" if fitting else "repair_labels mends training data"
         raise InputError(
-            f"no legal sequence of the scheme {found.name} has {shown}: what must come before or after it is "
-            f"not among the {len(names)} labels; {hint}"
+            f"no legal sequence of the scheme {found.name} has {shown}: the labels that must come before or "
+            f"after it are not among the {len(names)} labels; {hint}"
             + (
                 ""
                 if len(lost) == len(names)

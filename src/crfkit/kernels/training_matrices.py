@@ -22,7 +22,7 @@ from crfkit.kernels.mercer import Kernel, MercerKernel, Precomputed, as_kernel
 def as_kernels(
     given: Any, graph: GraphKernel | None, *, gamma: float | str, degree: float, coef0: float
 ) -> list[MercerKernel]:
-    """Return the kernels that an estimator's parameters name; none if ``given`` is None beside a graph."""
+    """Return the kernels that an estimator's parameters name; none for a graph alone."""
     if given is None:
         if graph is None:
             raise InputError("kernel=None leaves nothing to compare positions with: give a kernel or a graph")

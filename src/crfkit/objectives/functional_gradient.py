@@ -32,7 +32,7 @@ class Errors:
     objective: float  # -Σ weight · log p(y|x)
     node: FloatArray  # [ΣT, L]
     node_curvature: FloatArray  # [ΣT, L] p (1 - p)
-    edge: FloatArray | None  # [ΣT, L, L] if every position has edge scores of its own
+    edge: FloatArray | None  # [ΣT, L, L] if edge scores are per position
     edge_curvature: FloatArray | None  # [ΣT, L, L]
 
 

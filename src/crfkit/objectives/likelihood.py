@@ -35,7 +35,7 @@ class Residuals(Generic[D]):
 
     log_p: FloatArray  # [N] log p(y|x)
     d_scores: D  # expected - observed, times the weights: the gradient of -Σ weight · log p
-    expected: D | None  # the expected counts alone, times the weights, if asked for
+    expected: D | None  # the expected counts alone, times the weights, if requested
 
 
 def expected_minus_observed(

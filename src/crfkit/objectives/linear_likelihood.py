@@ -84,7 +84,7 @@ class LinearLikelihood:
         return self.native.n_parameters
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
-        """Return value, gradient and, if asked for, an estimate of the Hessian's diagonal."""
+        """Return value, gradient and, if requested, an estimate of the Hessian's diagonal."""
         gradient = np.empty_like(x)
         hessian = np.empty_like(x) if diagonal else None
         loss = self.native.evaluate(x, gradient, None, hessian)

@@ -82,7 +82,7 @@ class KernelPotential:
 
     @property
     def has_edge_cliques(self) -> bool:
-        """Whether edges have scores of their own."""
+        """Whether edge scores depend on the position."""
         return any(term.edge is not None for term in self.terms)
 
     @property

@@ -74,7 +74,7 @@ class GrowingScores:
 
 @dataclass(frozen=True)
 class TreePotential:
-    """Trees, the window they see, and in the factored form the tables beside them (a ``Scorer``)."""
+    """Trees, the window they see, and in the factored form tables of transitions (a ``Scorer``)."""
 
     forest: Forest
     window: tuple[int, int]  # positions before and behind

@@ -67,7 +67,7 @@ class KernelTagger(Tagger):
         if whole or positions.n_positions <= size:
             yield self.potential.scores(positions), None
             return
-        piece = positions.offsets[:-1] // size  # [N] which one a sequence is in
+        piece = positions.offsets[:-1] // size  # [N] the piece of each sequence
         for number in np.unique(piece):
             yield self.potential.scores(positions.subset(np.flatnonzero(piece == number))), None
 

@@ -118,7 +118,7 @@ class _Trainer:
             picks: list[Pick] = []  # none in the first round: the parametric part alone
             if number:
                 if left == 0:
-                    return f"it has the {n_cliques:,} cliques that were asked for"
+                    return f"it has reached {n_cliques:,} cliques"
                 picks = selector.choose(min(rounds.per_round, left))
                 if not picks:
                     return "no candidate is left that would lower the risk"

@@ -354,7 +354,7 @@ class CRF(SequenceLabeller[LinearTagger]):
 
     @property
     def transition_features_(self) -> dict[tuple[Any, ...], float]:
-        """{(label, next label): weight}; in order 2 also three labels in a row."""
+        """{(label, next label): weight}; in order 2 also label triples."""
         return self._fitted().transition_features()
 
     @property

@@ -95,7 +95,7 @@ class LinearTagger(Tagger):
         if whole or sequences.n_positions <= size:
             yield self.lattice(encoded), forced
             return
-        piece = (sequences.offsets[:-1] // size).astype(np.int64)  # [N] which one a sequence is in
+        piece = (sequences.offsets[:-1] // size).astype(np.int64)  # [N] the piece of each sequence
         for number in np.unique(piece):
             chosen = np.flatnonzero(piece == number)
             scores = self.potential.scores(sequences.subset(chosen), n_jobs=self.n_jobs)

@@ -92,7 +92,7 @@ def grow_member(
     def advance() -> str | None:
         record, score = boosting.round(), None
         if record is None:
-            return f"no split is worth while after {len(boosting.rounds)} rounds"
+            return f"no split reduces the objective after {len(boosting.rounds)} rounds"
         record["seconds"] = time.perf_counter() - began
         if held is not None:
             score = record["dev_accuracy"] = held.after_round()

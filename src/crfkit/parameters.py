@@ -97,7 +97,7 @@ def window() -> Rule:
 
 
 def window_sides(value: Any) -> tuple[int, int] | None:
-    """Return how many positions a window has before and behind its centre; None for an invalid window."""
+    """Return how many positions a window has before and after its centre; None for an invalid window."""
     whole = whole_number(0)[1]
     if isinstance(value, (tuple, list)):
         return (int(value[0]), int(value[1])) if len(value) == 2 and all(map(whole, value)) else None

@@ -340,7 +340,7 @@ def test_going_on_with_a_new_label(use, tmp_path):
 @pytest.mark.filterwarnings("ignore:.*copies of others")
 def test_what_cannot_go_together():
     unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, Y).rules_
-    with pytest.raises(InputError, match="always right can be constraints, and some"):
+    with pytest.raises(InputError, match="always right, and some"):
         CRF(associations=AssociationMiner(rules=unsure, use="constraints")).fit(X, Y)
     chosen = GradientSelector(n_features=5).fit(X, Y).selected_
     with pytest.raises(InputError, match="cannot be combined with associations"):

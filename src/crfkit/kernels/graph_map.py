@@ -46,7 +46,7 @@ class GraphMap:
     """A map from positions to rows whose inner products are the kernel."""
 
     spectrum: Spectrum
-    rows: Rows  # of the v vertices; None where the graph was given as an affinity matrix
+    rows: Rows  # of the v vertices; None if the graph was given as an affinity matrix
     vertex: IntArray  # [n] of each position that the graph was built over
     n_neighbors: int
     normalized: bool

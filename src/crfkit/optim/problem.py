@@ -47,11 +47,11 @@ class SumOverExamples(Smooth, Protocol):
         """
 
     def end(self) -> Vector:
-        """Return where the steps have led."""
+        """Return the point after all steps."""
 
 
 class Stochastic(Smooth, Protocol):
-    """A smooth function that can take steps on single examples, its penalty included."""
+    """A smooth function with penalty that can take steps on single examples."""
 
     @property
     def n_examples(self) -> int:
@@ -64,7 +64,7 @@ class Stochastic(Smooth, Protocol):
         """Take one step per example after t previous steps; return the sum of their losses."""
 
     def end(self) -> Vector:
-        """Return where the steps have led."""
+        """Return the point after all steps."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class KernelTerm:
     """Coefficients on the selected cliques of one kind under one kernel."""
 
     kernel: MercerKernel
-    support: Any  # m positions, as the kernel takes them
+    support: Any  # m positions, in the form of the kernel's second argument
     vertex: FloatArray | None = None  # [m, L]
     edge: FloatArray | None = None  # [m, L, L]
 

@@ -33,7 +33,7 @@ class GrowingScores:
     """The scores that trees give to a table; more trees can be added at any time."""
 
     table: Table
-    window: tuple[int, int]  # positions before and behind
+    window: tuple[int, int]  # positions before and after
     node: FloatArray  # [ΣT, L]
     edge: FloatArray | None  # [ΣT, L, L] in the joint form
 
@@ -77,7 +77,7 @@ class TreePotential:
     """Trees, the window they see, and in the factored form tables of transitions (a ``Scorer``)."""
 
     forest: Forest
-    window: tuple[int, int]  # positions before and behind
+    window: tuple[int, int]  # positions before and after
     tables: TransitionTables | None  # None: the joint form
 
     @classmethod

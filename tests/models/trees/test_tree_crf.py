@@ -137,7 +137,7 @@ def test_committee(potentials):
     assert len(model.history_) == 30
     assert model.tagger_.potential.forest.n_trees == 90
     assert model.score(X, y) > 0.9
-    refuses("no committee", next, model.staged_predict(X))
+    refuses("without a committee", next, model.staged_predict(X))
     again = TreeCRF(**settings, committee=3).fit(X, y, groups=[i // 2 for i in range(60)])
     assert again.predict_marginals(X) == model.predict_marginals(X)
 
@@ -182,7 +182,7 @@ def test_files_keep_a_record_but_no_stages_and_need_no_lightgbm(tmp_path, monkey
     loaded = TreeCRF.load(tmp_path / "m.crfkit")
     assert loaded.n_iter_ == 25
     assert loaded.predict(X) == model.predict(X)
-    refuses("no committee", next, loaded.staged_predict(X))
+    refuses("without a committee", next, loaded.staged_predict(X))
     with pytest.raises(ImportError, match=r"crfkit\[trees\]"):
         loaded.fit(X, y)
 
@@ -239,11 +239,11 @@ def test_progress_and_interruption(capsys):
             {"lightgbm_params": {"zero_as_missing": True}},
             "zero_as_missing=True is not possible: it must stay False",
         ),
-        ({"lightgbm_params": {"use_missing": False}}, "use_missing=False cannot be"),
-        ({"lightgbm_params": {"linear_tree": True}}, "linear_tree=True cannot be"),
-        ({"lightgbm_params": {"boosting_type": "dart"}}, "boosting_type='dart' cannot be"),
+        ({"lightgbm_params": {"use_missing": False}}, "use_missing=False is not possible"),
+        ({"lightgbm_params": {"linear_tree": True}}, "linear_tree=True is not possible"),
+        ({"lightgbm_params": {"boosting_type": "dart"}}, "boosting_type='dart' is not possible"),
         ({"lightgbm_params": {"num_class": 3}}, "num_class=3 is not possible: it is the number of labels"),
-        ({"lightgbm_params": {"objective": "binary"}}, "objective='binary' cannot be"),
+        ({"lightgbm_params": {"objective": "binary"}}, "objective='binary' is not possible"),
     ],
 )
 def test_bad_parameters(settings, message):

@@ -113,7 +113,7 @@ class TrainingRows:
     """
 
     table: Table
-    window: tuple[int, int]  # positions before and behind
+    window: tuple[int, int]  # positions before and after
     n_labels: int
     context: bool
     positions: IntArray | None = None  # without context: only these positions

@@ -1,4 +1,4 @@
-"""Lets ``python -m crfkit`` do what the ``crfkit`` command does."""
+"""Entry point of ``python -m crfkit``: the same as the ``crfkit`` command."""
 
 from crfkit.cli import main
 

@@ -1,4 +1,4 @@
-"""Packages that fetch their public names at first use (PEP 562): nobody waits for what is not used."""
+"""Packages that import their public names on first use (PEP 562), so that start-up is fast."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 def public_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    Its public names are listed once, for readers, type checkers and this function alike: in the
-    ``__init__.pyi`` beside its ``__init__.py``, whose lines are ``from module import name as name``.
+    The public names are listed once, in the ``__init__.pyi`` beside the package's ``__init__.py``, whose
+    lines are ``from module import name as name``. Readers, type checkers and this function use that list.
     """
     with open(os.path.splitext(file)[0] + ".pyi", encoding="utf-8") as stub:
         words = [line.split() for line in stub if line.startswith("from ")]
@@ -27,15 +27,15 @@ def public_names(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
             value: Any = import_module(f"{package}.{name}")
         else:
             value = getattr(import_module(modules[name]), name)
-        setattr(sys.modules[package], name, value)  # the next access no longer comes through here
+        setattr(sys.modules[package], name, value)  # later accesses do not call this function
         return value
 
     for name in names:
         if modules[name] == f"{package}.{name}":
-            fetch(name)  # now: importing the module later would put it in the place of the name
+            fetch(name)  # now: importing the module later would overwrite the name
     return fetch, lambda: names, names
 
 
 def moved_to(module: str) -> Callable[[str], Any]:
-    """``__getattr__`` of a module whose contents now live in another one."""
+    """Return ``__getattr__`` for a module whose contents have moved to another one."""
     return lambda name: getattr(import_module(module), name)

@@ -1,6 +1,6 @@
-"""Every error and warning crfkit raises of its own.
+"""All errors and warnings that crfkit defines.
 
-All errors are ``ValueError`` too, so that code written for scikit-learn catches them.
+All errors are also ``ValueError``, so that code written for scikit-learn catches them.
 """
 
 
@@ -9,11 +9,11 @@ class CRFKitError(ValueError):
 
 
 class InputError(CRFKitError):
-    """X, y or another argument is not what was expected; the message names the sequence and position."""
+    """X, y or another argument is invalid; the message names the sequence and position."""
 
 
 class ModelFileError(CRFKitError):
-    """A model file is damaged, cut off, of another format, or of a newer version."""
+    """A model file is damaged or truncated, or has another format or a newer version."""
 
 
 class NoPathError(CRFKitError):
@@ -27,4 +27,4 @@ class ConvergenceWarning(UserWarning):
 
 
 class InputWarning(UserWarning):
-    """Data was read as its format demands, but hardly as its author meant it; the message says where."""
+    """The data is valid, but probably not what its author meant; the message says where."""

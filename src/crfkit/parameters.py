@@ -1,4 +1,4 @@
-"""Checks of estimator parameters, as data: one rule a parameter, one kind of message for all."""
+"""Checks of estimator parameters: one rule per parameter, one form of message for all."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from crfkit.exceptions import InputError
 
-Rule = tuple[str, Callable[[Any], bool]]  # what is expected, in words, and the check
+Rule = tuple[str, Callable[[Any], bool]]  # description of the expected value, and the check
 
 
 def number(low: float) -> Rule:
-    """A finite number of at least ``low``."""
+    """Return the rule for a finite number of at least ``low``."""
     return (
         f"a number of at least {low:g}",
         lambda v: isinstance(v, Real) and not isinstance(v, bool) and low <= float(v) < np.inf,
@@ -22,7 +22,7 @@ def number(low: float) -> Rule:
 
 
 def positive() -> Rule:
-    """A finite number above 0."""
+    """Return the rule for a finite number above 0."""
     return (
         "a number above 0",
         lambda v: isinstance(v, Real) and not isinstance(v, bool) and 0 < float(v) < np.inf,
@@ -30,7 +30,7 @@ def positive() -> Rule:
 
 
 def whole_number(low: int) -> Rule:
-    """An int of at least ``low``."""
+    """Return the rule for an integer of at least ``low``."""
     return (
         f"a whole number of at least {low}",
         lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= low,
@@ -38,14 +38,14 @@ def whole_number(low: int) -> Rule:
 
 
 def flag() -> Rule:
-    """True or False."""
+    """Return the rule for True or False."""
     return ("True or False", lambda v: isinstance(v, (bool, np.bool_)))
 
 
 def one_of(*choices: Any) -> Rule:
-    """One of the choices."""
+    """Return the rule for one of the choices."""
 
-    def same(value: Any, choice: Any) -> bool:  # NumPy's numbers will do, but True is not 1
+    def same(value: Any, choice: Any) -> bool:  # NumPy scalars are accepted; True is not 1
         plain = value.item() if isinstance(value, np.generic) else value
         return type(plain) is type(choice) and bool(plain == choice)
 
@@ -53,23 +53,23 @@ def one_of(*choices: Any) -> Rule:
 
 
 def optional(rule: Rule) -> Rule:
-    """None, or what the rule expects."""
+    """Return the rule that accepts None and everything the given rule accepts."""
     expected, check = rule
     return (f"None or {expected}", lambda v: v is None or check(v))
 
 
 def either(*rules: Rule) -> Rule:
-    """What any of the rules expects."""
+    """Return the rule that accepts everything that at least one of the rules accepts."""
     return (" or ".join(expected for expected, _ in rules), lambda v: any(check(v) for _, check in rules))
 
 
 def mapping() -> Rule:
-    """A dict."""
+    """Return the rule for a dict."""
     return ("a dict", lambda v: isinstance(v, Mapping))
 
 
 def names_or_places() -> Rule:
-    """A list of columns, each by its name or its place."""
+    """Return the rule for a list of columns, each given by its name or its place."""
     return (
         "a list of names or places of columns",
         lambda v: (
@@ -81,7 +81,7 @@ def names_or_places() -> Rule:
 
 
 def name_or_place() -> Rule:
-    """A column, by its name or its place."""
+    """Return the rule for one column, given by its name or its place."""
     return (
         "the name or the place of a column",
         lambda v: isinstance(v, str) or (isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= 0),
@@ -89,7 +89,7 @@ def name_or_place() -> Rule:
 
 
 def window() -> Rule:
-    """How far one looks around a position."""
+    """Return the rule for a window around a position."""
     return (
         "an odd number of positions, or a pair (before, after)",
         lambda v: window_sides(v) is not None,
@@ -97,7 +97,7 @@ def window() -> Rule:
 
 
 def window_sides(value: Any) -> tuple[int, int] | None:
-    """Return how many positions before and behind a window has; None if it is no window."""
+    """Return how many positions a window has before and after its centre; None for an invalid window."""
     whole = whole_number(0)[1]
     if isinstance(value, (tuple, list)):
         return (int(value[0]), int(value[1])) if len(value) == 2 and all(map(whole, value)) else None
@@ -105,7 +105,7 @@ def window_sides(value: Any) -> tuple[int, int] | None:
 
 
 def functions() -> Rule:
-    """A list of functions."""
+    """Return the rule for a list of functions."""
     return (
         "a list of functions",
         lambda v: isinstance(v, Collection) and not isinstance(v, str) and all(map(callable, v)),

@@ -1,4 +1,4 @@
-"""Progress of long training: a tqdm bar where tqdm is installed, else a line an iteration on stderr."""
+"""Progress of training: a tqdm bar if tqdm is installed, else one line per iteration on stderr."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Progress:
-    """Shows records of training. ``verbose``: False nothing, True a bar or lines, 2 always lines."""
+    """Displays iterations of training. ``verbose``: False: nothing, True: a bar or lines, 2: always lines."""
 
     def __init__(self, verbose: bool | int, total: int | None) -> None:
         self._bar: Any = None
@@ -21,7 +21,7 @@ class Progress:
             self._bar = tqdm(total=total, unit="it", file=sys.stderr, dynamic_ncols=True, desc="CRF")
 
     def say(self, words: str) -> None:
-        """What goes on before the first iteration."""
+        """Show a message outside the iterations."""
         if self._bar is not None:
             self._bar.set_postfix_str(words)
         elif self._lines:
@@ -37,7 +37,7 @@ class Progress:
             sys.stderr.flush()
 
     def close(self, message: str) -> None:
-        """The end, and why."""
+        """Close the display and write why training ended."""
         if self._bar is not None:
             self._bar.close()
         if self._bar is not None or self._lines:

@@ -1,4 +1,4 @@
-"""How many threads ``n_jobs`` means."""
+"""The number of threads that ``n_jobs`` stands for."""
 
 import os
 
@@ -8,10 +8,10 @@ from crfkit.exceptions import InputError
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Threads for ``n_jobs``: None and -1 mean every core this process may use.
+    """Return the number of threads for ``n_jobs``: None and -1 mean every core this process may use.
 
-    None heeds OMP_NUM_THREADS, which joblib sets in its workers: a grid search with ``n_jobs=-1`` does not
-    start all cores' threads in each of them.
+    None also respects OMP_NUM_THREADS, which joblib sets in its workers, so that a grid search with
+    ``n_jobs=-1`` does not start one thread per core in every worker.
     """
     if n_jobs is None or n_jobs == -1:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -417,4 +417,4 @@ def test_tag_under_rules(run, folder, place):
     crf = CRF.load(model)
     expected = crf.under(Rules.load(rules)).predict(read_columns(data).without(2))
     assert [line.split() for line in result.out.split("\n\n") if line.strip()] == expected
-    assert "has rules already" in run("tag", place / "votes.crfkit", data, "--rules", rules).err
+    assert "already has rules" in run("tag", place / "votes.crfkit", data, "--rules", rules).err

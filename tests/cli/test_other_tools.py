@@ -105,4 +105,4 @@ def test_damaged(cut, run, tmp_path, crfsuite, folder):
 
 
 def test_text_that_is_no_model(run, folder):
-    run.fails(1, "no model", "tag", folder / "test.txt", folder / "test.txt")
+    run.fails(1, "not a model", "tag", folder / "test.txt", folder / "test.txt")

@@ -128,7 +128,7 @@ def test_labels_without_use_can_be_forbidden():
         (
             ["O", "I-X"],
             {"scheme": "IOB2"},
-            "scheme IOB2 has 'I-X': what must .*; these labels fit IOB1 and IOE1",
+            "scheme IOB2 has 'I-X': the labels that must .*; these labels fit IOB1 and IOE1",
         ),
         (["O", "B-X", "I-X"], {"scheme": "IOBES"}, "IOBES has 'B-X', 'I-X'.*fit IOB2.*unusable='forbid'"),
         (["I-X"], {"scheme": "IOB2", "unusable": "forbid"}, "IOB2 has 'I-X'"),

@@ -43,7 +43,7 @@ def test_a_function_of_ones_own():
     refuses(r"expected \(2, 1\), got \(1,\)", Kernel(lambda a, b: [1.0]).between, ["a", "b"], ["b"])
     refuses("must be finite; got nan", Kernel(lambda a, b: [[np.nan]]).between, ["a"], ["b"])
     refuses("kernel must be one of 'rbf'", as_kernel, "gauss")
-    refuses("is for numbers", Kernel("rbf").fitted, ["a"])
+    refuses("needs numbers", Kernel("rbf").fitted, ["a"])
 
 
 def test_bandwidths():

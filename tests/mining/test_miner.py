@@ -343,7 +343,7 @@ def test_what_cannot_go_together():
     with pytest.raises(InputError, match="always right, and some"):
         CRF(associations=AssociationMiner(rules=unsure, use="constraints")).fit(X, Y)
     chosen = GradientSelector(n_features=5).fit(X, Y).selected_
-    with pytest.raises(InputError, match="leaves no place for associations"):
+    with pytest.raises(InputError, match="cannot be combined with associations"):
         CRF(features=chosen, associations=AssociationMiner(important=False)).fit(X, Y)
     CRF(features=chosen, associations=AssociationMiner(use="constraints", important=False)).fit(X, Y)
 
@@ -374,7 +374,7 @@ def test_any_fitted_model_decodes_under_rules():
     with_rules = CRF(c2=1000.0, associations=AssociationMiner(rules=rules, use="constraints")).fit(X, Y)
     assert plain.under(rules).predict(X) == with_rules.predict(X)
     assert plain.under(rules).predict(X) != plain.predict(X)
-    refuses("has rules already", plain.under(rules).under, rules)
+    refuses("already has rules", plain.under(rules).under, rules)
     unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, Y).rules_
     refuses("always right", plain.under, unsure)
 

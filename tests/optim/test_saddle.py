@@ -176,7 +176,7 @@ def test_feasible_is_not_converged_where_the_inner_loop_was_cut_off():
     result = minimize_constrained(function, np.zeros(20), inequalities=l1_ball(1e9), settings=cut)
     assert result.feasible
     assert not result.converged
-    assert "did not come to its end: it reached max_iterations=2" in result.message
+    assert "did not converge: it reached max_iterations=2" in result.message
 
 
 def test_feasible_is_not_converged_where_it_was_stopped():

@@ -1,8 +1,7 @@
-"""Inference on lattices: given scores for labels and for transitions, everything a chain can answer.
+"""Inference on lattices: log Z, marginals, best paths and samples from scores of labels and transitions.
 
-A :class:`Lattice` holds the scores of a batch of sequences; the functions here are pure, take a lattice and
-return arrays or named results. Where the scores come from (a linear model, trees, a neural network) does not
-matter.
+A :class:`Lattice` holds the scores of a batch of sequences. The functions here are pure: they take a lattice
+and return arrays or named results. The scores may come from any model (linear, trees, a neural network).
 """
 
 from crfkit._lazy import public_names

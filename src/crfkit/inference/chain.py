@@ -1,4 +1,4 @@
-"""The linear chain, of order 1 or 2, as a structure: what the functions of this room compute on lattices."""
+"""The linear chain of order 1 or 2 as a ``Structure``: a wrapper of this package's functions on lattices."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from crfkit.inference.posterior import expectations, expected_counts, log_partit
 
 
 class ScoreGradient(NamedTuple):
-    """A number for every score of a lattice, in the shapes of its own fields.
+    """One number per score of a lattice, in the shapes of the lattice's fields.
 
-    What all positions share (``edge`` [L, L], ``start``, …) has the sum over them. At positions where the
-    lattice ignores a score the number is 0.
+    For scores that all positions share (``edge`` [L, L], ``start``, …) it is the sum over the positions. It
+    is 0 at positions where the lattice ignores the score.
     """
 
     node: FloatArray  # [ΣT, L]
@@ -54,7 +54,7 @@ class Chain:
         first = np.flatnonzero(place == 0)
 
         def counted(like: FloatArray | None, span: int, at: IntArray) -> FloatArray | None:
-            """Count the labels in a row, so many, that end at positions [M], in the shape of the scores."""
+            """Count the ``span`` consecutive labels that end at positions [M], in the shape of the scores."""
             if like is None:
                 return None
             run = sum((L**k * y[at - k] for k in range(span)), np.zeros(len(at), np.int64))  # as one number
@@ -79,7 +79,7 @@ class Chain:
         return constrain(scores, permitted_labels(labels.permitted(scores.n_labels)))
 
     def raise_wrong(self, scores: Lattice, labels: Labels, costs: FloatArray) -> Lattice:
-        # The same as lowering the right label; where it is not known, nothing is wrong.
+        # Equivalent to lowering the right label. Where the label is unknown, no label counts as wrong.
         known = np.flatnonzero(labels.ids >= 0)
         node = scores.node.copy()
         node[known, labels.ids[known]] -= costs[labels.ids[known]]

@@ -1,8 +1,8 @@
-"""What is permitted: masks that write -inf into a lattice.
+"""Constraints on labellings: masks that write -inf into a lattice.
 
 Constraints restrict transitions, first and last labels, and the labels of single positions; ``&`` combines
-them. A label scheme (BIO and its kin, a grammar of genes) is a function that returns a ``Constraints`` object
-for a list of label names: nothing else has to know about it.
+them. A label scheme (BIO and its variants, a grammar of genes) is a function that returns a ``Constraints``
+object for a list of label names.
 """
 
 from dataclasses import dataclass, fields
@@ -18,17 +18,15 @@ from crfkit.inference.posterior import dead_sequences, log_partition
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """Permitted things are True. None: everything is permitted.
+    """Masks that are True where something is permitted; None permits everything.
 
-    ``a & b`` permits what both permit.
+    ``a & b`` permits what both a and b permit.
     """
 
     transitions: npt.ArrayLike | None = (
         None  # [L, L] from label k to label l; or [ΣT, L, L] likewise, into each position
     )
-    transitions2: npt.ArrayLike | None = (
-        None  # [L, L, L] three labels in a row; the lattice must be of order 2
-    )
+    transitions2: npt.ArrayLike | None = None  # [L, L, L] label triples; the lattice must be of order 2
     starts: npt.ArrayLike | None = None  # [L] first labels
     ends: npt.ArrayLike | None = None  # [L] last labels
     positions: npt.ArrayLike | None = None  # [ΣT, L] labels at each position of one batch
@@ -44,7 +42,7 @@ class Constraints:
                 continue
             a, b = _mask(field.name, mine), _mask(field.name, yours)
             if field.name == "transitions" and a.shape[-2:] == b.shape[-2:]:
-                combined[field.name] = a & b  # one of them may be for all positions
+                combined[field.name] = a & b  # one of them may be shared by all positions
                 continue
             if a.shape != b.shape:
                 raise InputError(
@@ -55,7 +53,7 @@ class Constraints:
 
 
 def forced_labels(labels: npt.ArrayLike, n_labels: int) -> Constraints:
-    """Constraints that fix the label of every position whose entry in ``labels`` [ΣT] is not -1."""
+    """Return constraints that fix the label of every position whose entry in ``labels`` [ΣT] is not -1."""
     ids = np.asarray(labels)
     if ids.ndim != 1 or (ids.size and not np.issubdtype(ids.dtype, np.integer)):
         raise InputError(
@@ -71,17 +69,17 @@ def forced_labels(labels: npt.ArrayLike, n_labels: int) -> Constraints:
 
 
 def permitted_labels(allowed: npt.ArrayLike) -> Constraints:
-    """Constraints that leave at each position only the labels True in ``allowed`` [ΣT, L]."""
+    """Return constraints that permit at each position only the labels True in ``allowed`` [ΣT, L]."""
     return Constraints(positions=_mask("positions", allowed))
 
 
 def force_where_possible(lattice: Lattice, labels: npt.ArrayLike, *, n_jobs: int | None = None) -> Lattice:
-    """As ``forced_labels``, but a sequence that would have no path left keeps all its labels free."""
+    """Force labels as ``forced_labels`` does, but ignore them in sequences where they would leave no path."""
     forced = np.array(labels, np.int32)  # [ΣT]
     tight = constrain(lattice, forced_labels(forced, lattice.n_labels))
     tables = (lattice.node, lattice.edge, lattice.edge2, lattice.start, lattice.end)
     if all(table is None or (table > -np.inf).all() for table in tables):
-        return tight  # where nothing is forbidden, no label is out of reach
+        return tight  # if nothing is forbidden, every label can be reached
     dead = dead_sequences(tight, n_jobs=n_jobs)
     if not len(dead):
         return tight
@@ -92,7 +90,7 @@ def force_where_possible(lattice: Lattice, labels: npt.ArrayLike, *, n_jobs: int
 
 
 def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
-    """A lattice in which all that the constraints forbid has a score of -inf."""
+    """Return a lattice in which everything that the constraints forbid has a score of -inf."""
     all_of = Constraints()
     for one in constraints:
         all_of = all_of & one
@@ -123,11 +121,11 @@ def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
 def partial_log_likelihood(
     lattice: Lattice, allowed: npt.ArrayLike, *, n_jobs: int | None = None
 ) -> FloatArray:
-    """Log probability that every label is one of those ``allowed`` [ΣT, L], for each sequence [N].
+    """Return for each sequence [N] the log probability that every label is ``allowed`` [ΣT, L].
 
-    It is log Z(constrained) - log Z(free): the likelihood of labels that are only partly known. With one
-    label allowed at each position it is the log probability of that path. Labels that have no permitted path
-    raise :class:`~crfkit.exceptions.NoPathError`.
+    It is log Z(constrained) - log Z(free): the likelihood of labels that are only partly known. If one label
+    is allowed at each position, it is the log probability of that path. If the allowed labels leave no
+    permitted path, :class:`~crfkit.exceptions.NoPathError` is raised.
     """
     free = log_partition(lattice, n_jobs=n_jobs)
     restricted = log_partition(constrain(lattice, permitted_labels(allowed)), n_jobs=n_jobs)

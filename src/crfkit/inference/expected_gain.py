@@ -1,13 +1,13 @@
-"""Decoding for the fewest errors in expectation, at boundaries too.
+"""Decoding that minimises the expected number of errors, including errors at boundaries.
 
-Of all labellings, the one with the largest expected number of right labels plus ``boundary_gain`` times the
-expected number of boundaries (neighbours with different labels) that are found with both labels right:
+It finds the labelling with the largest expected number of right labels plus ``boundary_gain`` times the
+expected number of boundaries (neighbours with different labels) with both labels right:
 
     max_y  Σ_t p(y_t | x) + gain Σ_t [y_{t-1} ≠ y_t] p(y_{t-1}, y_t | x)
 
-With a gain of 0 these are the most probable labels of each position. Those are often too smooth: where the
-place of a change is unsure, no single position is worth it. A gain of about 1 brings boundaries back at
-little cost in right labels.
+With a gain of 0 these are the most probable labels of each position, which are often too smooth: if the
+place of a boundary is uncertain, none of its possible places is probable enough. A gain of about 1 restores
+boundaries at little cost in right labels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crfkit.inference.posterior import marginals, max_marginal
 
 
 def max_expected_gain(lattice: Lattice, boundary_gain: float = 1.0, *, n_jobs: int | None = None) -> IdArray:
-    """The labels [ΣT] with the largest expected gain. What the lattice forbids stays forbidden."""
+    """Return the labels [ΣT] with the largest expected gain among the permitted labellings."""
     if not 0 <= boundary_gain < np.inf:
         raise InputError(f"boundary_gain must be 0 or more, got {boundary_gain!r}")
     if boundary_gain == 0:
@@ -51,7 +51,7 @@ def max_expected_gain(lattice: Lattice, boundary_gain: float = 1.0, *, n_jobs: i
 
 
 def decoded(lattice: Lattice, decode: str, n_jobs: int | None, *, boundary_gain: float = 0.0) -> IdArray:
-    """The labels [ΣT] by "viterbi", or by "marginal" with what a right boundary is worth."""
+    """Return the labels [ΣT] by "viterbi", or by "marginal" with a gain for every right boundary."""
     if decode == "viterbi":
         return viterbi(lattice, n_jobs=n_jobs).labels
     return max_expected_gain(lattice, boundary_gain, n_jobs=n_jobs)

@@ -36,7 +36,7 @@ class Lattice:
         [L] scores of the first and of the last label; none by default.
     edge2
         [L, L, L] or [ΣT, L, L, L] makes it a lattice of order 2: ``edge2[t, j, k, l]`` is the score of labels
-        j, k, l at positions t-2, t-1, t, used from a sequence's third position on, beside ``edge``.
+        j, k, l at positions t-2, t-1, t, used from a sequence's third position on, in addition to ``edge``.
 
     Arrays of another type are converted to float64; -inf forbids; +inf and NaN are errors.
     """
@@ -79,7 +79,7 @@ class Lattice:
 
     @property
     def order(self) -> int:
-        """How many labels back a score looks: 1 or 2."""
+        """Number of previous labels that a score depends on: 1 or 2."""
         return 1 if self.edge2 is None else 2
 
     @property
@@ -102,7 +102,7 @@ class Lattice:
 
 
 def native_batch(lattice: Lattice, n_jobs: int | None) -> tuple[_native.LatticeBatch, int]:
-    """Return the lattice as the core takes it, and how many threads ``n_jobs`` means."""
+    """Return the lattice in the form of the native core, and the number of threads for ``n_jobs``."""
     tables = [lattice.edge] if lattice.edge2 is None else [lattice.edge, lattice.edge2]
     batch = _native.LatticeBatch(
         lattice.node, [table.reshape(-1) for table in tables], lattice.start, lattice.end, lattice.offsets
@@ -111,7 +111,7 @@ def native_batch(lattice: Lattice, n_jobs: int | None) -> tuple[_native.LatticeB
 
 
 def require_paths(lattice: Lattice, dead: IntArray) -> None:
-    """Raise where the core found no permitted path: ``dead[i]`` is the position sequence i dies at, or -1."""
+    """Raise if a sequence has no permitted path: ``dead[i]`` is the position where its paths end, or -1."""
     failed = np.flatnonzero(dead >= 0)
     if len(failed) == 0:
         return
@@ -170,13 +170,13 @@ def _edge_table(
 def _boundary(name: str, values: npt.ArrayLike, n_labels: int) -> FloatArray:
     scores = _floats(name, values)
     if scores.shape != (n_labels,):
-        raise InputError(f"{name} must have shape ({n_labels},), one score a label; got {scores.shape}")
+        raise InputError(f"{name} must have shape ({n_labels},), one score per label; got {scores.shape}")
     _check_scores(name, scores, None, None)
     return scores
 
 
 def _check_scores(name: str, scores: FloatArray, offsets: IntArray | None, skip: int | None) -> None:
-    """No NaN, no +inf. Rows are positions unless ``skip`` is None; a sequence's first ``skip`` are free."""
+    """Raise on NaN and +inf. If ``skip`` is given, rows are positions; a sequence's first ``skip`` pass."""
     good = scores < np.inf
     if good.all():
         return

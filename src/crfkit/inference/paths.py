@@ -1,4 +1,4 @@
-"""Single paths: the best, the k best, random ones, and the score of a given one."""
+"""Single paths: the best one, the k best, samples, and the score of a given path."""
 
 from __future__ import annotations  # np.random in a signature would load it
 
@@ -31,7 +31,7 @@ class NBest:
     label_offsets: IntArray  # [N+1] and its labels label_offsets[i] .. label_offsets[i+1]-1
 
     def paths_of(self, sequence: int) -> IdArray:
-        """The paths of one sequence [K_i, T_i]."""
+        """Return the paths of one sequence [K_i, T_i]."""
         n_paths = self.path_offsets[sequence + 1] - self.path_offsets[sequence]
         labels = self.labels[self.label_offsets[sequence] : self.label_offsets[sequence + 1]]
         return labels.reshape(n_paths, len(labels) // n_paths)
@@ -41,11 +41,11 @@ class NBest:
 
 
 def path_score(lattice: Lattice, labels: npt.ArrayLike, *, n_jobs: int | None = None) -> FloatArray:
-    """Score of the path ``labels`` [ΣT] in each sequence [N]: -inf if it is forbidden, 0 if it is empty."""
+    """Return the score [N] of the path ``labels`` [ΣT]: -inf if it is forbidden, 0 if it is empty."""
     given = np.asarray(labels)
     if given.shape != (lattice.n_positions,) or (given.size and not np.issubdtype(given.dtype, np.integer)):
         raise InputError(
-            f"labels must be {lattice.n_positions} integers, one a position; "
+            f"labels must be {lattice.n_positions} integers, one per position; "
             f"got shape {given.shape}, type {given.dtype}"
         )
     outside = np.flatnonzero((given < 0) | (given >= lattice.n_labels))
@@ -63,10 +63,10 @@ def path_score(lattice: Lattice, labels: npt.ArrayLike, *, n_jobs: int | None = 
 
 
 def viterbi(lattice: Lattice, *, n_jobs: int | None = None) -> Path:
-    """The best path through each sequence and its score.
+    """Return the best path through each sequence and its score.
 
-    Of paths with equal scores, the one is chosen whose last label is smallest (in order 2: whose last two
-    labels are the smallest pair), then whose label before that is smallest, and so on back.
+    Among paths with equal scores, the one with the smallest last label is chosen (in order 2: the smallest
+    pair of last labels), then the one with the smallest label before that, and so on backwards.
     """
     labels = np.empty(lattice.n_positions, dtype=np.int32)
     score = np.zeros(lattice.n_sequences)
@@ -79,7 +79,7 @@ def viterbi(lattice: Lattice, *, n_jobs: int | None = None) -> Path:
 
 
 def nbest(lattice: Lattice, k: int, *, n_jobs: int | None = None) -> NBest:
-    """The k best distinct paths of each sequence, or all there are; of an empty one, the empty path."""
+    """Return the k best paths of each sequence (all paths if there are fewer; one path if it is empty)."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k must be a whole number of paths, at least 1; got {k!r}")
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
@@ -98,7 +98,7 @@ def sample(
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
     n_jobs: int | None = None,
 ) -> IdArray:
-    """Paths drawn independently from p(y|x) [n_samples, ΣT].
+    """Draw paths independently from p(y|x) [n_samples, ΣT].
 
     The same ``random_state`` gives the same samples on any number of threads.
     """
@@ -113,7 +113,7 @@ def sample(
 
 
 def _seed(random_state: int | np.random.Generator | np.random.RandomState | None) -> int:
-    """64 bits for the core's generator."""
+    """Return a 64-bit seed for the core's generator."""
     if isinstance(random_state, np.random.RandomState):
         high, low = random_state.randint(0, 2**32, size=2, dtype=np.uint32)
         return int(high) << 32 | int(low)

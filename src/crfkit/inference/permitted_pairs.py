@@ -1,8 +1,8 @@
-"""Which label pairs are permitted at which position, in little memory.
+"""Permitted label pairs per position, stored compactly.
 
-A grammar whose rules look at the observations (a gene begins at ATG, an intron at GT) permits other label
-pairs at other positions, but has few distinct sets of permissions: a table for each of them, and at each
-position the number of its table. Training under them (``CRF.fit(permitted=…)``) sums Z over the permitted
+A grammar whose rules depend on the observations (a gene begins at ATG, an intron at GT) permits different
+label pairs at different positions, but has few distinct tables of permissions. They are stored once, and each
+position has the number of its table. Training under them (``CRF.fit(permitted=…)``) sums Z over the permitted
 paths; ``Constraints(transitions=permitted.dense())`` decodes under them.
 """
 
@@ -24,7 +24,7 @@ from crfkit.inference.constraints import Constraints
 class PermittedPairs:
     """``tables[kinds[t], k, l]``: label l at position t may follow label k at position t-1."""
 
-    kinds: IdArray  # [ΣT]; the one of a sequence's first position is ignored
+    kinds: IdArray  # [ΣT]; ignored at the first position of a sequence
     tables: BoolArray  # [M, L, L]
 
     def __post_init__(self) -> None:
@@ -48,24 +48,24 @@ class PermittedPairs:
         return int(self.tables.shape[1])
 
     def dense(self) -> BoolArray:
-        """[ΣT, L, L]."""
+        """Return the permitted pairs as one mask [ΣT, L, L]."""
         return self.tables[self.kinds]
 
     def constraints(self) -> Constraints:
-        """The same for decoding."""
+        """Return the permitted pairs as constraints for decoding."""
         return Constraints(transitions=self.dense())
 
     def subset(self, sequence_ids: npt.NDArray[np.integer] | list[int], offsets: IntArray) -> PermittedPairs:
-        """Those of the given sequences, in the given order; offsets [N+1] are those of the whole batch."""
+        """Return the pairs for the given sequences, in this order; offsets [N+1] are of the whole batch."""
         _, positions = gather(offsets, checked_ids(sequence_ids, len(offsets) - 1))
         return PermittedPairs(self.kinds[positions], self.tables)
 
     def require(self, labels: Labels, offsets: IntArray, n_labels: int) -> None:
-        """Raise where these are not permissions for such data, or forbid a pair of labels in it."""
+        """Raise if the permitted pairs have another size than the data, or forbid a label pair in it."""
         if len(self.kinds) != int(offsets[-1]) or self.n_labels != n_labels:
             raise InputError(
-                f"permitted pairs must be for {int(offsets[-1])} positions and {n_labels} labels, as the "
-                f"data is; got {len(self.kinds)} and {self.n_labels}"
+                f"permitted pairs must be for {int(offsets[-1])} positions and {n_labels} labels, like the "
+                f"data; got {len(self.kinds)} and {self.n_labels}"
             )
         ids = labels.ids
         later = np.ones(len(ids), np.bool_)  # [ΣT] has a label before it

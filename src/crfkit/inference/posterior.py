@@ -1,4 +1,4 @@
-"""What p(y|x) says: log Z, marginals, expected counts, entropy, and decoding by marginals."""
+"""Properties of p(y|x): log Z, marginals, expected counts, entropy, and decoding by marginals."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Marginals(NamedTuple):
 
 
 class ExpectedCounts(NamedTuple):
-    """Sums of probabilities over the batch: how often each thing is expected to occur."""
+    """Expected numbers of labels and transitions: sums of probabilities over the batch."""
 
     node: FloatArray  # [L]
     start: FloatArray  # [L] at first positions
@@ -33,10 +33,10 @@ class ExpectedCounts(NamedTuple):
 
 
 class Expectations(NamedTuple):
-    """Expected counts in the shapes of a lattice's own scores: the gradient of Σ weight log Z.
+    """Expected counts in the shapes of a lattice's scores: the gradient of Σ weight log Z.
 
-    What is shared by all positions is summed over them; what is per position has one entry per position,
-    0 where the score is ignored.
+    Counts of scores that all positions share are summed over the positions. Counts of scores per position
+    are per position, and 0 where the score is ignored.
     """
 
     node: FloatArray  # [ΣT, L]
@@ -51,16 +51,16 @@ class MaxMarginal(NamedTuple):
     """The most probable label of each position."""
 
     labels: IdArray  # [ΣT]
-    posterior: FloatArray | None  # [ΣT, L], when asked for
+    posterior: FloatArray | None  # [ΣT, L], if requested
 
 
 def log_partition(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
-    """Log Z of each sequence [N]; 0 for an empty one."""
+    """Return log Z of each sequence [N]; 0 for an empty one."""
     return _posterior(lattice, n_jobs)
 
 
 def dead_sequences(lattice: Lattice, *, n_jobs: int | None = None) -> IntArray:
-    """Numbers of the sequences through which there is no permitted path."""
+    """Return the numbers of the sequences that have no permitted path."""
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     log_z = np.zeros(lattice.n_sequences)
     batch, threads = native_batch(lattice, n_jobs)
@@ -69,7 +69,7 @@ def dead_sequences(lattice: Lattice, *, n_jobs: int | None = None) -> IntArray:
 
 
 def marginals(lattice: Lattice, *, edge: bool = False, n_jobs: int | None = None) -> Marginals:
-    """Probabilities of labels and, with ``edge=True``, of neighbouring label pairs (in either order)."""
+    """Return the probabilities of labels and, with ``edge=True``, of neighbouring label pairs."""
     shape = lattice.node.shape
     node = np.empty(shape)  # [ΣT, L]
     pair = np.empty((*shape, shape[1])) if edge else None  # [ΣT, L, L]
@@ -80,9 +80,9 @@ def marginals(lattice: Lattice, *, edge: bool = False, n_jobs: int | None = None
 def expected_counts(
     lattice: Lattice, *, weights: npt.ArrayLike | None = None, n_jobs: int | None = None
 ) -> ExpectedCounts:
-    """Expected numbers of labels and transitions, summed over the sequences times their ``weights`` [N].
+    """Return expected numbers of labels and transitions, summed over the sequences with ``weights`` [N].
 
-    In order 2, ``edge`` counts every transition and ``edge2`` every three labels in a row.
+    In order 2, ``edge`` counts transitions and ``edge2`` triples of consecutive labels.
     """
     factors, ends, tables = _weights(lattice, weights), np.zeros((3, lattice.n_labels)), _tables(lattice)
     log_z = _posterior(lattice, n_jobs, tables, weights=factors, ends=ends)
@@ -93,7 +93,7 @@ def expected_counts(
 def expectations(
     lattice: Lattice, *, weights: npt.ArrayLike | None = None, n_jobs: int | None = None
 ) -> Expectations:
-    """Return how often each score of the lattice counts in expectation, times the ``weights`` [N].
+    """Return the expected count of each score of the lattice, times the ``weights`` [N].
 
     The results have the shapes of the scores: expected minus observed counts are the gradient of the
     negative log-likelihood with respect to the scores.
@@ -133,17 +133,17 @@ def expectations(
 
 
 def entropy(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
-    """Entropy of p(y|x) of each sequence [N], in nats; 0 for an empty sequence, which has one path."""
+    """Return the entropy of p(y|x) of each sequence [N] in nats; 0 for an empty sequence (one path)."""
     result = np.zeros(lattice.n_sequences)
     _posterior(lattice, n_jobs, entropy=result)
     return result
 
 
 def max_marginal(lattice: Lattice, *, posterior: bool = False, n_jobs: int | None = None) -> MaxMarginal:
-    """Posterior decoding: the most probable label at each position, the smaller of equally probable ones.
+    """Return the most probable label at each position (posterior decoding); ties go to the smaller label.
 
-    It makes the fewest wrong labels in expectation. Where transitions are forbidden (-inf), the labels are
-    those of the permitted path that does so: the one with the largest sum of marginals.
+    This minimises the expected number of wrong labels. If transitions are forbidden (-inf), the labels are
+    those of the permitted path with the largest sum of marginals.
     """
     probabilities = marginals(lattice, n_jobs=n_jobs).node
     tables = [
@@ -165,7 +165,7 @@ def max_marginal(lattice: Lattice, *, posterior: bool = False, n_jobs: int | Non
 
 
 def _mask(scores: FloatArray) -> FloatArray:
-    """0 where permitted, -inf where forbidden."""
+    """Return 0 where the scores permit, and -inf where they forbid."""
     return np.where(scores > -np.inf, 0.0, -np.inf)
 
 
@@ -192,7 +192,7 @@ def _posterior(
     tables: Sequence[FloatArray] = (),
     **outputs: FloatArray | None,
 ) -> FloatArray:
-    """Fill tables and outputs, as ``_native.lattice_posterior`` names them, and return log Z [N]."""
+    """Fill tables and outputs (see ``_native.lattice_posterior``), and return log Z [N]."""
     log_z = np.zeros(lattice.n_sequences)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     flat = [table.reshape(-1) for table in tables]

@@ -1,7 +1,7 @@
-"""Constraints from rules in a user's own words: what may follow what, come first, come last.
+"""Constraints from a user's rules: which labels may follow each other, come first, or come last.
 
-Rules name labels or patterns of labels as file names are matched: ``*`` is any text, ``?`` any character,
-``[ab]`` one of these. A pattern that is a label stands for that label alone.
+Rules name labels, or patterns of labels like those for file names: ``*`` is any text, ``?`` any character,
+``[ab]`` one of these characters. A pattern that equals a label matches that label only.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ def rule_constraints(
     starts: Pattern | None = None,
     ends: Pattern | None = None,
 ) -> Constraints:
-    """Permit what the rules leave of everything.
+    """Return constraints that permit everything except what the rules forbid.
 
     Parameters
     ----------
     classes
-        [L] a model's labels, in its order.
+        [L] the model's labels, in the model's order.
     forbid
-        Pairs (before, after) that never follow each other, or three labels in a row (for lattices of order
-        2). Each is a pattern or a list of patterns.
+        Forbidden pairs (before, after), or triples of consecutive labels (for lattices of order 2). Each
+        member is a pattern or a list of patterns.
     allow
         Exceptions to ``forbid``. ``forbid=[("*", "*")], allow=[...]`` permits only what it lists.
     only_after, only_before
-        ``{"I-NP": ["B-NP", "I-NP"]}``: I-NP comes only after (before) one of these, and so, after, never
-        first (before: never last).
+        ``{"I-NP": ["B-NP", "I-NP"]}``: I-NP comes only after (before) one of these. With ``only_after`` it
+        is therefore never first, with ``only_before`` never last.
     starts, ends
         The labels that may be first and last.
 
@@ -85,14 +85,14 @@ def _checked(rule: Any, word: str) -> Sequence[Pattern]:
 
 
 def _matching(pattern: Pattern, names: list[str], where: str) -> BoolArray:
-    """Which labels match one of the patterns [L]; a pattern that none matches is an error."""
+    """Return which labels match one of the patterns [L]; raise for a pattern that matches no label."""
     found = np.zeros(len(names), dtype=np.bool_)
     for one in pattern if isinstance(pattern, Iterable) and not isinstance(pattern, str) else [pattern]:
         if not isinstance(one, str):
             raise InputError(f"{where}: a label or pattern must be a string, got {one!r}")
         hits = [name == one for name in names] if one in names else [fnmatchcase(name, one) for name in names]
         if not any(hits):
-            from difflib import get_close_matches  # slow to import, and only wanted here
+            from difflib import get_close_matches  # slow to import, and only needed here
 
             near = get_close_matches(one, names, n=3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

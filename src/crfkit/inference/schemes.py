@@ -1,7 +1,7 @@
-"""Constraints from a label scheme, and from what training data shows.
+"""Constraints from a label scheme, and from the transitions in training data.
 
-With :func:`scheme_constraints` every labelling is legal by IOB2, IOBES or one of their kin: no ``I-LOC``
-after ``O``. With :func:`seen_constraints` labels follow each other only as they did in the data.
+With :func:`scheme_constraints` every labelling is legal in IOB2, IOBES or a related scheme: no ``I-LOC``
+after ``O``. With :func:`seen_constraints` only transitions seen in the data are permitted.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from crfkit.inference.constraints import Constraints
 def scheme_constraints(
     labels: Sequence[str], scheme: str = "auto", *, unusable: Literal["error", "forbid"] = "error"
 ) -> Constraints:
-    """What a label scheme permits: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU.
+    """Return the constraints of a label scheme: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU.
 
-    ``labels`` are a model's classes, in its order. ``"auto"`` chooses by them: IOB2 rather than IOB1, unless
-    there is an ``I-X`` without ``B-X``, and IOE2 rather than IOE1. Better name the scheme:
-    ``crfkit.metrics.detect_scheme(y_train)`` sees the difference.
+    ``labels`` are the model's classes, in the model's order. ``"auto"`` chooses the scheme by them: IOB2
+    rather than IOB1, unless there is an ``I-X`` without ``B-X``, and IOE2 rather than IOE1. It is safer to
+    name the scheme; ``crfkit.metrics.detect_scheme(y_train)`` can tell these schemes apart.
 
-    A label that occurs in no legal sequence (``I-LOC`` where there is no ``B-LOC``, in IOB2) is an error, as
-    it tells of the wrong scheme or of illegal training data; ``unusable="forbid"`` forbids it instead.
+    A label that occurs in no legal sequence (in IOB2, ``I-LOC`` without any ``B-LOC``) is an error, because
+    the scheme is wrong or the training data illegal; ``unusable="forbid"`` forbids the label instead.
     """
     names = checked_names(labels)
     if unusable not in ("error", "forbid"):
@@ -41,8 +41,8 @@ def scheme_constraints(
         fitting = label_schemes(names)
         hint = f"these labels fit {' and '.join(fitting)}" if fitting else "repair_labels mends training data"
         raise InputError(
-            f"no legal sequence of the scheme {found.name} has {shown}: what must come before or after it is "
-            f"not among the {len(names)} labels; {hint}"
+            f"no legal sequence of the scheme {found.name} has {shown}: the labels that must come before or "
+            f"after it are not among the {len(names)} labels; {hint}"
             + (
                 ""
                 if len(lost) == len(names)
@@ -56,11 +56,11 @@ def scheme_constraints(
 
 
 def seen_constraints(y: Iterable[Any], classes: Sequence[Any], *, min_count: int = 1) -> Constraints:
-    """What the label sequences y show: transitions, first and last labels seen ``min_count`` times or more.
+    """Permit the transitions, first and last labels that occur at least ``min_count`` times in y.
 
-    ``classes`` are a model's labels, in its order. Where a label in y is missing or one of several, its steps
-    are not counted. A sequence that no combination of seen steps labels raises ``NoPathError`` when it is
-    decoded: a single token, say, where no label was both first and last.
+    ``classes`` are the model's labels, in the model's order. If a label in y is missing or one of several,
+    its transitions are not counted. If a sequence has no labelling under these constraints (for example a
+    single token, while no label was both first and last), decoding it raises ``NoPathError``.
     """
     if isinstance(min_count, bool) or not isinstance(min_count, (int, np.integer)) or min_count < 1:
         raise InputError(f"min_count must be a whole number above 0, got {min_count!r}")
@@ -86,7 +86,7 @@ def seen_constraints(y: Iterable[Any], classes: Sequence[Any], *, min_count: int
 
 
 def checked_names(labels: Sequence[Any]) -> list[str]:
-    """The labels as a list, if they are distinct strings."""
+    """Return the labels as a list; raise unless they are distinct strings."""
     if isinstance(labels, str):
         raise InputError(f"labels must be a list of strings, got the string {labels!r}")
     names = list(labels)

@@ -1,9 +1,9 @@
-"""The structure contract: which labellings there are, and sums over all of them.
+"""The structure contract: the set of labellings, and sums over all of them.
 
-A potential gives scores; a structure says what they are scores of. Objectives ask nothing but the structure,
-so that chains, segments and graphs can stand beside each other. S is the type of its scores (of a
-chain: ``Lattice``), D that of numbers with the fields of the scores (``ScoreGradient``): derivatives by the
-scores, and expected counts, which are derivatives of log Z.
+A potential computes scores; a structure defines which labellings they score. Objectives use only this
+contract, so that chains, segments and graphs are interchangeable. S is the type of the scores (for a chain:
+``Lattice``). D is the type of numbers in the shapes of the scores (``ScoreGradient``): derivatives with
+respect to the scores, and expected counts, which are derivatives of log Z.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Structure(Protocol[S, D]):
         """Return what one labelling [ΣT] consists of: the gradient of Σ weight · its score."""
 
     def permit(self, scores: S, labels: Labels) -> S:
-        """Return the scores with everything forbidden that (partial) labels rule out."""
+        """Return the scores with all labellings forbidden that disagree with the (partial) labels."""
 
     def raise_wrong(self, scores: S, labels: Labels, costs: FloatArray) -> S:
-        """Return the scores of a softmax-margin: wrong labels gain ``costs`` [L] of the right one."""
+        """Return softmax-margin scores: every wrong label gains the cost of the right one, ``costs`` [L]."""
 
     def best(self, scores: S, *, n_jobs: int | None = None) -> IdArray:
         """Return the best labelling [ΣT]."""

@@ -1,7 +1,7 @@
-"""How wide a kernel is: gamma from the data.
+"""The bandwidth of a kernel: gamma chosen from the data.
 
-The median heuristic: two positions at the median distance have an RBF similarity of 1/e. It is a start;
-cross-validation over factors of it (scikit-learn's GridSearchCV over ``gamma``) is better.
+With the median heuristic, two positions at the median distance have an RBF similarity of 1/e. Multiples of it
+can be cross-validated (scikit-learn's GridSearchCV over ``gamma``), which is better.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from crfkit.data.positions import Rows
 from crfkit.exceptions import InputError, InputWarning
 
-_SAMPLE = 1000  # rows whose distances are looked at
+_SAMPLE = 1000  # rows whose distances are computed
 
 
 def median_gamma(rows: Rows, seed: int = 0) -> float:
-    """1 / the median squared distance between different rows (of at most 1000, drawn with this seed).
+    """Return 1 / the median squared distance between rows (at most 1000 rows, drawn with this seed).
 
-    Rows that are equal are not counted; where all are, gamma is 1.
+    Pairs of equal rows are not counted; if all rows are equal, gamma is 1.
     """
     from sklearn.metrics.pairwise import euclidean_distances
 
@@ -34,7 +34,7 @@ def median_gamma(rows: Rows, seed: int = 0) -> float:
 
 
 def scale_gamma(rows: Rows) -> float:
-    """1 / (d · the variance of all numbers): scikit-learn's "scale"."""
+    """Return 1 / (d · the variance of all numbers): scikit-learn's "scale"."""
     d = max(1, rows.shape[1])
     if hasattr(rows, "tocsr"):
         variance = float(rows.multiply(rows).mean() - rows.mean() ** 2) if rows.shape[0] else 0.0
@@ -44,7 +44,7 @@ def scale_gamma(rows: Rows) -> float:
 
 
 def find_gamma(gamma: float | str, rows: Rows, seed: int = 0) -> float:
-    """The number that ``gamma`` means for these rows."""
+    """Return the number that ``gamma`` stands for on these rows."""
     if isinstance(gamma, str):
         if gamma == "median":
             return median_gamma(rows, seed)
@@ -56,7 +56,7 @@ def find_gamma(gamma: float | str, rows: Rows, seed: int = 0) -> float:
 
 
 def warn_of_constant_rows(rows: Rows) -> None:
-    """Warn where all positions look the same: then there is nothing to learn but the transitions."""
+    """Warn if all positions have the same features: then only the transitions can be learned."""
     if isinstance(rows, list) or rows.shape[0] < 2:
         return
     if hasattr(rows, "tocsr"):
@@ -66,7 +66,7 @@ def warn_of_constant_rows(rows: Rows) -> None:
     if not (spread > 0).any():
         warnings.warn(
             f"all {rows.shape[0]:,} positions have the same features: a kernel cannot tell them apart, and "
-            "the model learns nothing but the transitions",
+            "the model learns only the transitions",
             InputWarning,
             stacklevel=4,
         )

@@ -6,8 +6,8 @@ badly conditioned. With the Cholesky factor R of K_aa = R Rᵀ, the functions
     φ = K(·, a) R⁻ᵀ        [n, m], so that  φ φᵀ = K(·, a) K_aa⁻¹ K(a, ·)
 
 are orthonormal in the kernel's space: f = φ β has the norm ‖f‖² = ‖β‖², and is Σ_j α_j K(x_aj, ·) with
-α = R⁻ᵀ β. A new position adds one column, the part of K(x_j, ·) that the others do not span (Gram and
-Schmidt; the rows of R are those of φ at the selected positions).
+α = R⁻ᵀ β. A new position adds one column, the part of K(x_j, ·) that the others do not span (Gram-Schmidt;
+the rows of R are the rows of φ at the selected positions).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from crfkit.arrays import FloatArray, IntArray
 from crfkit.kernels.matrix import KernelMatrix
 
 _AT_ONCE = 1 << 25  # kernel values: 256 MiB
-_DEPENDENT = 1e-9  # a function of which less than this share is new is taken as spanned
+_DEPENDENT = 1e-9  # if less than this share of a function is new, it counts as spanned
 
 
 class Basis:
-    """Grows by a position at a time."""
+    """An orthonormal basis that grows by one position at a time."""
 
     def __init__(self, matrix: KernelMatrix) -> None:
         self.matrix = matrix
@@ -43,7 +43,7 @@ class Basis:
         return np.tril(self.columns[self.places])
 
     def add(self, place: int) -> FloatArray | None:
-        """The new column φ [n] that a position adds; None, and nothing added, where the others span it."""
+        """Add a position and return its new column φ [n]; return None if the others already span it."""
         column: FloatArray = self.matrix.columns(np.array([place]))[:, 0]  # [n]
         own = column[place]  # K(x, x)
         m = len(self.places)
@@ -63,21 +63,21 @@ class Basis:
         return new
 
     def shorten(self, size: int) -> None:
-        """Forget all positions but the first ``size``."""
+        """Drop all positions except the first ``size``."""
         del self.places[size:]
 
     def add_all(self, places: IntArray) -> None:
-        """All of these positions, as far as they are new: a pivoted Cholesky factorisation.
+        """Build the basis of these positions by a pivoted Cholesky factorisation.
 
-        The next is always the one of which most is new; it ends when all are spanned.
+        Each step adds the position with the largest part not yet spanned, until all positions are spanned.
         """
         matrix = self.matrix
         m = len(places)
         columns = np.zeros((matrix.n_positions, m), order="F")
-        rest = matrix.diagonal(places)  # [m] what of each is not spanned yet
+        rest = matrix.diagonal(places)  # [m] squared norm of the part not yet spanned
         start = rest.copy()
         chosen: list[int] = []
-        # All columns at once where they fit: a call for each costs more than the numbers.
+        # Compute all columns at once if they fit in memory: one call per column is slower.
         whole = matrix.columns(places) if matrix.n_positions * m <= _AT_ONCE else None  # [n, m]
         for k in range(m):
             j = int(np.argmax(rest))
@@ -94,7 +94,7 @@ class Basis:
         self.places = chosen
 
     def coefficients(self, beta: FloatArray) -> FloatArray:
-        """α [m, k] on the kernel functions, from β [m, k] on the basis."""
+        """Return α [m, k] on the kernel functions, from β [m, k] on the basis."""
         from scipy.linalg import solve_triangular
 
         if not self.places:

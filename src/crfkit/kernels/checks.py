@@ -1,4 +1,4 @@
-"""Is it a kernel? Square, symmetric, positive semi-definite: said with numbers where it is not."""
+"""Checks that a kernel matrix is square, symmetric and positive semi-definite."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from crfkit.data.positions import take_rows
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.kernels.matrix import KernelMatrix
 
-_SAMPLE = 1000  # positions whose kernel matrix is looked at
+_SAMPLE = 1000  # positions whose kernel matrix is checked
 _TOLERANCE = 1e-8
 
 
 def check_square(n_positions: int, width: int | None) -> None:
-    """Raise where a precomputed kernel does not have a column for every position of training."""
+    """Raise if a precomputed kernel does not have one column per training position."""
     if width != n_positions:
         raise InputError(
-            "kernel='precomputed' needs the kernel between all positions of training, a square matrix: "
+            "kernel='precomputed' needs the kernel between all training positions, a square matrix: "
             f"expected {n_positions} columns for {n_positions} positions, got {width}"
         )
 
 
 def warn_of_no_kernel(matrix: KernelMatrix, seed: int = 0) -> None:
-    """Warn where a kernel that is given is not symmetric or not positive semi-definite, and by how much.
+    """Warn if a user's kernel is not symmetric or not positive semi-definite, and by how much.
 
-    At most 1000 of the candidates are looked at, drawn with this seed.
+    At most 1000 of the candidates are checked, drawn with this seed.
     """
     places = matrix.candidates
     if len(places) > _SAMPLE:
@@ -41,7 +41,7 @@ def warn_of_no_kernel(matrix: KernelMatrix, seed: int = 0) -> None:
         i, j = (int(place) for place in np.unravel_index(np.abs(block - block.T).argmax(), block.shape))
         warnings.warn(
             f"the kernel {name} is not symmetric: K[{places[i]}, {places[j]}] = {block[i, j]:.6g} but "
-            f"K[{places[j]}, {places[i]}] = {block[j, i]:.6g}; what is learnt may make little sense",
+            f"K[{places[j]}, {places[i]}] = {block[j, i]:.6g}; the trained model may be meaningless",
             InputWarning,
             stacklevel=4,
         )
@@ -50,7 +50,7 @@ def warn_of_no_kernel(matrix: KernelMatrix, seed: int = 0) -> None:
         warnings.warn(
             f"the kernel {name} is not positive semi-definite: its smallest eigenvalue on {len(places):,} "
             f"positions is {smallest:.3g}, its largest {largest:.3g}. Positions that would make ‖f‖² "
-            "negative are passed over",
+            "negative are skipped",
             InputWarning,
             stacklevel=4,
         )

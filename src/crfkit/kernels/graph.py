@@ -3,8 +3,8 @@
 Smola and Kondor, "Kernels and regularization on graphs" (COLT 2003); in kernel CRFs, Lafferty, Zhu and Liu
 (ICML 2004). A nearest-neighbour graph with weights W and degrees D, the eigenpairs (λ_k, φ_k) of its
 Laplacian (D - W, or normalised I - D^(-1/2) W D^(-1/2)) with the smallest λ, and K = Σ_k r(λ_k) φ_k φ_kᵀ with
-a falling r: functions that change along edges are dear. The kernel sees no labels, so all positions that will
-be labelled may take part: learning is transductive then. For positions that come later see graph_map.py.
+a decreasing r: functions that change along edges are penalised. The kernel uses no labels, so the graph may
+include the positions to be labelled (transductive learning). For later positions see graph_map.py.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.exceptions import CRFKitError, InputError, InputWarning
 from crfkit.kernels.graph_map import GraphMap, Spectrum, row_keys
 
-_DENSE = 200  # vertices up to which all eigenpairs are computed and the first taken
-_APPROXIMATE = 30_000  # vertices from which pynndescent is worth it
+_DENSE = 200  # up to this many vertices, all eigenpairs are computed and the first ones taken
+_APPROXIMATE = 30_000  # above this many vertices, pynndescent is faster
 
 _TRANSFORMS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "inverse": lambda values, epsilon: 1.0 / (values + epsilon),
@@ -38,8 +38,8 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_neighbors
-        Each position is joined to so many nearest ones (and to those that have it among theirs). Positions
-        with equal features are one vertex.
+        Number of nearest positions that each position is joined to (it is also joined to those that have it
+        among theirs). Positions with equal features are one vertex.
     transform
         r(λ): "inverse" 1 / (λ + epsilon), "diffusion" exp(-λ / epsilon), "step" 1, or a function of the array
         of eigenvalues.
@@ -50,18 +50,18 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
     epsilon
         See ``transform``. The smaller, the more weight the smoothest functions have.
     mutual
-        Join only positions that are among each other's nearest. This may leave some alone.
+        Join only positions that are among each other's nearest. This may leave some without neighbours.
     metric
-        Of distances, as scikit-learn names them.
+        scikit-learn's name of the distance.
     search
         "exact" (scikit-learn), "approximate" (pynndescent, which must be installed), or "auto": approximate
-        above 30,000 positions where pynndescent is there.
+        above 30,000 positions if pynndescent is installed.
     affinity
-        A symmetric sparse matrix of weights between all positions in the place of nearest neighbours. Such a
-        kernel cannot be extended to new positions: what an estimator finds for those given to fit is in its
-        ``transduction_``.
+        A symmetric sparse matrix of weights between all positions, used instead of nearest neighbours. Such a
+        kernel cannot be extended to new positions: an estimator's labels for the positions given to fit are
+        in its ``transduction_``.
 
-    The kernel is scaled to a mean of 1 on its diagonal, so that it can compete with others.
+    The kernel is scaled to a mean of 1 on its diagonal, so that it is comparable with other kernels.
     """
 
     _rules: ClassVar[dict[str, rule.Rule]] = {
@@ -100,7 +100,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         self.affinity = affinity
 
     def build(self, rows: Rows) -> tuple[GraphMap, IntArray]:
-        """The kernel over these positions, and the component of the graph that each of them is in [n]."""
+        """Return the kernel over these positions, and the graph component of each position [n]."""
         from scipy.sparse.csgraph import connected_components
 
         rule.check_parameters(self, self._rules)
@@ -119,7 +119,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         if len(alone):
             warnings.warn(
                 f"{len(alone):,} of {len(vertex):,} positions have no neighbour in the graph (the first is "
-                f"position {alone[0]} of all): nothing is learnt about them from it. Take more neighbours, "
+                f"position {alone[0]} of all): nothing is learnt about them from it. Use more neighbours, "
                 "or mutual=False",
                 InputWarning,
                 stacklevel=3,
@@ -162,7 +162,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         return weights
 
     def _neighbour_weights(self, rows: Rows) -> Any:
-        """W [v, v], 1 where two vertices are neighbours."""
+        """Return W [v, v]: 1 if two vertices are neighbours, else 0."""
         from scipy.sparse import csr_matrix
 
         n = n_rows(rows)
@@ -198,7 +198,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
 
 
 def _different(rows: Rows) -> tuple[Rows, IntArray]:
-    """The rows that differ, in order [v], and which of them each row is [n]."""
+    """Return the distinct rows, in order [v], and the number of the distinct row for each row [n]."""
     numbers: dict[bytes, int] = {}
     found = np.array([numbers.setdefault(key, len(numbers)) for key in row_keys(rows)], np.int64)
     if len(numbers) == len(found):
@@ -208,7 +208,7 @@ def _different(rows: Rows) -> tuple[Rows, IntArray]:
 
 
 def _without_itself(near: IntArray, k: int) -> IntArray:
-    """[n, k] of [n, k + 1] neighbours: the position itself is left out, or the last."""
+    """Return k of k + 1 neighbours [n, k], without the position itself (if it is not there: the last)."""
     own = near == np.arange(len(near))[:, None]
     own[~own.any(axis=1), -1] = True
     own &= np.cumsum(own, axis=1) == 1
@@ -217,14 +217,14 @@ def _without_itself(near: IntArray, k: int) -> IntArray:
 
 
 def _smoothest(weights: Any, degrees: FloatArray, m: int, normalized: bool) -> tuple[FloatArray, FloatArray]:
-    """The m smallest eigenvalues of the Laplacian, rising, and their eigenvectors [n, m]."""
+    """Return the m smallest eigenvalues of the Laplacian, ascending, and their eigenvectors [n, m]."""
     from scipy.sparse import diags, identity
 
     n = len(degrees)
     m = min(m, n)
     if normalized:
         inverse = diags(1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
-        # The largest eigenvalues of this are the Laplacian's smallest: Lanczos finds those without solving.
+        # Its largest eigenvalues are the Laplacian's smallest: Lanczos finds them without solving systems.
         similar, shift = inverse @ weights @ inverse, 1.0
     else:
         shift = 2.0 * float(degrees.max(initial=0.0))  # above all eigenvalues of D - W
@@ -234,7 +234,7 @@ def _smoothest(weights: Any, degrees: FloatArray, m: int, normalized: bool) -> t
     else:
         from scipy.sparse.linalg import eigsh
 
-        start = np.random.default_rng(0).standard_normal(n)  # the same each time
+        start = np.random.default_rng(0).standard_normal(n)  # the same for every call
         found, vectors = eigsh(
             similar, k=m, which="LA", v0=start, tol=1e-8, ncv=min(n - 1, max(2 * m + 1, 40))
         )
@@ -242,5 +242,5 @@ def _smoothest(weights: Any, degrees: FloatArray, m: int, normalized: bool) -> t
     values = np.maximum(shift - found[order], 0.0)
     vectors = vectors[:, order]
     largest = np.abs(vectors).argmax(axis=0)
-    vectors = vectors * np.where(vectors[largest, np.arange(m)] < 0, -1.0, 1.0)  # of either sign, one
+    vectors = vectors * np.where(vectors[largest, np.arange(m)] < 0, -1.0, 1.0)  # fix the sign
     return values, vectors

@@ -1,14 +1,15 @@
-"""A graph kernel that has been built: eigenvectors of a graph's Laplacian, extended to new positions.
+"""A fitted graph kernel: eigenvectors of a graph's Laplacian, extended to new positions.
 
 K = Σ_k r(λ_k) φ_k φ_kᵀ is an inner product of the rows √r(λ_k) φ_k(x), the position's representation. For a
 position that is not in the graph the eigenvectors are extended (Nyström; Bengio and others, "Out-of-sample
-extensions", NIPS 2004): the equation that every vertex of the graph fulfils, with the new position's own
-neighbours, reads, with weights w and degrees d,
+extensions", NIPS 2004). The eigenvector equation of a vertex, applied to the neighbours of the new position,
+gives, with weights w and degrees d,
 
     normalised Laplacian   φ_k(x) = 1 / (1 - λ_k) Σ_j w(x, j) / √(d(x) d_j) φ_k(j)
     plain Laplacian        φ_k(x) = 1 / (d(x) - λ_k) Σ_j w(x, j) φ_k(j)
 
-A position that equals one of the graph gets that one's values. Positions with equal features are one vertex.
+A position that equals one in the graph gets the values of that one. Positions with equal features are one
+vertex.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.data.reading import is_sparse
 from crfkit.exceptions import InputError
 
-_SMALLEST = 0.05  # of a denominator, as a share of the degree: beyond, eigenvectors are no longer smooth
+_SMALLEST = 0.05  # smallest denominator, as a share of the degree: below it, eigenvectors are not smooth
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """What is kept of a graph with v vertices."""
+    """The spectrum and the degrees of a graph with v vertices."""
 
     eigenvalues: FloatArray  # [m]
     eigenvectors: FloatArray  # [v, m], orthonormal
@@ -42,10 +43,10 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class GraphMap:
-    """Positions to rows whose inner products are the kernel."""
+    """A map from positions to rows whose inner products are the kernel."""
 
     spectrum: Spectrum
-    rows: Rows  # of the v vertices; None where the graph was given as an affinity matrix
+    rows: Rows  # of the v vertices; None if the graph was given as an affinity matrix
     vertex: IntArray  # [n] of each position that the graph was built over
     n_neighbors: int
     normalized: bool
@@ -54,7 +55,7 @@ class GraphMap:
 
     @property
     def training(self) -> FloatArray:
-        """The positions that the graph was built over, represented: [n, m]."""
+        """Representation [n, m] of the positions that the graph was built over."""
         return self._vertices[self.vertex]
 
     @property
@@ -62,12 +63,12 @@ class GraphMap:
         return self.spectrum.eigenvectors * np.sqrt(self.spectrum.multipliers)
 
     def represent(self, rows: Rows) -> FloatArray:
-        """Any positions, represented: [n', m]."""
+        """Return the representation [n', m] of any positions."""
         if self.rows is None:
             raise InputError(
                 "the graph was given as an affinity matrix: where new positions lie in it is not known. "
-                "What was found for those given to fit is in transduction_; to label others give GraphKernel "
-                "the features, without affinity="
+                "The labels of the positions given to fit are in transduction_; to label others give "
+                "GraphKernel the features, without affinity="
             )
         if n_rows(rows) == 0:
             return np.zeros((0, len(self.spectrum.eigenvalues)))
@@ -82,13 +83,13 @@ class GraphMap:
         return found
 
     def extend(self, neighbours: npt.NDArray[np.integer]) -> FloatArray:
-        """Positions with these neighbours [n', k] in the graph, all of weight 1, represented [n', m]."""
+        """Return the representation [n', m] of positions with these neighbours [n', k], all of weight 1."""
         spectrum = self.spectrum
         values = spectrum.eigenvectors
         degree = float(neighbours.shape[1])
         if self.normalized:
             degrees = spectrum.degrees[:, None]
-            # A vertex without edges says nothing of others: its values are 0 but for rounding.
+            # A vertex without edges has no influence on others: its values are 0 except for rounding.
             scaled = np.where(degrees > 0, values / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0)
             sums = scaled[neighbours].sum(axis=1) / np.sqrt(degree)  # [n', m]
             below = np.maximum(1.0 - spectrum.eigenvalues, _SMALLEST)
@@ -106,11 +107,11 @@ class GraphMap:
 
     @cached_property
     def _places(self) -> dict[bytes, int]:
-        """Which vertex has this content."""
+        """Vertex of each row key."""
         return {key: i for i, key in enumerate(row_keys(self.rows))}
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_neighbours", "_places")  # when first used
+        made = ("_neighbours", "_places")  # computed on first use
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def support(self, represented: Rows, places: IntArray) -> FloatArray:
@@ -122,7 +123,7 @@ class GraphMap:
 
 @dataclass(frozen=True)
 class OwnPositions:
-    """A graph's kernel for the positions that it was built over, in their order, whatever their rows."""
+    """A graph's kernel for the positions that it was built over, in their order; it ignores their rows."""
 
     graph: GraphMap
     name: str = "graph"
@@ -138,7 +139,7 @@ class OwnPositions:
 
 
 def row_keys(rows: Rows) -> list[bytes]:
-    """What tells rows apart: digests [n] of their columns that are not 0, the same for dense and sparse."""
+    """Return digests [n] of the nonzero columns of each row, equal for dense and sparse rows."""
     if is_sparse(rows):
         csr = rows.tocsr().copy()
         csr.sum_duplicates()  # sorts them as well
@@ -154,7 +155,7 @@ def row_keys(rows: Rows) -> list[bytes]:
 
 
 def _in_the_form_of(example: Rows, rows: Rows) -> Rows:
-    """Rows sparse or dense as the example is."""
+    """Return the rows as a sparse matrix if the example is sparse, else as a dense array."""
     if is_sparse(example) == is_sparse(rows):
         return rows
     if is_sparse(rows):

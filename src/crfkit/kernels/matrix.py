@@ -1,9 +1,9 @@
-"""The kernel matrix of candidates and training positions, computed in blocks, kept as far as memory allows.
+"""The kernel matrix of candidates and training positions, computed in blocks and cached up to a limit.
 
 K [c, n] times the differences between marginals and observations [n, k] gives the derivatives of all c
-candidates at once. A small matrix is kept whole. Of a large one, blocks of rows are kept in single precision
-(they only guide the choice: the columns that are chosen are computed again, in double) until the limit is
-reached; the others are computed anew each time.
+candidates at once. A small matrix is kept whole. For a large one, blocks of rows are cached in single
+precision until the limit is reached; the other blocks are recomputed each time. Single precision is enough
+to choose candidates: the chosen columns are computed again in double precision.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _BLOCK = 1 << 22  # numbers in a block: 16 MiB in single precision
 class KernelMatrix:
     """K between candidate positions and all positions of a table.
 
-    The first ``n_learn`` positions are those of training; behind them may come others, a dev set's, whose
-    values are wanted of the chosen columns alone.
+    The first ``n_learn`` positions are those of training. Those of a dev set may follow; only their values
+    in the chosen columns are needed.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class KernelMatrix:
         self.n_positions = n_rows(rows)
         self.n_learn = self.n_positions if n_learn is None else n_learn
         self.limit = limit  # bytes
-        self._own = own  # [n] numbers that the kernel knows the positions by; None: their places
+        self._own = own  # [n] the kernel's numbers of the positions; None: their places
         self._kept: dict[int, npt.NDArray[np.float32]] = {}
         self._ready: dict[int, FloatArray] = {}  # place -> column [n]
         n = self.n_positions
@@ -57,16 +57,16 @@ class KernelMatrix:
 
     @property
     def kept_bytes(self) -> int:
-        """What the blocks in memory take."""
+        """Size of the cached blocks."""
         whole = 0 if self._whole is None else self._whole.nbytes
         return whole + sum(block.nbytes for block in self._kept.values())
 
     def support(self, places: IntArray) -> object:
-        """These positions as the kernel's second argument."""
+        """Return these positions as the kernel's second argument."""
         return self.kernel.support(self.rows, places if self._own is None else self._own[places])
 
     def columns(self, places: IntArray) -> FloatArray:
-        """K(·, places) [n, m], in double precision."""
+        """Return K(·, places) [n, m], in double precision."""
         if self._whole is not None:
             return self._whole[:, places]
         if all(place in self._ready for place in places.tolist()):
@@ -74,14 +74,14 @@ class KernelMatrix:
         return self.kernel.between(self.rows, self.support(places))
 
     def prepare(self, places: IntArray) -> None:
-        """Compute columns that will probably be asked for, in one go; those of before are forgotten."""
+        """Compute columns that will probably be needed, all at once; drop those prepared before."""
         self._ready = {}
         if self._whole is None:
             places = places[: max(1, _BLOCK * 4 // self.n_positions)]
             self._ready = dict(zip(places.tolist(), self.columns(places).T.copy(), strict=True))
 
     def diagonal(self, places: IntArray) -> FloatArray:
-        """K(x, x) of these positions [m]."""
+        """Return K(x, x) of these positions [m]."""
         size = 64
         pieces = [places[k : k + size] for k in range(0, len(places), size)]
         blocks = [
@@ -91,7 +91,7 @@ class KernelMatrix:
         return np.concatenate([np.zeros(0), *blocks])
 
     def product(self, values: FloatArray) -> FloatArray:
-        """K(candidates, training) @ values: [c, k] from [n_learn, k]."""
+        """Return K(candidates, training) @ values: [c, k] from [n_learn, k]."""
         if self._whole is not None:
             return np.asarray(self._whole.T @ values)
         out = np.empty((self.n_candidates, values.shape[1]))
@@ -101,7 +101,7 @@ class KernelMatrix:
         return out
 
     def _blocks(self) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
-        """Rows of K [c, n_learn], from top to bottom."""
+        """Yield blocks of rows of K [c, n_learn], from top to bottom."""
         height = max(1, _BLOCK // max(1, self.n_learn))
         learn = (
             take_rows(self.rows, np.arange(self.n_learn)) if self.n_learn < self.n_positions else self.rows

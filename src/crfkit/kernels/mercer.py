@@ -1,8 +1,8 @@
 """Kernels between positions: similarities that are inner products in some space.
 
-A kernel is asked for whole blocks: K(rows, support) [n, m]. Named ones are computed by scikit-learn's
-pairwise functions, which is imported when the first block is asked for; a function of the user's own gets two
-tables (or lists) of positions and returns the block.
+A kernel computes whole blocks: K(rows, support) [n, m]. Named kernels use scikit-learn's pairwise functions,
+which are imported with the first block. A user's function takes two tables (or lists) of positions and
+returns the block.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _SCALED = ("rbf", "poly", "laplacian", "sigmoid", "chi2")  # those with a gamma
 
 
 class MercerKernel(Protocol):
-    """A kernel that knows its data: gamma is a number, a graph is built."""
+    """A kernel fitted to its data: gamma is a number, a graph is built."""
 
     @property
     def name(self) -> str:
-        """For listings and messages."""
+        """Name in listings and messages."""
 
     def represent(self, rows: Rows) -> Rows:
-        """What the kernel compares, of each position."""
+        """Return the representation of each position that the kernel compares."""
 
     def support(self, represented: Rows, places: IntArray) -> Any:
-        """The chosen positions as the second argument of ``between``."""
+        """Return the chosen positions as the second argument of ``between``."""
 
     def between(self, represented: Rows, support: Any) -> FloatArray:
-        """K [n, m]."""
+        """Return K [n, m]."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Kernel:
     gamma
         A number; "median" for 1 / (the median of the squared distances); "scale" for 1 / (d · variance).
     degree, coef0
-        Of "poly" and "sigmoid".
+        Parameters of "poly" and "sigmoid".
     """
 
     function: str | Callable[[Any, Any], Any] = "rbf"
@@ -66,13 +66,13 @@ class Kernel:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def fitted(self, rows: Rows, seed: int = 0) -> Kernel:
-        """The kernel with a number for gamma, from these rows."""
+        """Return the kernel with a number for gamma, chosen on these rows."""
         from crfkit.kernels.bandwidth import find_gamma
 
         if not isinstance(self.function, str) or self.function not in _SCALED:
             return self
         if isinstance(rows, list):
-            raise InputError(f"the kernel {self.function!r} is for numbers; objects need a function of them")
+            raise InputError(f"the kernel {self.function!r} needs numbers; for objects give a function")
         return replace(self, gamma=find_gamma(self.gamma, rows, seed))
 
     def represent(self, rows: Rows) -> Rows:
@@ -106,12 +106,12 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Precomputed:
-    """Kernel values that are given: a position's row has its values with all positions of training."""
+    """A precomputed kernel: the row of a position has its kernel values with all training positions."""
 
     name: str = "precomputed"
 
     def represent(self, rows: Rows) -> Rows:
-        """The rows as they are: [n, positions of training]."""
+        """Return the rows unchanged: [n, training positions]."""
         return rows
 
     def support(self, represented: Rows, places: IntArray) -> IntArray:
@@ -140,7 +140,7 @@ def _own_block(block: Any, shape: tuple[int, int], name: str) -> FloatArray:
 def as_kernel(
     kernel: Any, *, gamma: float | str = "median", degree: float = 3, coef0: float = 1.0
 ) -> MercerKernel:
-    """The kernel that an estimator's parameter means; one that is made already stays as it is."""
+    """Return the kernel that an estimator's parameter names; a kernel object is returned unchanged."""
     if isinstance(kernel, (Kernel, Precomputed)) or all(
         hasattr(kernel, method) for method in ("represent", "support", "between", "name")
     ):

@@ -1,4 +1,4 @@
-"""The kernels of an estimator, fitted: matrices between the positions of training, for each kernel."""
+"""Fitting the kernels of an estimator: one matrix between the training positions per kernel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crfkit.kernels.mercer import Kernel, MercerKernel, Precomputed, as_kernel
 def as_kernels(
     given: Any, graph: GraphKernel | None, *, gamma: float | str, degree: float, coef0: float
 ) -> list[MercerKernel]:
-    """Return the kernels that an estimator's parameters name; none if ``given`` is None beside a graph."""
+    """Return the kernels that an estimator's parameters name; none for a graph alone."""
     if given is None:
         if graph is None:
             raise InputError("kernel=None leaves nothing to compare positions with: give a kernel or a graph")
@@ -33,17 +33,17 @@ def as_kernels(
     found = [as_kernel(one, gamma=gamma, degree=degree, coef0=coef0) for one in several]
     precomputed = any(isinstance(one, Precomputed) for one in found)
     if len(found) > 1 and precomputed:
-        raise InputError("kernel='precomputed' stands alone: X has one kind of rows")
+        raise InputError("kernel='precomputed' cannot be combined with other kernels: X has one kind of rows")
     if graph is not None and graph.affinity is None and precomputed:
         raise InputError(
-            "with kernel='precomputed' X has kernel values, no features to find neighbours by: give the "
+            "with kernel='precomputed' X has kernel values but no features to find neighbours with: give the "
             "GraphKernel an affinity="
         )
     return found
 
 
 def take_objects(kernels: Sequence[MercerKernel]) -> bool:
-    """Return whether positions may be anything: all kernels are functions of the user's own."""
+    """Return whether positions may be any objects, because all kernels are user functions."""
     return bool(kernels) and all(isinstance(k, Kernel) and callable(k.function) for k in kernels)
 
 
@@ -56,7 +56,7 @@ def kernel_matrices(
     limit: float,  # bytes
     seed: int,
 ) -> list[KernelMatrix]:
-    """Fit the kernels; return their values on the positions of training and, behind them, of the dev set."""
+    """Fit the kernels; return their matrices on the training positions, followed by those of the dev set."""
     if graph is None:
         _warn_of_unused(data)
     rows, n = data.learn.rows, len(data.places)
@@ -83,7 +83,7 @@ def kernel_matrices(
 
 
 def _with_dev(rows: Rows, kernel: MercerKernel, data: TrainingSet) -> Rows:
-    """Return the rows of training, represented, and behind them those of the dev set."""
+    """Return the represented rows of training, followed by those of the dev set."""
     if data.dev is None or data.dev.positions.n_positions == 0:
         return rows
     return stack_rows([rows, kernel.represent(data.dev.positions.rows)])
@@ -121,12 +121,12 @@ def _warn_of_unused(data: TrainingSet) -> None:
 def _warn_of_unlabelled_components(component: IntArray, labelled: IntArray) -> None:
     sizes = np.bincount(component)
     empty = np.setdiff1d(np.arange(len(sizes)), component[labelled])
-    empty = empty[sizes[empty] > 1]  # of single positions the graph itself has warned
+    empty = empty[sizes[empty] > 1]  # the graph itself has warned about single positions
     if len(empty):
         warnings.warn(
             f"{len(empty):,} of the graph's {len(sizes):,} components have no labelled position "
             f"({int(sizes[empty].sum()):,} of {len(component):,} positions): nothing is learnt about them "
-            "from the graph. Take more neighbours, or label some of them",
+            "from the graph. Use more neighbours, or label some of them",
             InputWarning,
             stacklevel=6,
         )

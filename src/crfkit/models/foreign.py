@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 def import_model(
     source: Source, format: str | None = None, *, encoding: str = "utf-8", n_jobs: int | None = None
 ) -> LinearTagger:
-    """The tagger in a model file of crfkit, CRFsuite, Wapiti or CRF++ (text or binary).
+    """Return the tagger in a model file of crfkit, CRFsuite, Wapiti or CRF++ (text or binary).
 
     Parameters
     ----------
     source : a path, bytes, or a binary file object.
-    format : ``"crfkit"``, ``"crfsuite"``, ``"wapiti"`` or ``"crf++"``; None tells it by the file's content.
+    format : ``"crfkit"``, ``"crfsuite"``, ``"wapiti"`` or ``"crf++"``; None detects it.
     encoding : of labels, attributes and template in other tools' files.
     n_jobs : threads for tagging; None uses all cores.
 
-    The templates in models of Wapiti and CRF++ come along: such a tagger takes ``Columns``. A tagger from
-    CRFsuite takes lists of attributes, as it does there. ``ModelFileError`` where a file is damaged, or is
-    no such model.
+    Models of Wapiti and CRF++ keep their template: such a tagger takes ``Columns``. A tagger from CRFsuite
+    takes lists of attributes. ``ModelFileError`` is raised if the file is damaged or has another format.
     """
     return load_any(source, format, encoding=encoding, n_jobs=n_jobs)[0]
 
@@ -42,7 +41,7 @@ def import_model(
 def load_any(
     source: Source, format: str | None = None, *, encoding: str = "utf-8", n_jobs: int | None = None
 ) -> tuple[LinearTagger, dict[str, Any]]:
-    """As ``import_model``, and the header of crfkit's own file, which holds the record of its training."""
+    """Return the tagger as ``import_model`` does, and the header of a crfkit file (training record)."""
     if format is not None and format not in MODEL_FORMATS:
         raise InputError(
             f"format must be one of {', '.join(map(repr, MODEL_FORMATS))} or None, got {format!r}"
@@ -52,14 +51,14 @@ def load_any(
         if not isinstance(start, (bytes, bytearray)):
             raise ModelFileError("the file object must be opened in binary mode ('rb')")
         if format in (None, OWN) and model_format(start) == OWN:
-            # Its own size is in it: what follows in the stream is left there.
+            # The file contains its size: the rest of the stream is not read.
             return LinearTagger.load(cast("IO[bytes]", _Resumed(bytes(start), source)), n_jobs)
         source = bytes(start) + source.read()
     found = format or model_format(source)
     if found is None:
         raise ModelFileError(
-            f"cannot read the model {_name(source)}: it is empty, or damaged at its beginning, or no model "
-            "of crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
+            f"cannot read the model {_name(source)}: it is empty, or damaged at its beginning, or not a "
+            "model of crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
         )
     if found == OWN:
         return LinearTagger.load(source, n_jobs)
@@ -67,11 +66,11 @@ def load_any(
 
 
 def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[bytes]) -> None:
-    """Writes a tagger as a ``.crfsuite`` file, for CRFsuite and python-crfsuite.
+    """Write a tagger as a ``.crfsuite`` file, for CRFsuite and python-crfsuite.
 
-    Labels become strings. Features of weight 0 and attributes without features are left out, and so is the
-    template: CRFsuite takes attributes, not columns. ``InputError`` where the model has features that
-    CRFsuite does not know: label trigrams (order 2), or attributes on pairs of labels.
+    Labels become strings. Features of weight 0, attributes without features and the template are left out:
+    CRFsuite takes attributes, not columns. ``InputError`` is raised if the model has features that CRFsuite
+    does not support: label trigrams (order 2), or attributes on pairs of labels.
     """
     from crfkit.io.crfsuite_model import write_crfsuite_model
     from crfkit.io.foreign_model import ForeignModel
@@ -79,15 +78,15 @@ def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[byte
     index, weights = tagger.index, tagger.weights
     if index.order != 1:
         raise InputError(
-            "CRFsuite has first-order models only: train with order=1, or keep the model in crfkit's own "
-            "format"
+            "CRFsuite supports first-order models only: train with order=1, or keep the model in crfkit's "
+            "own format"
         )
     if tagger.conjunctions.atoms:
         raise InputError(
-            "CRFsuite makes no conjunctions of attributes: keep the model in crfkit's own format"
+            "CRFsuite does not support conjunctions of attributes: keep the model in crfkit's own format"
         )
     if tagger.associations is not None:
-        raise InputError("CRFsuite knows no association rules: keep the model in crfkit's own format")
+        raise InputError("CRFsuite does not support association rules: keep the model in crfkit's own format")
     classes = [str(label) for label in tagger.classes]
     write_crfsuite_model(
         path,

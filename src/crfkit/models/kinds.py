@@ -1,8 +1,8 @@
-"""The kinds of model there are. A new one is a folder of this room and an entry in ``KINDS``.
+"""The kinds of models. A new one is a subfolder of this folder and an entry in ``KINDS``.
 
-Classes are fetched when they are asked for, so that whoever tags with one kind does not wait for the others.
-The command line has, for each folder, a module ``cli/inspect_<folder>.py`` that shows its models and, if
-``crfkit train`` makes them, a module ``cli/train_<folder>.py``.
+Classes are imported on first use, so that tagging with one kind does not import the others. For each folder
+the command line has a module ``cli/inspect_<folder>.py`` that shows its models and, if ``crfkit train``
+supports them, a module ``cli/train_<folder>.py``.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Kind(NamedTuple):
     """A kind of model: its names and its classes."""
 
     name: str  # on the command line
-    words: str  # what it is, for help texts
-    in_files: str  # as "model" in the header of a model file
-    folder: str  # of this room
+    words: str  # description for help texts
+    in_files: str  # value of "model" in the header of a model file
+    folder: str  # subfolder of this folder
     estimator_at: str  # module and class there
     tagger_at: str
-    trained_by_command: bool = True  # whether 'crfkit train' makes it
+    trained_by_command: bool = True  # whether 'crfkit train' supports it
 
     @property
     def estimator(self) -> type[SequenceLabeller[Any]]:
@@ -35,7 +35,7 @@ class Kind(NamedTuple):
 
     @property
     def tagger(self) -> type[Tagger]:
-        """The class that tags, which model files are read with."""
+        """The tagger class, which reads model files."""
         found: type[Tagger] = self._fetch(self.tagger_at)
         return found
 
@@ -57,7 +57,7 @@ KINDS = {
         ),
         Kind(
             "constrained",
-            "linear, under constraints that validation parts of the data be labelled without mistakes",
+            "linear, with the constraint that validation parts of the data are labelled without mistakes",
             "linear-chain CRF",
             "linear",
             "constrained_crf.ConstrainedCRF",
@@ -85,7 +85,7 @@ KINDS = {
 
 
 def tagger_of(header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None) -> Tagger:
-    """The tagger in a model file of crfkit, of whatever kind, which its header says."""
+    """Return the tagger in a crfkit model file of any kind; its header names the kind."""
     known = {kind.in_files: kind for kind in KINDS.values()}
     name = header.get("model")
     if name not in known:
@@ -94,5 +94,5 @@ def tagger_of(header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None
 
 
 def folder_of(tagger: Tagger) -> str:
-    """The folder of the kind that a tagger is of."""
+    """Return the folder of a tagger's kind."""
     return next(kind.folder for kind in KINDS.values() if kind.in_files == tagger.in_files)

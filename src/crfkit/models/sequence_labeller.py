@@ -1,6 +1,6 @@
-"""What the estimators have in common: asking a fitted tagger, and files, in scikit-learn's conventions.
+"""The common part of the estimators: prediction and files, in scikit-learn's conventions.
 
-A subclass fits, and leaves a :class:`crfkit.models.tagger.Tagger` as ``tagger_``.
+The ``fit`` of a subclass sets ``tagger_`` to a :class:`crfkit.models.tagger.Tagger`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Self = TypeVar("_Self", bound="SequenceLabeller[Any]")
 
 
 class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
-    """Labels sequences with what ``fit`` has left as ``tagger_``."""
+    """An estimator that labels sequences with the ``tagger_`` that ``fit`` has set."""
 
     _tagger: type[Fitted]
     n_jobs: int | None
@@ -48,20 +48,20 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     def predict(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Any]]:
-        """The labels of each sequence: a list of lists.
+        """Return the labels of each sequence: a list of lists.
 
-        The most probable label sequence, unless the estimator has a parameter ``decode`` that says otherwise.
+        It is the most probable label sequence, unless the estimator's parameter ``decode`` says otherwise.
         ``constraints`` (:class:`crfkit.inference.Constraints`) forbid labels and transitions; ``known``
-        gives labels that are certain, one list a sequence with None where a label is free.
+        gives labels that are certain: one list per sequence, with None where a label is free.
         """
         return self._fitted().predict(X, lengths=lengths, constraints=constraints, known=known)
 
     def predict_posterior(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Any]]:
-        """The labels with the fewest errors in expectation: the most probable one of each position.
+        """Return the labels with the fewest expected errors: the most probable label of each position.
 
-        Under constraints on transitions, the permitted labelling of which that is true.
+        With constraints on transitions, it is the permitted labelling with the fewest expected errors.
         """
         return self._fitted().predict_posterior(X, lengths=lengths, constraints=constraints, known=known)
 
@@ -74,7 +74,7 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         constraints: Constraints | None = None,
         known: Any = None,
     ) -> list[list[dict[Any, float]]] | list[FloatArray]:
-        """p(y_t = l | x): a dict a position, or with ``as_arrays`` an array [T, L] a sequence."""
+        """Return p(y_t = l | x): one dict per position, or one array [T, L] per sequence (``as_arrays``)."""
         tagger = self._fitted()
         ask = tagger.marginal_arrays if as_arrays else tagger.predict_marginals
         return ask(X, lengths=lengths, constraints=constraints, known=known)
@@ -88,16 +88,16 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         constraints: Constraints | None = None,
         known: Any = None,
     ) -> list[list[tuple[list[Any], float]]]:
-        """The k most probable label sequences with their probabilities, best first, for each sequence."""
+        """Return for each sequence the k most probable labellings with their probabilities, best first."""
         return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
 
     def score(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
     ) -> float:
-        """Share of positions labelled as in y (token accuracy), each counted as often as its sequence.
+        """Return the share of positions labelled as in y (token accuracy), weighted by ``sample_weight``.
 
-        Only positions with one label count: those with None or a set of labels are left out, and sequences
-        that are None as a whole.
+        Only positions with exactly one label count. Positions with None or a set of labels are left out, and
+        so are sequences whose labels are None.
         """
         from crfkit.metrics import token_accuracy
 
@@ -124,17 +124,17 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     ) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically.
 
-        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
+        ``record`` is added to the file's header: JSON values under names that the header does not use.
         """
         self._fitted().save(path, {**(record or {}), **self._training_record()})
 
     @classmethod
     def load(cls: type[_Self], source: Source, *, n_jobs: int | None = None) -> _Self:
-        """The model in a file, in bytes, or in a binary file object; mapped into memory from a path.
+        """Load a model from a path (mapped into memory), from bytes, or from a binary file object.
 
-        Parameters that a file cannot hold, such as functions and the miner of association rules, are the
-        defaults. ``CRF`` loads models of CRFsuite, Wapiti and CRF++ as well; how they were trained is not
-        known: the parameters are the defaults, ``objective_`` is NaN and ``history_`` empty.
+        Parameters that a file cannot hold, such as functions and the miner of association rules, get their
+        defaults. ``CRF`` also loads models of CRFsuite, Wapiti and CRF++. Their training is unknown: all
+        parameters get their defaults, ``objective_`` is NaN and ``history_`` is empty.
         """
         tagger, header = cls._read(source, n_jobs)
         model = cls(**{**cls._parameters_of(tagger, header), "n_jobs": n_jobs})
@@ -142,39 +142,39 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         model._restore(header)
         return model
 
-    # What kinds of model do in their own way:
+    # Methods that subclasses override:
 
     @classmethod
     def _read(cls, source: Source, n_jobs: int | None) -> tuple[Fitted, dict[str, Any]]:
-        """The tagger in a file, and the file's header."""
+        """Return the tagger in a file, and the file's header."""
         return cls._tagger.load(source, n_jobs)
 
     def _training_record(self) -> dict[str, Any]:
-        """What the file's header should keep of training: JSON values."""
+        """Return the training record for the file's header: JSON values."""
         record = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
         return record.to_header()
 
     @classmethod
     def _parameters_of(cls, tagger: Fitted, header: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters that the model in a file was trained with, as far as they are known."""
+        """Return the known parameters that the model in a file was trained with."""
         params = TrainingRecord.from_header(header).params
         return {name: value for name, value in params.items() if name in cls._get_param_names()}
 
     def _restore(self, header: Mapping[str, Any]) -> None:
-        """Take back from a file's header what ``_training_record`` has put there."""
+        """Restore the training record from a file's header."""
         record = TrainingRecord.from_header(header)
         self.objective_, self.converged_, self.history_ = record.objective, record.converged, record.history
         self.n_iter_ = len(record.history)
 
 
 def _with_one_label(y: Any, found: list[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
-    """y and what was found, without the positions at which y does not say the one label."""
+    """Return y and the predicted labels, without the positions at which y does not have exactly one label."""
     if isinstance(y, list) and len(y) == len(found):
         y = [[None] * len(own) if labels is None else labels for labels, own in zip(y, found, strict=True)]
     true = label_lists(y)
     several = (set, frozenset, list, tuple)
     known = [[not (label is None or isinstance(label, several)) for label in labels] for labels in true]
-    fits = list(map(len, true)) == list(map(len, found))  # if not, the metric says so
+    fits = list(map(len, true)) == list(map(len, found))  # if not, the metric raises the error
     if not fits or all(map(all, known)):
         return list(true), found
     pairs = list(zip(true, found, known, strict=True))

@@ -1,7 +1,7 @@
-"""A fitted model: everything one can ask of it once scores can be computed.
+"""The common part of all fitted models: labels, probabilities and n-best lists from scores.
 
-What the models have in common. A subclass says how X becomes a lattice (``pieces``); decoding, marginals
-and n-best lists follow. Nothing here imports scikit-learn, so that tagging starts quickly.
+A subclass implements how X becomes a lattice (``pieces``); decoding, marginals and n-best lists are here.
+Nothing here imports scikit-learn, so that tagging starts quickly.
 """
 
 from __future__ import annotations
@@ -39,43 +39,43 @@ Piece = tuple[Lattice, IdArray | None]  # scores; labels that are certain [ΣT],
 
 
 class Scored(NamedTuple):
-    """What a model makes of a batch."""
+    """The scores of a batch."""
 
     lattice: Lattice
     forced: IdArray | None  # [ΣT] labels that are certain, -1: none
-    known: bool  # whether there was anything in the batch that the model knows
+    known: bool  # whether the batch contains anything that the model knows
 
 
 class Decoded(NamedTuple):
     """A labelling of each sequence of a batch."""
 
     labels: IdArray  # [ΣT]
-    marginals: FloatArray | None  # [ΣT, L], when asked for
-    probability: FloatArray | None  # [N] of the labellings, when asked for
+    marginals: FloatArray | None  # [ΣT, L], if requested
+    probability: FloatArray | None  # [N] of the labellings, if requested
 
 
 class Tagger(ABC):
-    """Labels sequences. ``classes`` are the labels; label ids are places in it.
+    """A fitted model that labels sequences. ``classes`` are the labels; label ids are places in it.
 
-    Wherever X is taken, ``lengths`` goes with one array or sparse matrix that holds the positions of all
-    sequences, ``constraints`` with any of them, and ``known`` gives labels that are certain, as y in
-    training does: None where a label is free, a set where it is one of several.
+    If X is one array or sparse matrix with the positions of all sequences, ``lengths`` are the lengths of
+    the sequences. ``constraints`` forbid labels and transitions. ``known`` gives labels that are certain, in
+    the form of y in training: None if a label is free, a set if it is one of several.
     """
 
-    in_files: ClassVar[str]  # what model files call it
+    in_files: ClassVar[str]  # name of the kind in model files
 
     def __init__(self, classes: list[Any], n_jobs: int | None = None) -> None:
         self.classes = classes  # [L]
         self.n_jobs = n_jobs
 
     def save(self, path: str | os.PathLike[str] | IO[bytes], header: Mapping[str, Any]) -> None:
-        """Write the model file; ``header`` holds what the estimator wants to keep beside the model."""
+        """Write the model file; ``header`` has the estimator's additional entries."""
         own, arrays = self.to_parts()
         write_model(path, {"model": self.in_files, "classes": self.classes, **own, **header}, arrays)
 
     @classmethod
     def load(cls: type[_Self], source: Source, n_jobs: int | None = None) -> tuple[_Self, dict[str, Any]]:
-        """The tagger in a model file, mapped into memory, and the file's header."""
+        """Return the tagger in a model file, mapped into memory, and the file's header."""
         header, arrays = open_model(source)
         return cls.of_file(header, arrays, n_jobs), header
 
@@ -83,7 +83,7 @@ class Tagger(ABC):
     def of_file(
         cls: type[_Self], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> _Self:
-        """The tagger in what a model file holds; its kind and its labels are checked here."""
+        """Return the tagger in an opened model file; check its kind and its labels."""
         if header.get("model") != cls.in_files:
             raise arrays.wrong(f"expected a {cls.in_files}, got {header.get('model')!r}")
         classes = header.get("classes")
@@ -98,7 +98,7 @@ class Tagger(ABC):
 
     @abstractmethod
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """What a model file holds beside kind and labels: JSON values for its header, and arrays."""
+        """Return a model file's content except kind and labels: JSON values for its header, and arrays."""
 
     @classmethod
     @abstractmethod
@@ -109,24 +109,24 @@ class Tagger(ABC):
         arrays: ModelArrays,
         n_jobs: int | None = None,
     ) -> _Self:
-        """The tagger with these labels in what ``to_parts`` gave."""
+        """Return the tagger with these labels from the result of ``to_parts``."""
 
-    decoding = "viterbi"  # how ``decode`` goes about it; or "marginal"
-    boundary_gain = 0.0  # what a boundary is worth to the second
+    decoding = "viterbi"  # default method of ``decode``; or "marginal"
+    boundary_gain = 0.0  # gain of a right boundary in "marginal"
 
     @property
     @abstractmethod
     def n_columns(self) -> int | None:
-        """Columns of a table that it looks at; None where it takes no tables."""
+        """Number of table columns that the model uses; None if it takes no tables."""
 
     @property
     @abstractmethod
     def scores_per_position(self) -> int:
-        """How many numbers a lattice has for each position."""
+        """Number of scores per position of a lattice."""
 
     @abstractmethod
     def scored(self, X: Any) -> Scored:
-        """The scores of a batch, all at once."""
+        """Return the scores of a batch, all at once."""
 
     def scored_under(
         self,
@@ -134,7 +134,7 @@ class Tagger(ABC):
         constraints: Constraints | None = None,
         allowed: BoolArray | None = None,  # [ΣT, L]
     ) -> Scored:
-        """The scores of a batch with everything forbidden that constraints and known labels forbid."""
+        """Return the scores of a batch with constraints and known labels applied."""
         scored = self.scored(X)
         lattice = scored.lattice
         if allowed is not None:
@@ -145,7 +145,7 @@ class Tagger(ABC):
 
     @abstractmethod
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
-        """The scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
+        """Yield the scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
 
     def decode(
         self,
@@ -155,10 +155,11 @@ class Tagger(ABC):
         with_marginals: bool = False,
         with_probability: bool = False,
     ) -> Decoded:
-        """The labels of a batch, and the probabilities that are asked for.
+        """Return the labels of a batch, and the requested probabilities.
 
-        ``how`` is the most probable path, or the most probable label of each position; None: as the model
-        does it, which may give boundaries a gain (see ``crfkit.inference.max_expected_gain``).
+        ``how`` is "viterbi" (the most probable path), "marginal" (the most probable label of each position),
+        or None for the model's ``decoding``, which may have a gain for boundaries (see
+        ``crfkit.inference.max_expected_gain``).
         """
         node = score = None
         if (how or self.decoding) == "viterbi":
@@ -176,7 +177,7 @@ class Tagger(ABC):
         return Decoded(labels, node, _probability(score, log_partition(lattice, n_jobs=self.n_jobs)))
 
     def decode_several(self, lattice: Lattice, k: int) -> Iterator[list[tuple[IdArray, float]]]:
-        """The k most probable paths through each sequence with their probabilities, best first."""
+        """Yield the k most probable paths through each sequence with their probabilities, best first."""
         best, log_z = nbest(lattice, k, n_jobs=self.n_jobs), log_partition(lattice, n_jobs=self.n_jobs)
         for i in range(lattice.n_sequences):
             probabilities = _probability(best.scores_of(i), log_z[i])
@@ -185,13 +186,13 @@ class Tagger(ABC):
     def predict(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Any]]:
-        """The labels of each sequence, decoded as the model does it."""
+        """Return the labels of each sequence, by the model's decoding."""
         return self._predict(None, X, lengths, constraints, known)
 
     def predict_posterior(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Any]]:
-        """The most probable label of each position by itself (max-marginal decoding)."""
+        """Return the most probable label of each position (max-marginal decoding)."""
         return self._predict("marginal", X, lengths, constraints, known)
 
     def _predict(
@@ -210,7 +211,7 @@ class Tagger(ABC):
     def marginal_arrays(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[FloatArray]:
-        """p(y_t = l | x), an array [T, L] a sequence."""
+        """Return p(y_t = l | x), one array [T, L] per sequence."""
         arrays: list[FloatArray] = []
         for lattice in self.constrained(X, lengths, constraints, known):
             node = marginals(lattice, n_jobs=self.n_jobs).node
@@ -220,7 +221,7 @@ class Tagger(ABC):
     def predict_marginals(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[dict[Any, float]]]:
-        """p(y_t = l | x), a dict {label: probability} a position."""
+        """Return p(y_t = l | x), one dict {label: probability} per position."""
         arrays = self.marginal_arrays(X, lengths=lengths, constraints=constraints, known=known)
         return [[dict(zip(self.classes, row, strict=True)) for row in array.tolist()] for array in arrays]
 
@@ -233,7 +234,7 @@ class Tagger(ABC):
         constraints: Constraints | None = None,
         known: Any = None,
     ) -> list[list[tuple[list[Any], float]]]:
-        """The k most probable label sequences of each sequence with their probabilities, best first."""
+        """Return the k most probable labellings of each sequence with their probabilities, best first."""
         names = np.empty(len(self.classes), dtype=object)  # [L]
         names[:] = self.classes
         return [
@@ -249,7 +250,7 @@ class Tagger(ABC):
         constraints: Constraints | None,
         known: Any,
     ) -> Iterator[Lattice]:
-        """The lattices of X with constraints and known labels written into them."""
+        """Yield the lattices of X with constraints and known labels applied."""
         whole = constraints is not None or known is not None
         for lattice, forced in self.pieces(X, lengths, whole=whole):
             yield self.permit(lattice, constraints, known, forced)
@@ -261,9 +262,9 @@ class Tagger(ABC):
         known: Any,
         forced: IdArray | None,  # [ΣT]
     ) -> Lattice:
-        """A lattice with constraints, known labels, and labels that X brings along written into it.
+        """Return a lattice with constraints, known labels and forced labels (those that X makes certain).
 
-        The last give way: a sequence in which they leave no path goes without them.
+        Forced labels are ignored in a sequence where they would leave no path.
         """
         if constraints is not None and not isinstance(constraints, Constraints):
             raise InputError(

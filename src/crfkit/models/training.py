@@ -1,4 +1,4 @@
-"""Running an optimiser, or rounds of any other learner: history, progress, early stopping, interruption."""
+"""Running an optimiser or rounds of another learner, with history, progress, early stopping and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crfkit.optim.problem import Step
 from crfkit.progress import Progress
 
 State = TypeVar("State")
-Dev = Callable[[FloatArray], float]  # how good parameters [P] are on a dev set
+Dev = Callable[[FloatArray], float]  # accuracy of parameters [P] on a dev set
 
 
 # ---- watching
@@ -21,7 +21,7 @@ Dev = Callable[[FloatArray], float]  # how good parameters [P] are on a dev set
 
 @dataclass
 class Watch(Generic[State]):
-    """Keeps the history, shows progress, and remembers the state of training that a dev set likes best."""
+    """Records the history, shows progress, and keeps the state of training with the best dev score."""
 
     progress: Progress
     patience: int | None  # iterations without a better dev score; None: no early stopping
@@ -36,9 +36,9 @@ class Watch(Generic[State]):
         score: float | None = None,
         state: Callable[[], State] | None = None,
     ) -> bool:
-        """Take down an iteration; return True if the dev set says that it is enough.
+        """Record an iteration; return True if training should stop because the dev score no longer rises.
 
-        If the dev ``score`` is the best so far, ``state`` is asked for what to keep.
+        If the dev ``score`` is the best so far, ``state`` is called for the state to keep.
         """
         self.history.append(record)
         self.progress.show(record)
@@ -52,7 +52,7 @@ class Watch(Generic[State]):
 
 
 def iteration_record(step: Step) -> dict[str, Any]:
-    """An optimiser's iteration as the history has it."""
+    """Return an optimiser's iteration as a record of the history."""
     return {
         "iteration": step.iteration,
         "objective": step.value,
@@ -68,7 +68,7 @@ def iteration_record(step: Step) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A trained model's parameters and how they came about."""
+    """The parameters of a trained model, and how training went."""
 
     x: FloatArray  # [P]
     value: float
@@ -117,9 +117,9 @@ def train(
 
 
 def run_rounds(advance: Callable[[], str | None]) -> tuple[str, bool]:
-    """Call ``advance`` round after round until it says why to end.
+    """Call ``advance`` round after round until it returns a reason to end.
 
-    Return the reason, and whether training came to its end: Ctrl-C ends it with what there is.
+    Return the reason, and whether training was complete: Ctrl-C ends it early.
     """
     try:
         while (reason := advance()) is None:

@@ -1,4 +1,4 @@
-"""How a model was trained, as its file keeps it: parameters, objective, history."""
+"""The training record in a model file: parameters, objective, history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crfkit.parameters import Rule
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What ``CRF.fit`` leaves behind beside the model. The defaults are those of a model from elsewhere."""
+    """Parameters, objective and history of training. The defaults are for models of other tools."""
 
     params: dict[str, Any] = field(default_factory=dict)  # of the estimator
     objective: float = float("nan")
@@ -23,7 +23,7 @@ class TrainingRecord:
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def to_header(self) -> dict[str, Any]:
-        """As JSON values. Template and selected features are no part of it: the model itself has them."""
+        """Return the record as JSON values, without template and selected features, which the model has."""
         params = {name: _plain(value) for name, value in self.params.items() if name != "template"}
         weights = params.get("class_weight")
         params = {name: value for name, value in params.items() if _is_json(value)}
@@ -40,7 +40,7 @@ class TrainingRecord:
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> TrainingRecord:
-        """The record in a model file's header; the defaults where it has none."""
+        """Return the record in a model file's header; the defaults if it has none."""
         if not any(name in header for name in ("params", "history", "objective")):
             return cls()
         params, history, objective = (header.get(name) for name in ("params", "history", "objective"))
@@ -66,9 +66,9 @@ class TrainingRecord:
 def chosen_instead(
     params: Mapping[str, Any], header: Mapping[str, Any], rules: Mapping[str, Rule]
 ) -> dict[str, Any]:
-    """What training has ``chosen`` for the parameters that are not for a class with these rules.
+    """Return the values that training has ``chosen`` for parameters that break a class's rules.
 
-    A model trained with c2="largest" loads as one that knows numbers alone with the c2 that was found.
+    A model trained with c2="largest", loaded by a class that accepts only numbers, gets the c2 found.
     """
     chosen = header.get("chosen", {})
     if not isinstance(chosen, dict):
@@ -81,7 +81,7 @@ def chosen_instead(
 
 
 def _plain(value: Any) -> Any:
-    """NumPy scalars as Python's own, arrays and tuples as lists."""
+    """Return NumPy scalars as Python numbers, and arrays and tuples as lists."""
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
@@ -94,7 +94,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _weights_of_pairs(pairs: list[Any]) -> dict[Any, float]:
-    """The class weights of a model file."""
+    """Return the class weights of a model file."""
     for pair in pairs:
         if (
             not isinstance(pair, list)

@@ -1,4 +1,4 @@
-"""Held-out sequences with their labels: how good scores are on them decides when training stops."""
+"""Held-out sequences with their labels: training stops when its scores no longer improve on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crfkit.inference.expected_gain import decoded
 class DevSet:
     """The labels of held-out sequences, and how they are decoded."""
 
-    right: BoolArray  # [ΣT, L] labels that count as right; none where training has never seen the label
+    right: BoolArray  # [ΣT, L] labels that count as right; none if training has never seen the label
     given: BoolArray  # [ΣT] whether there is a label
     decode: str = "viterbi"
     boundary_gain: float = 0.0
@@ -28,7 +28,7 @@ class DevSet:
 
     @classmethod
     def of(cls, y: Sequence[Sequence[Any]], classes: list[Any], offsets: IntArray, **decoding: Any) -> DevSet:
-        """Take labels with gaps: None is not scored, of a set any member is right, unseen ones are wrong."""
+        """Encode labels: None is not scored, any member of a set is right, unseen labels are wrong."""
         labels = encode_labels(y, classes, offsets, unknown="ignore")
         flat = [label for sequence in y for label in sequence]
         if not flat:
@@ -42,7 +42,7 @@ class DevSet:
 
     @classmethod
     def of_labels(cls, labels: Labels, n_labels: int, **decoding: Any) -> DevSet:
-        """Take labels of training data, none of which is unseen."""
+        """Return the dev set for labels of training data, all of which are known."""
         right = labels.permitted(n_labels)
         given: BoolArray = np.logical_not(right.all(axis=1)) | (labels.allowed is None)
         return cls(right, given, **decoding)

@@ -1,11 +1,11 @@
-"""The gradient of -log p(y|x) by the scores themselves: what the next trees added to them are fitted to.
+"""The gradient of -log p(y|x) with respect to the scores, to which the next trees are fitted.
 
 Dietterich, Ashenfelter and Bulatov, "Training conditional random fields via gradient tree boosting" (ICML
-2004), proposition 1: by the score of labels u, v at positions t-1, t it is the error on a probability scale,
+2004), proposition 1. For the score of labels u, v at positions t-1, t it is the error on a probability scale,
 
     p(y_{t-1} = u, y_t = v | x) - I(y_{t-1} = u, y_t = v),
 
-and by the score of a label v at t: p(y_t = v | x) - I(y_t = v). The second derivatives are p (1 - p). The
+and for the score of a label v at t: p(y_t = v | x) - I(y_t = v). The second derivatives are p (1 - p). The
 pseudo-likelihood Σ_t log p(y_t | y_{t-1}, y_{t+1}, x) needs no forward-backward and is a good start.
 """
 
@@ -27,12 +27,12 @@ from crfkit.objectives.likelihood import expected_minus_observed, log_likelihood
 
 @dataclass(frozen=True)
 class Errors:
-    """Expected minus observed, score by score, and the second derivatives."""
+    """Expected minus observed counts of each score, and the second derivatives."""
 
     objective: float  # -Σ weight · log p(y|x)
     node: FloatArray  # [ΣT, L]
     node_curvature: FloatArray  # [ΣT, L] p (1 - p)
-    edge: FloatArray | None  # [ΣT, L, L] if every position has edge scores of its own
+    edge: FloatArray | None  # [ΣT, L, L] if edge scores are per position
     edge_curvature: FloatArray | None  # [ΣT, L, L]
 
 
@@ -71,7 +71,7 @@ def pseudo_likelihood_errors(
     if labels.allowed is not None:
         raise InputError("the pseudo-likelihood needs every label: some are missing or one of several")
     if lattice.edge2 is not None:
-        raise InputError("the pseudo-likelihood is there for lattices of order 1")
+        raise InputError("the pseudo-likelihood is implemented for lattices of order 1 only")
     objective = minus_log_likelihood(lattice, labels, weights, n_jobs)
     y, (n, L) = labels.ids.astype(np.int64), lattice.node.shape
     inner = np.flatnonzero(inner_positions(lattice.offsets))  # [I] positions that have one before them

@@ -1,12 +1,12 @@
-"""The likelihood of any parametric potential over any structure, and its gradient by the scores.
+"""The likelihood of any parametric potential over any structure, and its gradient.
 
     f(w) = -Σ_i weight_i · log p(y_i | x_i; w)
 
     d f / d scores = expected - observed counts,    d f / d w = potential.backward(batch, d f / d scores)
 
-Partial labels: y stands for all labellings that agree with it, and what is observed is their expectation.
-Class weights are a softmax-margin: labels that are wrong at a position of class c gain log(weight_c) there.
-Linear chains have a fused native form (``objectives/linear_likelihood.py``); a test holds the two together.
+If labels are partial, y stands for all labellings that agree with it, and the observed counts are their
+expectation. Class weights are a softmax-margin: wrong labels at a position of class c gain log(weight_c).
+Linear chains have a fused native form (``objectives/linear_likelihood.py``); a test compares the two.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True)
 class Residuals(Generic[D]):
-    """The log-likelihood, and its derivatives by the scores."""
+    """The log-likelihood, and its derivatives with respect to the scores."""
 
     log_p: FloatArray  # [N] log p(y|x)
     d_scores: D  # expected - observed, times the weights: the gradient of -Σ weight · log p
@@ -49,7 +49,7 @@ def expected_minus_observed(
     expected: bool = False,
     n_jobs: int | None = None,
 ) -> Residuals[D]:
-    """Return log p(y|x) and the gradient of -Σ weight · log p(y|x) by the scores."""
+    """Return log p(y|x) and the gradient of -Σ weight · log p(y|x) with respect to the scores."""
     log_z, counts = structure.expectations(scores, weights=weights, n_jobs=n_jobs)
     if labels.allowed is None:
         log_observed = structure.labelling_score(scores, labels.ids, n_jobs=n_jobs)
@@ -97,11 +97,10 @@ class Likelihood(Generic[Batch, S, D]):
 
     @property
     def n_parameters(self) -> int:
-        """The length of the potential's vector."""
         return self.potential.n_parameters
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
-        """Return value and gradient at x, and an estimate of the Hessian's diagonal where there is one."""
+        """Return value and gradient at x and, if available, an estimate of the Hessian's diagonal."""
         curved = diagonal and isinstance(self.potential, Curved)
         found = self.residuals(x, expected=curved)
         value = -float(found.log_p.sum() if self._weights is None else found.log_p @ self._weights)
@@ -112,7 +111,7 @@ class Likelihood(Generic[Batch, S, D]):
         return Evaluation(value, gradient, estimate)
 
     def residuals(self, x: FloatArray, *, expected: bool = False) -> Residuals[D]:
-        """Return log p(y|x) at x, and the gradient by the scores."""
+        """Return log p(y|x) at x, and the gradient with respect to the scores."""
         scores = self.potential.scores(self._batch, x, n_jobs=self._n_jobs)
         if self._costs is not None:
             scores = self._structure.raise_wrong(scores, self._labels, self._costs)

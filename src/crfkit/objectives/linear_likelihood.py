@@ -2,10 +2,10 @@
 
     f(w) = -Σ_i weight_i · log p(y_i | x_i; w)
 
-It is the fast way to the value and gradient that ``objectives/likelihood.py`` computes for any potential, as
-a function of the P parameters that the data can tell apart: features that occur at the same positions share
-one. With ``permitted`` label pairs p(y | x) is a distribution over the permitted paths alone. Layout, value
-and gradient are native: native/linear/linear_objective.h.
+It computes the same value and gradient as ``objectives/likelihood.py``, but faster, as a function of the P
+parameters that the data can distinguish: features that occur at the same positions share one parameter. With
+``permitted`` label pairs, p(y | x) is a distribution over the permitted paths only. Layout, value and
+gradient are native: native/linear/linear_objective.h.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from crfkit.optim.problem import Evaluation
 _POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
 _MOST_LABELS = 1 << 15
 _MOST_LABELS_IN_PAIRS = 1 << 13
-_LARGEST_VALUE = 1e15  # of an attribute: scores are summed in single precision
+_LARGEST_VALUE = 1e15  # largest attribute value: scores are summed in single precision
 
 
 class LinearLikelihood:
-    """The likelihood as a function of the P parameters that the data can tell apart."""
+    """The likelihood as a function of the P parameters that the data can distinguish."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class LinearLikelihood:
         weights: FloatArray | None = None,  # [N] of the sequences
         class_weights: FloatArray | None = None,  # [L]
         permitted: PermittedPairs | None = None,  # the paths that Z sums over
-        as_given: bool = False,  # one parameter per feature, in their order, whether it occurs or not
+        as_given: bool = False,  # one parameter per feature, in their order, even if it does not occur
     ) -> None:
         _check_values(sequences)
         if permitted is not None:
@@ -84,7 +84,7 @@ class LinearLikelihood:
         return self.native.n_parameters
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
-        """Return value, gradient and, if asked for, an estimate of the Hessian's diagonal."""
+        """Return value, gradient and, if requested, an estimate of the Hessian's diagonal."""
         gradient = np.empty_like(x)
         hessian = np.empty_like(x) if diagonal else None
         loss = self.native.evaluate(x, gradient, None, hessian)
@@ -103,15 +103,15 @@ class LinearLikelihood:
         return PenalisedLikelihood(self, float(c2), l1, around, centre)
 
     def show(self, positions: int) -> None:
-        """Let only the first positions count from now on; the sequence they end in is cut off.
+        """Use only the first ``positions`` from now on; the sequence in which they end is cut off.
 
-        The growing data is laid out once; each call evaluates a prefix of it. With ``as_given`` nothing
-        depends on what is not shown.
+        The growing data is laid out once; each call evaluates a prefix of it. With ``as_given`` the
+        parameters do not depend on the data that is not shown.
         """
         self.native.show(positions)
 
     def parameters(self, w: FloatArray) -> FloatArray:
-        """Return feature weights as parameters [P]; scores on the data stay what they are."""
+        """Return the parameters [P] of feature weights; they give the same scores on the data."""
         theta = np.empty(self.n_parameters)
         self.native.from_features(w, theta)
         return theta
@@ -140,7 +140,7 @@ class LinearLikelihood:
 class PenalisedLikelihood(Penalised[LinearLikelihood]):
     """The training objective of a linear CRF."""
 
-    kept: FloatArray | None = None  # w₀ by feature: those that do not occur in the data keep its weights
+    kept: FloatArray | None = None  # w₀ per feature: features not in the data keep these weights
 
     @property
     def n_parameters(self) -> int:

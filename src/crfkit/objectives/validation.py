@@ -1,19 +1,20 @@
-"""Validation sets as constraints: the model decodes them nearly as well as their true labels score.
+"""Validation constraints: the best labelling of a validation set may score at most τ above the true one.
 
     h_j(w) = max_ŷ S(v_j, ŷ; w) - S(v_j, y_j; w) <= τ
 
-over the data, features and parameters of a :class:`PenalisedLikelihood`, as ``optim/saddle.py`` wants them.
-h_j is a maximum of linear functions of w less a linear one: convex, piecewise linear, and never negative.
-(With partial labels S(y) is the best score of a labelling that agrees with them, and h_j not convex.) With a
-margin m every wrong label gains m, so that h_j <= τ asks the true labels to win by m per wrong label.
+They use the data, features and parameters of a :class:`PenalisedLikelihood` and are used by
+``optim/saddle.py``. h_j is a maximum of linear functions of w minus a linear one: convex, piecewise linear,
+and never negative. (With partial labels S(y) is the best score of a labelling that agrees with them, and h_j
+is not convex.) With a margin m every wrong label gains m, so that h_j <= τ requires the true labels to win by
+m per wrong label.
 
-h_j is homogeneous: half the weights, half of h_j. w = 0 is feasible, and where no weights decode a set
-without mistakes, a small τ asks for small weights. (Not so with a margin.)
+Without a margin, h_j is homogeneous: half the weights give half of h_j. So w = 0 is feasible, and if no
+weights decode a set without mistakes, a small τ forces small weights.
 
 Gradients, all native (native/validation/validation_sets.h): "envelope", "flip" (order 1), and expected counts
-at temperature T for the smoothed constraints T·log Z(w/T) - S(y). They are convex and never below h_j where
-all labels are known; with partial labels S(y) is smoothed too, and they can lie below. Where a position has
-a set of labels, or none, the margin is not charged: none of them is known to be wrong.
+at temperature T for the smoothed constraints T·log Z(w/T) - S(y). If all labels are known, these are convex
+and never below h_j; with partial labels S(y) is smoothed too, and they can lie below. If a position has a set
+of labels, or none, the margin is not added there, because no label is known to be wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ GRADIENTS = ("smooth", "envelope", "flip")
 
 @dataclass(frozen=True)
 class Spans:
-    """Runs of positions of a batch, each in one sequence, dealt to V sets."""
+    """Runs of positions of a batch, each within one sequence and assigned to one of V sets."""
 
     first: IntArray  # [M]
     last: IntArray  # [M] one past the end
@@ -43,7 +44,7 @@ class Spans:
 
     @classmethod
     def of_sequences(cls, sets: Iterable[npt.ArrayLike], offsets: IntArray) -> Spans:
-        """Whole sequences, those of each set by their numbers; offsets [N+1]. Empty ones are left out."""
+        """Return spans of whole sequences, given by their numbers for each set; empty ones are left out."""
         chosen = [np.asarray(members, np.int64) for members in sets]
         numbers = np.concatenate([np.zeros(0, np.int64), *chosen])
         of = np.repeat(np.arange(len(chosen), dtype=np.int32), [len(members) for members in chosen])
@@ -53,7 +54,7 @@ class Spans:
 
     @property
     def lengths(self) -> IntArray:
-        """Positions in each set, [V]."""
+        """Number of positions in each set [V]."""
         return np.bincount(self.sets, self.last - self.first, self.n_sets).astype(np.int64)
 
 
@@ -77,34 +78,34 @@ class ValidationConstraints:
         self._native = _native.ValidationSets(
             objective.function.native, spans.first, spans.last, spans.sets, spans.n_sets, margin
         )
-        self._likely = np.ones(spans.n_sets)  # [V] the coefficients asked for last
-        self._decoded = 0  # how many times: paths of an earlier point are gone
+        self._likely = np.ones(spans.n_sets)  # [V] the coefficients of the last call of pull
+        self._decoded = 0  # number of decodings: each one overwrites the paths of the last
 
     def violations(self, x: FloatArray) -> FloatArray:
-        """h [V] by Viterbi."""
+        """Return h [V] by Viterbi."""
         h = np.empty(self.spans.n_sets)
         self._native.decode(self._objective.whole(x), h)
         self._decoded += 1
         return h
 
     def best_labels(self, x: FloatArray) -> IdArray:
-        """The best path of each span at x, end to end, as places in the label list."""
+        """Return the best path of each span at x, concatenated, as places in the label list."""
         self.violations(x)
         found = np.empty(int(self.spans.lengths.sum()), np.int32)
         self._native.best(found)
         return found
 
     def __call__(self, x: FloatArray) -> _AtPoint:
-        """The constraints themselves at x."""
+        """Return the exact constraints at x."""
         return _AtPoint(self, x)
 
     def smoothed(self, x: FloatArray, temperature: float) -> _Smoothed:
-        """T·log Z(w/T) - S(y) - τ of each set: not below the constraint where all labels are known."""
+        """Return T·log Z(w/T) - S(y) - τ of each set: if all labels are known, at least the constraint."""
         return _Smoothed(self, x, temperature)
 
 
 class _AtPoint:
-    """h - τ, and subgradients along the best paths."""
+    """The constraints h - τ at a point, and their subgradients along the best paths."""
 
     def __init__(self, constraints: ValidationConstraints, x: FloatArray) -> None:
         self._of, self._x = constraints, x
@@ -112,7 +113,7 @@ class _AtPoint:
         self._decoded = constraints._decoded
 
     def pull(self, coefficients: FloatArray) -> FloatArray:
-        """Σ_j coefficients_j · gradient of h_j, [P]."""
+        """Return Σ_j coefficients_j · gradient of h_j, [P]."""
         of = self._of
         if of._decoded != self._decoded:
             of.violations(self._x)
@@ -125,7 +126,7 @@ class _AtPoint:
 
 
 class _Smoothed:
-    """The same at a temperature. Value and gradient come from one pass, so coefficients are guessed first."""
+    """The smoothed constraints at a point. One pass gives value and gradient, so it guesses coefficients."""
 
     def __init__(self, constraints: ValidationConstraints, x: FloatArray, temperature: float) -> None:
         self._of, self._x, self._temperature = constraints, x, temperature
@@ -142,7 +143,7 @@ class _Smoothed:
         return h
 
     def pull(self, coefficients: FloatArray) -> FloatArray:
-        """Σ_j coefficients_j · gradient of the smoothed h_j, [P]."""
+        """Return Σ_j coefficients_j · gradient of the smoothed h_j, [P]."""
         if not np.array_equal(coefficients, self._coefficients):
             self._of._likely = self._coefficients = coefficients
             self._run()

@@ -1,7 +1,7 @@
-"""BFGS with the inverse Hessian in full, for few variables, and for problems that come one after the other.
+"""BFGS with a dense inverse Hessian, for few variables and for series of growing problems.
 
-Nocedal and Wright, Numerical Optimization, chapter 6. The estimate of the inverse Hessian is given and given
-back: when a problem grows by a variable, what was learnt about the others need not be learnt again.
+Nocedal and Wright, Numerical Optimization, chapter 6. The estimate of the inverse Hessian is an argument and
+a result: when a problem grows by a variable, the estimate for the others is reused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crfkit.optim.problem import Result, Smooth, Vector, dot
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
 _SUFFICIENT = 1e-4
-_LONGEST = 10.0  # first step of a variable of which nothing is known
+_LONGEST = 10.0  # largest first step of a variable without curvature estimate
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ def minimize_bfgs(
 ) -> Curved:
     """Minimise ``function`` from x, with an estimate of its inverse Hessian [P, P].
 
-    A diagonal entry of NaN is a variable of which nothing is known: the function's own estimate is taken.
-    Stops when the next step promises less than ``tol / 10`` of the objective, or than its rounding error.
+    If a diagonal entry is NaN, the function's own estimate is used for that variable. Stops when the expected
+    decrease of the next step is less than ``tol / 10`` of the objective, or than its rounding error.
     """
     here = function(x, diagonal=bool(np.isnan(np.diagonal(inverse)).any()))
     inverse = inverse.copy()
@@ -46,7 +46,7 @@ def minimize_bfgs(
         scale = np.ones(len(x)) if here.diagonal is None else here.diagonal
         inverse[new, :] = inverse[:, new] = 0.0
         inverse[new, new] = 1 / np.maximum(scale[new], 1e-12)
-        # Never farther than this at first: far away, what is known here tells nothing.
+        # Limit the first step: the gradient and curvature here are valid only nearby.
         reach = np.abs(here.gradient[new]) * inverse[new, new]
         inverse[new, new] *= np.minimum(1.0, _LONGEST / np.maximum(reach, 1e-300))
     iterations, message = 0, f"it reached max_iterations={max_iterations}"
@@ -64,7 +64,7 @@ def minimize_bfgs(
                 there = function(x + step * direction)
                 if there.value <= here.value + _SUFFICIENT * step * descent + noise:
                     break
-                # The parabola through both values and the slope; not too short, not too long.
+                # The minimum of the parabola through both values and the slope, within bounds.
                 bend = there.value - here.value - step * descent
                 step *= float(np.clip(-descent * step / (2 * bend), 0.1, 0.5)) if np.isfinite(bend) else 0.1
             else:
@@ -82,7 +82,7 @@ def minimize_bfgs(
 
 
 def _updated(inverse: FloatArray, s: Vector, y: Vector, slope: float) -> FloatArray:
-    """The inverse Hessian after a step s that changed the gradient by y; slope is s · y > 0."""
+    """Return the inverse Hessian after a step s that changed the gradient by y; slope is s · y > 0."""
     hy = np.einsum("ij,j->i", inverse, y)
     factor = (1 + dot(y, hy) / slope) / slope
     cross = np.outer(hy, s) / slope

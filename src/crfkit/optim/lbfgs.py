@@ -1,13 +1,13 @@
-"""L-BFGS for smooth objectives, and OWL-QN where an L1 penalty is added.
+"""L-BFGS for smooth objectives, and OWL-QN for objectives with an L1 penalty.
 
 Nocedal, "Updating quasi-Newton matrices with limited storage", Mathematics of Computation 35 (1980); Andrew
 and Gao, "Scalable training of L1-regularized log-linear models", ICML 2007.
 
 Two things differ from the textbook. The initial inverse Hessian is not a multiple of the identity but of
-d^(-1/2), d being the objective's estimate of its Hessian's diagonal, renewed every few iterations: half-way
-(on the logarithmic scale) between no scaling, which is slow for rare features, and full diagonal scaling,
-which is slow along correlated frequent ones. And near the optimum, differences of the objective below its
-rounding noise are taken as no difference.
+d^(-1/2), where d is the objective's estimate of its Hessian's diagonal, renewed every few iterations. This is
+half-way (on the logarithmic scale) between no scaling, which is slow for rare features, and full diagonal
+scaling, which is slow along correlated frequent ones. And near the optimum, differences of the objective
+below its rounding error count as no difference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vec
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
 _PERIOD = 10  # iterations over which progress is judged, and after which the scaling is renewed
 _SUFFICIENT, _CURVATURE = 1e-4, 0.9  # Wolfe's conditions
-_MAX_TRIALS = 30  # of a line search
+_MAX_TRIALS = 30  # per line search
 
 
 def minimize_lbfgs(
@@ -41,8 +41,7 @@ def minimize_lbfgs(
 
     Stops when the objective fell by less than ``tol`` (relative) over the last ten iterations, when the
     (pseudo-)gradient is below ``tol`` times the norm of x, or when no step improves it beyond rounding.
-    ``history`` is what an earlier run on nearly the same function has learned of its curvature; it goes on
-    learning.
+    ``history`` is the curvature estimate of an earlier run on nearly the same function; it is updated.
     """
     began = time.perf_counter()
     x = x.copy()
@@ -63,10 +62,10 @@ def minimize_lbfgs(
             history.multiply(slope, direction)
             np.negative(direction, out=direction)
             if l1 is not None:
-                direction[slope == 0] = 0  # what the penalty holds at zero stays there
+                direction[slope == 0] = 0  # variables that the penalty holds at zero stay there
             descent = dot(slope, direction)
             if not descent < 0:
-                if len(history):  # the remembered curvature misleads: once more without it
+                if len(history):  # the curvature estimate is wrong: try again without it
                     history.forget()
                     continue
                 converged = norm(slope) == 0
@@ -109,7 +108,7 @@ def minimize_lbfgs(
 
 
 class _Found:
-    """What a line search ends with."""
+    """The result of a line search."""
 
     def __init__(
         self, x: Vector, value: float, evaluation: Evaluation, step: float, trials: int, improved: bool
@@ -129,7 +128,7 @@ def _search(
     step: float,
     diagonal: bool,
 ) -> _Found:
-    """Bisection for a step that meets Wolfe's conditions (with L1: sufficient decrease in the orthant)."""
+    """Find a step by bisection that meets Wolfe's conditions (L1: sufficient decrease in the orthant)."""
     low, high = 0.0, np.inf
     noise = _NOISE * abs(value)
     orthant = np.where(x != 0, np.sign(x), -np.sign(slope)) if l1 is not None else None
@@ -148,7 +147,7 @@ def _search(
             return _Found(at, new, evaluation, step, trial, new < value + noise / 2 or low > 0)
         step = 2 * step if high == np.inf else (low + high) / 2
         if high - low <= 1e-12 * high or -step * descent <= noise / 100:
-            break  # what is left to gain is below rounding
+            break  # the remaining gain is below rounding
     return _Found(at, new, evaluation, step, trial, new < value)
 
 
@@ -157,7 +156,7 @@ def _penalty(x: Vector, l1: Vector | None) -> float:
 
 
 def _pseudo_gradient(x: Vector, gradient: Vector, l1: Vector | None) -> Vector:
-    """The steepest direction of ``f(x) + Σ l1·|x|``: zero where the penalty holds a variable at zero."""
+    """Return the pseudo-gradient of ``f(x) + Σ l1·|x|``: zero where the penalty holds a variable at zero."""
     if l1 is None:
         return gradient
     at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0)

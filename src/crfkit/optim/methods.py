@@ -1,6 +1,6 @@
-"""Training methods by name: how a penalised objective is minimised. Nothing here knows about CRFs.
+"""Training methods by name: ways to minimise a penalised objective. Nothing here depends on CRFs.
 
-A new method is one file in this room and one line in ``ALGORITHMS``.
+A new method is one file in this folder and one line in ``ALGORITHMS``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from crfkit.optim.sgd import minimize_sgd, stochastic_start
 
 @dataclass(frozen=True)
 class Task:
-    """What a training method is given."""
+    """The input of a training method."""
 
     objective: Penalised[Any]
     start: FloatArray  # [P]
-    max_iterations: int  # 0: as the method has it
+    max_iterations: int  # 0: the method's default
     tol: float
     seed: int | None
     callback: Callback
@@ -64,9 +64,9 @@ def _sgd(task: Task) -> Result:
 
 
 def _auto(task: Task) -> Result:
-    """L-BFGS, after a few stochastic epochs where the data is large enough for them to pay.
+    """Run L-BFGS; on large data, start with a few stochastic epochs.
 
-    They cost less than the batch passes they save: on CoNLL-2000, half of all.
+    The epochs cost less than the batch passes that they save: on CoNLL-2000, half of all passes.
     """
     objective = task.objective
     if not objective.is_stochastic or objective.n_examples < _STOCHASTIC_FROM or task.start.any():
@@ -95,7 +95,7 @@ ALGORITHMS: dict[str, Method] = {
 
 
 def minimise(algorithm: str, task: Task) -> Result:
-    """Run the training method of this name."""
+    """Run the training method with this name."""
     method = ALGORITHMS[algorithm]
     if task.objective.l1 is not None and not method.l1:
         raise InputError(f"algorithm={algorithm!r} cannot train with c1 > 0: use 'auto' or 'lbfgs'")

@@ -2,7 +2,7 @@
 
     f(centre + x) + Σ l2 · x²,    to which the optimiser adds Σ l1 · |x|
 
-Variables count from the centre, if there is one: both penalties pull them there.
+If there is a centre, x is the distance from it, and both penalties pull towards it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Smooth)
 
 @dataclass(frozen=True)
 class Penalised(Generic[F]):
-    """A function and its penalties; of a ``SumOverExamples``, a ``Stochastic`` function."""
+    """A function with penalties. If it is a ``SumOverExamples``, the result is a ``Stochastic`` function."""
 
     function: F
     l2: float | Vector = 0.0  # one number, or one per variable [P]
@@ -32,7 +32,7 @@ class Penalised(Generic[F]):
         here = self.function(self.whole(x), diagonal=diagonal)
         pull = self.l2 * x
         cost = dot(pull, x)
-        gradient = np.add(here.gradient, np.add(pull, pull, out=pull), out=pull)  # no more memory than needed
+        gradient = np.add(here.gradient, np.add(pull, pull, out=pull), out=pull)  # in place, to save memory
         estimate = None if here.diagonal is None else here.diagonal + 2 * self.l2
         return Evaluation(here.value + cost, gradient, estimate)
 
@@ -46,14 +46,14 @@ class Penalised(Generic[F]):
 
     @property
     def n_threads(self) -> int:
-        """How many threads the optimiser's own work is worth."""
+        """Number of threads for the optimiser's own work."""
         return getattr(self.function, "n_threads", 1)
 
     # ---- steps on single examples
 
     @property
     def is_stochastic(self) -> bool:
-        """Whether it can take steps on single examples: not around a centre."""
+        """Whether it can take steps on single examples: only without a centre."""
         return isinstance(self.function, SumOverExamples) and self.centre is None
 
     @property

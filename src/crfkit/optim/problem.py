@@ -1,4 +1,4 @@
-"""What an optimiser is given and what it gives back. Nothing here knows about CRFs."""
+"""Input and output of an optimiser. Nothing here depends on CRFs."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Vector = FloatArray
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A smooth function at a point."""
+    """The value and derivatives of a smooth function at a point."""
 
     value: float
     gradient: Vector  # [P]
-    diagonal: Vector | None = None  # [P] estimate of the Hessian's diagonal, where it was asked for
+    diagonal: Vector | None = None  # [P] estimate of the Hessian's diagonal, if requested
 
 
 class Smooth(Protocol):
     """A smooth function of P variables."""
 
     def __call__(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
-        """Value, gradient and, if asked for, an estimate of the Hessian's (positive) diagonal at x."""
+        """Return value, gradient and, if requested, an estimate of the Hessian's (positive) diagonal at x."""
 
 
 @runtime_checkable
 class SumOverExamples(Smooth, Protocol):
-    """A smooth sum over examples whose core takes steps on single ones."""
+    """A smooth sum over examples that can take steps on single examples."""
 
     @property
     def n_examples(self) -> int:
@@ -41,17 +41,17 @@ class SumOverExamples(Smooth, Protocol):
         """Start at x."""
 
     def steps(self, examples: IdArray, step: float, t: float, l2: float) -> float:
-        """Take one step per example on the sum with an L2 penalty, and return the loss met on the way.
+        """Take one step per example on the sum with an L2 penalty, and return the sum of their losses.
 
-        t counts the steps before. Steps have the size step / (1 + step·t·2·l2/N).
+        t is the number of previous steps. Steps have the size step / (1 + step·t·2·l2/N).
         """
 
     def end(self) -> Vector:
-        """Return where the steps have led."""
+        """Return the point after all steps."""
 
 
 class Stochastic(Smooth, Protocol):
-    """A smooth function that can take steps on single examples, its penalty included."""
+    """A smooth function with penalty that can take steps on single examples."""
 
     @property
     def n_examples(self) -> int:
@@ -61,15 +61,15 @@ class Stochastic(Smooth, Protocol):
         """Start at x."""
 
     def steps(self, examples: IdArray, step: float, t: float) -> float:
-        """Take one step per example, t counting the steps before; return the loss met on the way."""
+        """Take one step per example after t previous steps; return the sum of their losses."""
 
     def end(self) -> Vector:
-        """Return where the steps have led."""
+        """Return the point after all steps."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Where an optimiser stands after an iteration."""
+    """The state of an optimiser after an iteration."""
 
     iteration: int
     x: Vector  # [P]; the optimiser's own array: copy it to keep it
@@ -85,7 +85,7 @@ Callback = Callable[[Step], bool]  # True stops the optimisation
 
 @dataclass(frozen=True)
 class Result:
-    """Where an optimiser ended, and why in words."""
+    """The result of an optimiser, with the reason why it ended."""
 
     x: Vector
     value: float
@@ -98,10 +98,10 @@ class Result:
 
 
 def dot(a: Vector, b: Vector) -> float:
-    """a · b, without BLAS: its threads cost more than they save here, most of all on a busy machine."""
+    """Return a · b without BLAS, whose threads cost more than they save here."""
     return float(np.einsum("i,i", a, b))
 
 
 def norm(a: Vector) -> float:
-    """‖a‖."""
+    """Return ‖a‖."""
     return float(np.sqrt(dot(a, a)))

@@ -5,20 +5,19 @@ fields under validation constraints", KDD 2008): one penalty per constraint,
 
     L(x, β) = f(x) + Σ_j β_j max(0, g_j(x)).
 
-The inner loop minimises L over x from where the last one ended; the outer loop raises the penalties of the
-constraints that are violated, in proportion to their violation, and leaves the others alone. Penalties above
-a finite threshold will do, whatever they are, so that the search ends when a minimum of L is feasible: it is
-a constrained minimum then.
+The inner loop minimises L over x, starting from the last minimum. The outer loop raises the penalties of the
+violated constraints in proportion to their violation, and does not change the others. Any penalties above a
+finite threshold suffice. The search therefore ends when a minimum of L is feasible, because this is then a
+constrained minimum.
 
-The inner loop is L-BFGS. L has kinks, at which a quasi-Newton method can stall, also at its very first step:
-if it ends with a gradient far from 0, the outer step is marked as ``stalled``. Constraints that can be
-smoothed (``Smoothable``) are free of that: an outer step then minimises
+The inner loop is L-BFGS. L has kinks, where a quasi-Newton method can stall, even at its first step: if it
+ends with a gradient far from 0, the outer step is marked as ``stalled``. Constraints that can be smoothed
+(``Smoothable``) avoid this: an outer step then minimises
 
     f(x) + Σ_j β_j · r(g_j,T(x)),    r a rounded max(0, ·) that vanishes below -width_j
 
-at a temperature T that falls from step to step, which is smooth. The search goes on until what smoothing
-costs is next to nothing (``accuracy``). Whether a point is feasible is always decided by the constraints
-themselves.
+which is smooth, at a temperature T that falls from step to step. The search continues until the cost of
+smoothing is below ``accuracy``. Feasibility is always decided by the constraints themselves.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from numpy.typing import NDArray
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
 
-_STALLED = 1e-2  # of the gradient's norm at the start of an inner loop: above it, no minimum was reached
+_STALLED = 1e-2  # if the gradient's norm is above this share of its first value, no minimum was reached
 
 
 class Constrained(Protocol):
@@ -45,30 +44,30 @@ class Constrained(Protocol):
         """[m] g."""
 
     def pull(self, coefficients: Vector) -> Vector:
-        """Σ_j coefficients_j · (sub)gradient of constraint j, [P]."""
+        """Return Σ_j coefficients_j · (sub)gradient of constraint j, [P]."""
 
 
 class ConstraintFunctions(Protocol):
     """m constraints on P variables; continuous, with or without kinks."""
 
     def __call__(self, x: Vector) -> Constrained:
-        """The constraints at x."""
+        """Return the constraints at x."""
 
 
 @runtime_checkable
 class Smoothable(Protocol):
-    """Constraints with smooth approximations, best from above: then what holds smoothed holds."""
+    """Constraints with smooth approximations, ideally upper bounds: then feasible points stay feasible."""
 
     def __call__(self, x: Vector) -> Constrained:
-        """The constraints at x."""
+        """Return the constraints at x."""
 
     def smoothed(self, x: Vector, temperature: float) -> Constrained:
-        """Smooth functions at x that tend to the constraints as the temperature falls."""
+        """Return smooth functions at x that tend to the constraints as the temperature falls."""
 
 
 @dataclass(frozen=True)
 class OuterStep:
-    """What an outer step came to."""
+    """The result of an outer step."""
 
     step: int
     value: float  # f
@@ -78,10 +77,10 @@ class OuterStep:
     passes: float  # evaluations of f since the search began
     seconds: float  # since the search began
     temperature: float  # 0: the constraints themselves
-    gap: float  # Σ_j multiplier_j · how far smoothing raises constraint j; 0 without smoothing
+    gap: float  # Σ_j multiplier_j · the amount by which smoothing raises constraint j; 0 without smoothing
     stalled: bool  # the inner loop ended where the gradient is far from 0
     feasible: bool
-    converged: bool  # the inner loop came to its own end, and did not stall at a kink
+    converged: bool  # the inner loop converged, and did not stall at a kink
     ended: str  # why the inner loop ended
 
     @property
@@ -92,7 +91,7 @@ class OuterStep:
 
 @dataclass(frozen=True)
 class SaddleResult:
-    """Where the search ended, and why in words."""
+    """The result of the search, with the reason why it ended."""
 
     x: Vector
     value: float  # f
@@ -101,7 +100,7 @@ class SaddleResult:
     feasible: bool
     message: str
     history: list[OuterStep] = field(default_factory=list)
-    converged: bool = False  # feasible, by a search that came to its end: not stopped, nor cut off
+    converged: bool = False  # feasible, and the search was neither stopped nor cut off
 
 
 @dataclass(frozen=True)
@@ -112,11 +111,11 @@ class SaddleSettings:
     tolerance: float = 1e-6  # of g
     first_penalty: float = 0.0  # 0: the first inner loop minimises f alone
     rate: float = 1.0  # the most violated constraint's penalty rises by this at first
-    growth: float = 2.0  # what the rate is multiplied with after every step
+    growth: float = 2.0  # factor of the rate after every step
     temperature: float | None = None  # of the first step; None: no smoothing
-    cooling: float = 0.25  # what the temperature is multiplied with after every step
-    accuracy: float = 1e-3  # the gap at the end, over |f|
-    width: float | Vector = 0.0  # [r] or one: of the rounding of max(0, g), where there is smoothing
+    cooling: float = 0.25  # factor of the temperature after every step
+    accuracy: float = 1e-3  # the search ends when gap / |f| is at most this
+    width: float | Vector = 0.0  # [m] or one number: width of the rounded max(0, g), if there is smoothing
     inner_iterations: int = 100
     tol: float = 1e-5  # of the inner loop
     memory: int = 10
@@ -212,10 +211,10 @@ class _Search:
             if record.feasible and record.gap <= s.accuracy * abs(record.value):
                 converged = record.converged
                 if not converged:
-                    message += f", but the last inner loop did not come to its end: {record.ended}"
+                    message += f", but the last inner loop did not converge: {record.ended}"
                 break
             if number == s.max_outer and best[2].feasible:
-                message += f", but max_outer={s.max_outer} was reached before the search came to its end"
+                message += f", but max_outer={s.max_outer} was reached before the search converged"
                 if record.feasible:
                     message += f": smoothing may still cost {record.gap:.3g} of {record.value:.5g}"
             if not record.feasible:
@@ -238,17 +237,17 @@ class _Search:
         )
 
     def _steep(self, inner: Result) -> bool:
-        """Whether the gradient where the inner loop ended is far from 0."""
+        """Return whether the gradient is far from 0 where the inner loop ended."""
         smallest = self.settings.tol * max(1.0, norm(inner.x))
         reference = _STALLED * inner.first_gradient_norm if inner.iterations else 0.0
         return inner.gradient_norm > max(smallest, reference)
 
     def _judge(self, x: Vector, inner: Result) -> OuterStep:
-        """What the inner loop has come to, by the constraints themselves."""
+        """Return the record of an inner loop, evaluated with the exact constraints."""
         g = self.inequalities(x).values
         value = self.function(x).value + (0.0 if self.l1 is None else dot(self.l1, np.abs(x)))
         stalled = self.penalised and inner.message.startswith("no step improves") and self._steep(inner)
-        at_kink = stalled and self.smooth is None  # otherwise rounding: f + penalties is as low as it gets
+        at_kink = stalled and self.smooth is None  # with smoothing it is rounding, at the minimum of L
         return OuterStep(
             self.number,
             value,
@@ -266,7 +265,7 @@ class _Search:
         )
 
     def _gap(self, x: Vector, g: Vector) -> float:
-        """What smoothing costs, to first order: f rises by the multiplier where a bound falls by one.
+        """Return the first-order cost of smoothing: lowering a bound by 1 raises f by its multiplier.
 
         At a minimum of the smoothed L the multiplier of constraint j is β_j · r'(g_j,T).
         """
@@ -283,7 +282,7 @@ class _Search:
         return self.stopped
 
     def _lagrangian(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
-        """L without its L1 term, or f alone where no constraint has a penalty yet."""
+        """Return L without its L1 term, or f alone if no constraint has a penalty yet."""
         self.passes += 1
         here = self.function(x, diagonal=diagonal)
         if not self.penalised:
@@ -299,10 +298,10 @@ class _Search:
 
 
 def rounded_hinge(g: Vector, width: float | Vector) -> tuple[Vector, Vector]:
-    """max(0, g) with a parabola from -width to 0 in place of the kink, and its slope.
+    """Return max(0, g) with the kink replaced by a parabola from -width to 0, and its slope.
 
-    It vanishes below -width and has slope 1 from 0 on: where a penalty is above its threshold, the minimum
-    has g < 0.
+    It is 0 below -width and has slope 1 from 0 on: if a penalty is above its threshold, the minimum has
+    g < 0.
     """
     wide: NDArray[np.float64] = np.broadcast_to(np.asarray(width, np.float64), g.shape)
     safe = np.where(wide > 0, wide, 1.0)

@@ -1,7 +1,7 @@
-"""Stochastic gradient descent with a calibrated, falling step.
+"""Stochastic gradient descent with a calibrated, decreasing step.
 
 Bottou, "Large-scale machine learning with stochastic gradient descent", COMPSTAT 2010: the first step size is
-the one that does best on a sample of the data, tried in factors of two.
+the best one on a sample of the data, searched in factors of two.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _PERIOD = 10  # epochs over which progress is judged
 def stochastic_start(
     function: Stochastic, x: Vector, *, epochs: int, seed: int | None = None
 ) -> tuple[Vector, bool]:
-    """A point near the optimum after a few epochs from x, for a batch method to go on from.
+    """Run a few epochs from x; return the point, from which a batch method continues.
 
-    x itself where the epochs do not improve on it; and whether they were interrupted by the user.
+    If the epochs do not improve on x, return x itself. Also return whether the user interrupted them.
     """
     random = np.random.default_rng(seed)
     n = function.n_examples
@@ -51,7 +51,7 @@ def minimize_sgd(
     seed: int | None = None,
     callback: Callback | None = None,
 ) -> Result:
-    """Minimise from x, an iteration being an epoch.
+    """Minimise from x; an iteration is an epoch.
 
     Stops when the best objective fell by less than ``tol`` (relative) over the last ten epochs, and returns
     the best point. Variables of very different scale (real-valued features, say) make it noisy: scale them.
@@ -91,7 +91,7 @@ def minimize_sgd(
 
 
 def _calibrate(function: Stochastic, x: Vector, sample: IdArray) -> float:
-    """The step, of 0.1·2^k, with the smallest loss over two passes through the sample."""
+    """Return the step 0.1·2^k with the smallest loss over two passes through the sample."""
 
     def loss(step: float) -> float:
         function.begin(x)

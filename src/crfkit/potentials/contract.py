@@ -1,11 +1,11 @@
-"""What every source of scores offers. Methods differ in it, and share everything else.
+"""The contract of potentials. Models differ in their potential, and share everything else.
 
-A ``Scorer`` gives the scores of a batch: linear weights, trees, kernels, a network. A ``Parametric`` one is
-a function of a vector w as well, and takes a gradient by its scores back to one by w: whatever is
-``Parametric`` trains by the one general objective (``objectives/likelihood.py``).
+A ``Scorer`` computes the scores of a batch: linear weights, trees, kernels, a network. A ``Parametric``
+potential is also a function of a vector w, and turns a gradient with respect to its scores into one with
+respect to w. The general objective (``objectives/likelihood.py``) trains every ``Parametric`` potential.
 
     scores(batch, w) -> scores of a structure -> log Z, marginals, best labelling
-    backward(batch, expected - observed)      -> gradient by w
+    backward(batch, expected - observed)      -> gradient with respect to w
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from crfkit.arrays import FloatArray
 
 Batch = TypeVar("Batch", contravariant=True)
 S = TypeVar("S", covariant=True)  # the scores of a structure, e.g. a Lattice
-D = TypeVar("D", contravariant=True)  # derivatives by them, e.g. a ScoreGradient
+D = TypeVar("D", contravariant=True)  # derivatives with respect to them, e.g. a ScoreGradient
 
 
 class Scorer(Protocol[Batch, S]):
-    """A source of scores, fitted."""
+    """A fitted source of scores."""
 
     def scores(self, batch: Batch, *, n_jobs: int | None = None) -> S:
         """Return the scores of a batch."""
@@ -31,13 +31,13 @@ class Parametric(Scorer[Batch, S], Protocol[Batch, S, D]):
 
     @property
     def n_parameters(self) -> int:
-        """The length of w."""
+        """Length of w."""
 
     def scores(self, batch: Batch, w: FloatArray | None = None, *, n_jobs: int | None = None) -> S:
-        """Return the scores of a batch at w; None: at the weights that the potential holds."""
+        """Return the scores of a batch at w; None: at the potential's own weights."""
 
     def backward(self, batch: Batch, d_scores: D) -> FloatArray:
-        """Return the gradient by w, from the gradient by the scores of the last call of ``scores``."""
+        """Return the gradient with respect to w, given that with respect to the last call's scores."""
 
 
 @runtime_checkable

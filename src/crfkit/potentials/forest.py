@@ -1,6 +1,6 @@
-"""Sums of regression trees in flat arrays: their scores, their importances, their paths.
+"""Sums of regression trees in flat arrays: their scores, importances and paths.
 
-Whoever grew the trees is not needed to use them. ``native/trees/forest.h`` walks them.
+Using the trees does not need the library that grew them. ``native/trees/forest.h`` evaluates them.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ CATEGORY, MISSING_LEFT, SEEN_MISSING = 1, 2, 4
 class Forest:
     """M trees with I inner nodes and V leaves in all. Every tree adds to the score of one label.
 
-    A feature is a column of one place of the window, ``place * K + column``; the one behind the last of them
-    is the label before. A child >= 0 is an inner node, one < 0 the leaf ``~child``.
+    A feature is a column at one place of the window, ``place * K + column``; after the last of these comes
+    the previous label. A child >= 0 is an inner node, a child < 0 is the leaf ``~child``.
     """
 
     feature: IdArray  # [I]
-    threshold: FloatArray  # [I] left: number <= threshold; of categories: the number of the node's set
+    threshold: FloatArray  # [I] left if number <= threshold; for categories: the number of the node's set
     flags: npt.NDArray[np.uint8]  # [I]
     left: IdArray  # [I]
     right: IdArray  # [I]
-    gain: npt.NDArray[np.float32]  # [I] what the split was worth when it was made
+    gain: npt.NDArray[np.float32]  # [I] gain of the split when it was made
     set_indptr: IntArray  # [C+1]
     set_words: npt.NDArray[np.uint32]  # bit b of word w: category 32 w + b goes left
-    leaf: FloatArray  # [V] what a leaf adds to the score
+    leaf: FloatArray  # [V] amount that a leaf adds to the score
     leaf_count: IntArray  # [V] rows of training data in it
     root: IdArray  # [M]
     label: IdArray  # [M]
     n_features: int
     n_labels: int
-    context: bool  # whether the last feature is the label before
+    context: bool  # whether the last feature is the previous label
     _native: list[_native.Forest] = field(default_factory=list, init=False)
 
     @classmethod
@@ -125,7 +125,7 @@ class Forest:
         return replace(self, label=label)
 
     def scaled(self, factor: float) -> Forest:
-        """Return the same trees, all of what they add times a factor."""
+        """Return the same trees with all leaf values multiplied by a factor."""
         return replace(self, leaf=self.leaf * factor)
 
     def add_scores(
@@ -141,8 +141,8 @@ class Forest:
     ) -> None:
         """Add trees first..last-1 to the scores of a table.
 
-        ``window`` is how far trees see before and behind a position. Trees that look at the label before
-        add to ``edge``, and at first positions to ``node``; others to ``node`` everywhere.
+        ``window`` is the number of positions that trees see before and after a position. Trees that use the
+        previous label add to ``edge``, and at first positions to ``node``; others always add to ``node``.
         """
         if not self._native:
             self._native.append(
@@ -176,14 +176,14 @@ class Forest:
         )
 
     def importances(self) -> FloatArray:
-        """Return what the splits on each feature were worth, as shares of all [n_features]."""
+        """Return each feature's share of the total gain of all splits [n_features]."""
         gains: FloatArray = np.zeros(self.n_features)
         np.add.at(gains, self.feature, self.gain)
         total = gains.sum()
         return gains / total if total > 0 else gains
 
     def categories(self, node: int) -> list[int]:
-        """Return the categories that go left at an inner node that asks for one."""
+        """Return the categories that go left at an inner node on a category."""
         chosen = int(self.threshold[node])
         words = self.set_words[self.set_indptr[chosen] : self.set_indptr[chosen + 1]]
         bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")

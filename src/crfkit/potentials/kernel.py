@@ -2,9 +2,9 @@
 
 Lafferty, Zhu and Liu, "Kernel conditional random fields: representation and clique selection" (ICML 2004).
 Vertex cliques score labels, K(x_v, x_v') δ(y, y'); edge cliques score pairs of labels,
-K(x_v, x_v') δ(y_1, y_1') δ(y_2, y_2'), where v is the edge's *second* vertex. Nothing here knows that the
-graph is a chain: vertices are rows, edges are pairs of their numbers. ``scores`` is the chain's own case, in
-which position t's edge is (t-1, t). In training f has another form, with the same scores: see
+K(x_v, x_v') δ(y_1, y_1') δ(y_2, y_2'), where v is the edge's *second* vertex. The graph need not be a chain:
+vertices are rows, edges are pairs of their numbers. ``scores`` is the special case of a chain, in which the
+edge of position t is (t-1, t). In training f has another form with the same scores: see
 ``kernel_expansion.py``.
 """
 
@@ -24,11 +24,11 @@ from crfkit.kernels.mercer import MercerKernel
 
 
 class Summand(NamedTuple):
-    """What some functions of positions add to the scores of some labellings."""
+    """A term of the scores: functions of positions times coefficients for some labellings."""
 
     edge: bool  # on edges or on vertices
     labelings: IntArray | slice  # [k] labels, or pairs y_1 · L + y_2
-    values: FloatArray  # [n, m] the functions at the vertices; of edges, at their second vertices
+    values: FloatArray  # [n, m] the functions at the vertices; for edges, at their second vertices
     coefficients: FloatArray  # [m, k]
 
 
@@ -36,7 +36,7 @@ class CliqueScores(NamedTuple):
     """Scores of the cliques of a graph."""
 
     vertices: FloatArray  # [V, L]
-    edges: FloatArray  # [L, L], where all edges have the same, or [E, L, L]
+    edges: FloatArray  # [L, L] if all edges have the same scores, or [E, L, L]
 
 
 def clique_scores(
@@ -46,7 +46,7 @@ def clique_scores(
     n_vertices: int,
     n_edges: int | None,
 ) -> CliqueScores:
-    """Return bias, transitions and all summands, added up; without ``n_edges`` there are none on edges."""
+    """Return the sum of bias, transitions and summands; if ``n_edges`` is None, none are on edges."""
     L = len(bias)
     node = np.tile(bias, (n_vertices, 1))
     pair = np.tile(transitions.ravel(), (n_edges or 0, 1))  # [E, L²]
@@ -60,7 +60,7 @@ class KernelTerm:
     """Coefficients on the selected cliques of one kind under one kernel."""
 
     kernel: MercerKernel
-    support: Any  # m positions, as the kernel takes them
+    support: Any  # m positions, in the form of the kernel's second argument
     vertex: FloatArray | None = None  # [m, L]
     edge: FloatArray | None = None  # [m, L, L]
 
@@ -82,12 +82,12 @@ class KernelPotential:
 
     @property
     def has_edge_cliques(self) -> bool:
-        """Whether edges have scores of their own."""
+        """Whether edge scores depend on the position."""
         return any(term.edge is not None for term in self.terms)
 
     @property
     def scores_per_position(self) -> int:
-        """How many numbers are computed for each position: scores and kernel values."""
+        """Number of scores and kernel values computed per position."""
         tables = [term.edge if term.vertex is None else term.vertex for term in self.terms]
         widest = max((len(table) for table in tables if table is not None), default=0)
         L = self.n_labels
@@ -105,7 +105,7 @@ class KernelPotential:
 
     def scores(self, batch: Positions, *, n_jobs: int | None = None) -> Lattice:
         """Return the lattice of a batch of chains; the edge of position t is the one between t-1 and t."""
-        # Every position gets an edge, first ones too: the lattice passes over those.
+        # Every position gets an edge; the lattice ignores those of first positions.
         node, edge = self._scores(batch.rows, np.arange(batch.n_positions))
         return Lattice(node, edge, batch.offsets)
 

@@ -1,12 +1,12 @@
-"""The kernel potential while it is trained: f in orthonormal bases of what selected positions span.
+"""The kernel potential during training: f in orthonormal bases of the span of the selected positions.
 
     f(x_t, y) = Σ_j β_j(y) φ_j(x_t),    ‖f‖²_K = Σ β²       (see kernels/basis.py)
 
-f has vertex parts f(x_t, y_t) and edge parts f(x_t, y_{t-1}, y_t), with a basis for all labellings or one for
-each. Beside it are weights of transitions and, if wanted, of labels, which do not depend on the position: the
-semiparametric model of Lafferty, Zhu and Liu (ICML 2004). All coefficients are one vector
+f has vertex parts f(x_t, y_t) and edge parts f(x_t, y_{t-1}, y_t), with one basis for all labellings or one
+per labelling. There are also weights of transitions and, optionally, of labels, which do not depend on the
+position: the semiparametric model of Lafferty, Zhu and Liu (ICML 2004). All coefficients are one vector
 
-    w = transitions [L²], bias [L], and β [m, k] of each block in turn
+    w = transitions [L²], bias [L], and β [m, k] of each block in order
 
 which grows with the bases. ``fitted`` turns β into the coefficients α of a ``KernelPotential``.
 """
@@ -49,21 +49,21 @@ class Stretch(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """An expansion as it was at some time."""
+    """A saved state of an expansion."""
 
     sizes: list[int]  # functions of each block
     w: FloatArray  # [P]
 
 
 class KernelExpansion:
-    """A ``Parametric`` potential, on the positions that its bases know."""
+    """A ``Parametric`` potential on the positions of its bases."""
 
     def __init__(self, n_labels: int, *, edge_cliques: bool, transitions: bool, bias: bool) -> None:
         self.n_labels = n_labels
         self.blocks: list[BasisBlock] = []
-        self._sizes: list[int] = []  # of each block: the functions that have coefficients in w
+        self._sizes: list[int] = []  # number of functions per block that have coefficients in w
         self._edge_cliques, self._transitions, self._bias = edge_cliques, transitions, bias
-        # How many parameters do not depend on the position; they come first in w.
+        # Number of parameters that do not depend on the position; they come first in w.
         self.n_parametric = transitions * n_labels**2 + bias * n_labels
         self.w = np.zeros(self.n_parametric)
 
@@ -127,12 +127,12 @@ class KernelExpansion:
     # ---- growing
 
     def add(self, block: BasisBlock) -> None:
-        """Take in a block. Its functions count once ``grow`` has given them coefficients."""
+        """Add a block. Its functions are used once ``grow`` has given them coefficients."""
         self.blocks.append(block)
         self._sizes.append(0)
 
     def grow(self) -> None:
-        """Give a coefficient of 0 to every function that the bases have got since the last time."""
+        """Give a coefficient of 0 to every function added to the bases since the last call."""
         parts = [self.w[: self.n_parametric]]
         for block, beta in zip(self.blocks, self._split(self.w)[2], strict=True):
             wider = np.zeros((len(block.basis.places), len(block.labelings)))
@@ -142,14 +142,14 @@ class KernelExpansion:
         self.w = np.concatenate(parts)
 
     def forget_new(self) -> None:
-        """Forget all functions without coefficients."""
+        """Remove all functions without coefficients."""
         self.restore(Snapshot([size for size in self._sizes if size], self.w))
 
     def snapshot(self) -> Snapshot:
         return Snapshot(list(self._sizes), self.w.copy())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to what it was, and forget all functions that have come since."""
+        """Restore a saved state, and remove all functions added since."""
         del self.blocks[len(snapshot.sizes) :]
         for block, size in zip(self.blocks, snapshot.sizes, strict=True):
             block.basis.shorten(size)
@@ -158,9 +158,9 @@ class KernelExpansion:
     # ---- the outcome
 
     def fitted(self, matrices: Sequence[KernelMatrix]) -> tuple[KernelPotential, dict[int, IntArray]]:
-        """Return f with coefficients α on the selected positions, and where these are.
+        """Return f with coefficients α on the selected positions, and the places of these positions.
 
-        There is one term, and one array of places [m], for every kernel that has any, in their order.
+        There is one term, and one array of places [m], for every kernel with selected positions.
         """
         L = self.n_labels
         transitions, bias, betas = self._split(self.w.copy())

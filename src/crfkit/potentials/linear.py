@@ -1,6 +1,6 @@
 """The linear potential: node_t(l) = Σ_a value_a · w[a, l], edge(k, l) = w[k, l], and trigrams in order 2.
 
-Attributes may score label pairs, too; then every position has edge scores of its own:
+Attributes may also score label pairs. Then every position has its own edge scores:
 edge_t(k, l) = w[k, l] + Σ_a value_a · w[a, k, l].
 """
 
@@ -26,8 +26,8 @@ _MOST_PAIR_SCORES = 1 << 27  # in one batch: 1 GiB
 class LinearWeights:
     """One weight per feature of an index: a vector in the order of ``FeatureIndex.sizes``, and its parts.
 
-    The parts are views of the vector, or arrays of a model file, which are not copied until somebody asks
-    for the vector.
+    The parts are views of the vector, or arrays of a model file, which are copied only when ``vector`` is
+    read.
     """
 
     edge: FloatArray  # [L, L]
@@ -37,7 +37,7 @@ class LinearWeights:
 
     @classmethod
     def of(cls, index: FeatureIndex, vector: FloatArray) -> LinearWeights:
-        """The parts of a vector."""
+        """Return the parts of a vector."""
         edge, edge2, pair, state = np.split(vector, np.cumsum(index.sizes)[:-1])
         L = index.n_labels
         trigrams = None if index.edges2 is None else edge2.reshape(L, L, L)
@@ -45,7 +45,7 @@ class LinearWeights:
 
     @property
     def vector(self) -> FloatArray:
-        """All weights in a row."""
+        """All weights as one vector."""
         edge2 = np.zeros(0) if self.edge2 is None else self.edge2.ravel()
         return np.concatenate([self.edge.ravel(), edge2, self.pair, self.state])
 
@@ -70,7 +70,7 @@ class LinearPotential:
 
     @property
     def n_parameters(self) -> int:
-        """How many weights there are, those of transitions without a feature included."""
+        """Number of weights, including those of transitions without a feature."""
         return sum(self.index.sizes)
 
     def scores(self, batch: Sequences, w: FloatArray | None = None, *, n_jobs: int | None = None) -> Lattice:
@@ -93,7 +93,7 @@ class LinearPotential:
         return Lattice(node, edge, batch.offsets, edge2=weights.edge2)
 
     def backward(self, batch: Sequences, d_scores: ScoreGradient) -> FloatArray:
-        """Return the gradient by the weights, from the gradient by the scores; 0 without a feature."""
+        """Return the gradient with respect to the weights; 0 for transitions without a feature."""
         index, gradient = self.index, np.zeros(self.n_parameters)
         parts = LinearWeights.of(index, gradient)
         self._states.backward(batch.indptr, batch.indices, batch.values, d_scores.node, parts.state)

@@ -1,7 +1,7 @@
-"""Tables of scores for label pairs, first and last labels, beside scores of single labels that are given.
+"""Tables of scores for label pairs, first and last labels, combined with given scores of single labels.
 
-As a function of the tables it is a ``Parametric`` potential: the gradient by the tables is that by the scores
-of the same name, and the expected counts stand in for the diagonal of the Hessian.
+As a function of the tables it is a ``Parametric`` potential: the gradient with respect to a table is that
+with respect to the scores of the same name, and the expected counts approximate the Hessian's diagonal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crfkit.io.model_arrays import ModelArrays
 
 @dataclass(frozen=True, eq=False)
 class TransitionTables:
-    """Scores of labels in a row that all positions share, in one vector; the tables are views of it."""
+    """Scores of transitions that all positions share, in one vector; the tables are views of it."""
 
     vector: FloatArray  # [P]
     n_labels: int
@@ -40,7 +40,7 @@ class TransitionTables:
 
     @classmethod
     def zeros(cls, n_labels: int, order: int) -> TransitionTables:
-        """Return the tables of a model that has learned nothing yet."""
+        """Return tables of zeros."""
         L = n_labels
         return cls(np.zeros(2 * L + L * L + (L**3 if order == 2 else 0)), n_labels, order)
 
@@ -49,11 +49,11 @@ class TransitionTables:
         return TransitionTables(vector, self.n_labels, self.order)
 
     def lattice(self, node: FloatArray, offsets: IntArray) -> Lattice:
-        """Return the scores of labels [ΣT, L] and of labels in a row together."""
+        """Return the lattice of the label scores [ΣT, L] and these transition scores."""
         return Lattice(node, self.edge, offsets, self.start, self.end, self.edge2)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return them as a model file has them."""
+        """Return the tables in the form of a model file."""
         tables = {"start": self.start, "end": self.end, "edge": self.edge}
         if self.edge2 is not None:
             tables["edge2"] = self.edge2
@@ -74,7 +74,7 @@ class TransitionTables:
 
 
 class NodeScores(NamedTuple):
-    """Sequences whose scores of labels are given."""
+    """Sequences with given label scores."""
 
     node: FloatArray  # [ΣT, L]
     offsets: IntArray  # [N+1]
@@ -82,7 +82,7 @@ class NodeScores(NamedTuple):
 
 @dataclass(frozen=True)
 class TransitionPotential:
-    """Tables of transitions over given scores of labels (a ``Parametric`` and ``Curved`` potential)."""
+    """Tables of transitions over given label scores (a ``Parametric`` and ``Curved`` potential)."""
 
     tables: TransitionTables
 
@@ -102,6 +102,6 @@ class TransitionPotential:
 
 
 def _in_a_row(numbers: ScoreGradient) -> FloatArray:
-    """Return what is there for the tables, in the order of ``TransitionTables.vector``."""
+    """Return the entries of the tables in the order of ``TransitionTables.vector``."""
     parts = (numbers.start, numbers.end, numbers.edge, numbers.edge2)
     return np.concatenate([part.reshape(-1) for part in parts if part is not None])

@@ -1,13 +1,13 @@
 """Potentials that are sums of regression trees (TreeCRF).
 
 Dietterich, Ashenfelter and Bulatov (ICML 2004): p(y|x) ∝ exp Σ_t F^{y_t}(y_{t-1}, w_t(x)), with one function
-F^k per label k, each a sum of trees over the label before and a window w_t of the input. That is the joint
+F^k per label k, each a sum of trees over the previous label and a window w_t of the input. This is the joint
 form:
 
     edge_t(u, v) = F^v(u, w_t),    and at a sequence's first position node_t(v) = F^v(start, w_t).
 
 The factored form, for many labels: node_t(v) = F^v(w_t), and tables of scores for label pairs, first and last
-labels (in order 2: of three labels in a row, too).
+labels (in order 2, also for label triples).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GrowingScores:
     """The scores that trees give to a table; more trees can be added at any time."""
 
     table: Table
-    window: tuple[int, int]  # positions before and behind
+    window: tuple[int, int]  # positions before and after
     node: FloatArray  # [ΣT, L]
     edge: FloatArray | None  # [ΣT, L, L] in the joint form
 
@@ -64,25 +64,25 @@ class GrowingScores:
         return GrowingScores(self.table, self.window, self.node + step * direction.node, edge)
 
     def lattice(self, tables: TransitionTables | None) -> Lattice:
-        """Return the scores of the trees so far and, in the factored form, of tables together."""
+        """Return the lattice of the trees so far and, in the factored form, of the tables."""
         if self.edge is not None:
             return Lattice(self.node, self.edge, self.table.offsets)
         if tables is None:
-            raise InputError("tables of transitions are missing: the trees are of the factored form")
+            raise InputError("trees of the factored form need tables of transitions, got None")
         return tables.lattice(self.node, self.table.offsets)
 
 
 @dataclass(frozen=True)
 class TreePotential:
-    """Trees, the window they see, and in the factored form the tables beside them (a ``Scorer``)."""
+    """Trees, the window they see, and in the factored form tables of transitions (a ``Scorer``)."""
 
     forest: Forest
-    window: tuple[int, int]  # positions before and behind
+    window: tuple[int, int]  # positions before and after
     tables: TransitionTables | None  # None: the joint form
 
     @classmethod
     def mean(cls, potentials: Sequence[TreePotential]) -> TreePotential:
-        """Return the potential whose scores are the mean of those of others of the same form."""
+        """Return the potential whose scores are the mean of the scores of potentials of the same form."""
         if len(potentials) == 1:
             return potentials[0]
         share = 1 / len(potentials)
@@ -95,7 +95,7 @@ class TreePotential:
 
     @property
     def scores_per_position(self) -> int:
-        """How many numbers ``scores`` gives for each position."""
+        """Number of scores per position."""
         L = self.forest.n_labels
         return L if self.tables is not None else L + L * L
 
@@ -114,10 +114,10 @@ class TreePotential:
         return GrowingScores.zeros(batch, self.window, self.forest.n_labels, joint=joint)
 
     def targets(self, batch: Table, d_node: FloatArray, d_edge: FloatArray | None = None) -> FloatArray:
-        """Return what the next trees are fitted to: derivatives by scores, one row [L] per training row.
+        """Return the targets of the next trees: derivatives of the scores, one row [L] per training row.
 
-        In the joint form rows are pairs of a label before and a position: those of first positions first,
-        then those of the others, position by position.
+        In the joint form rows are pairs of a previous label and a position: first the rows of first
+        positions, then those of the others, position by position.
         """
         if d_edge is None:
             return d_node

@@ -113,7 +113,7 @@ def test_labels_of_a_graph_that_is_a_matrix():
     for a, b in zip(model.transduction_marginals_, plain.predict_marginals(X, as_arrays=True), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
     assert plain.transduction_ is None
-    refuses("is in transduction_", model.predict, X)
+    refuses("are in transduction_", model.predict, X)
     labels = np.array([*flat(Y[:6]), *[None] * 24], object)
     points = KernelLogisticRegression(graph=given, **FEW).fit(np.vstack(X), labels)
     assert points.transduction_.shape == (60,)
@@ -198,7 +198,7 @@ def test_pictures(model):
 
     assert len(model.plot_path()) == 1
     panes = KernelCRF(**FEW).fit(X, Y, X_dev=X, y_dev=Y).plot_path()
-    assert [pane.get_title() for pane in panes][1:] == ["dev log-likelihood a position", "dev accuracy"]
+    assert [pane.get_title() for pane in panes][1:] == ["dev log-likelihood per position", "dev accuracy"]
     plt.close("all")
 
 
@@ -211,7 +211,7 @@ def test_pictures(model):
         ({"kernel": "gauss"}, "kernel must be one of"),
         ({"kernel": []}, "empty list"),
         ({"kernel": None}, "give a kernel or a graph"),
-        ({"kernel": ["rbf", "precomputed"]}, "stands alone"),
+        ({"kernel": ["rbf", "precomputed"]}, "cannot be combined with other kernels"),
         ({"kernel": "precomputed", "graph": GraphKernel()}, "give the GraphKernel an affinity="),
         ({"gamma": -1}, "gamma must be a number above 0"),
         ({"reg": 0}, "reg must be a number above 0"),
@@ -236,7 +236,7 @@ def test_another_width_than_in_training(model):
 
 def test_more_cliques_than_exist():
     y = [["a", "b", "c"] * 2]
-    with pytest.warns(InputWarning, match=r"n_cliques=1,000 asks for more .* there are 18 candidates"):
+    with pytest.warns(InputWarning, match=r"n_cliques=1,000 is more than .* candidates, 18: all"):
         model = KernelCRF(n_cliques=1000, per_round=6).fit(X[:1], y)
     assert len(model.cliques_) <= 18
     assert len(KernelCRF(per_round=6).fit(X[:1], y).cliques_) <= 18  # no warning: no number was requested

@@ -263,8 +263,8 @@ def test_interruption_ends_it_with_what_there_is(interrupted, c2):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"tau": 1e6}, "it was stopped. The model kept satisfies all constraints"),
-        ({"tau": 1e6, "max_iterations": 1}, "did not come to its end: it reached max_iterations=1"),
+        ({"tau": 1e6}, "it was stopped. The kept model satisfies all constraints"),
+        ({"tau": 1e6, "max_iterations": 1}, "did not converge: it reached max_iterations=1"),
     ],
 )
 def test_feasible_but_not_converged(request, settings, message):

@@ -77,7 +77,7 @@ def test_splitters():
         ([["a"]], {}, "validation set 0 must be a list of the numbers"),
         (21, {}, "21 validation sets need as many positions; the data has 20"),
         (3, {"last": 3}, "last=3, but sequence 1 has only 0 positions; take a smaller last"),
-        (3, {"groups": ["a"]}, r"groups must be one a sequence, \[5\]; got shape \(1,\)"),
+        (3, {"groups": ["a"]}, r"groups must be one per sequence, \[5\]; got shape \(1,\)"),
         (KFold(9), {}, "cannot split 5 sequences"),
     ],
 )

@@ -149,7 +149,7 @@ def test_committee(potentials):
     assert len(model.history_) == 30
     assert model.tagger_.potential.forest.n_trees == 90
     assert model.score(X, y) > 0.9
-    refuses("no committee", next, model.staged_predict(X))
+    refuses("without a committee", next, model.staged_predict(X))
     again = TreeCRF(**settings, committee=3).fit(X, y, groups=[i // 2 for i in range(60)])
     assert again.predict_marginals(X) == model.predict_marginals(X)
 
@@ -194,7 +194,7 @@ def test_files_keep_a_record_but_no_stages_and_need_no_lightgbm(tmp_path, monkey
     loaded = TreeCRF.load(tmp_path / "m.crfkit")
     assert loaded.n_iter_ == 25
     assert loaded.predict(X) == model.predict(X)
-    refuses("no committee", next, loaded.staged_predict(X))
+    refuses("without a committee", next, loaded.staged_predict(X))
     with pytest.raises(ImportError, match=r"crfkit\[trees\]"):
         loaded.fit(X, y)
 
@@ -235,7 +235,7 @@ def test_progress_and_interruption(capsys):
         ({"potentials": "tree"}, "potentials must be one of"),
         ({"decode": "best"}, "decode must be one of"),
         ({"order": 3}, "order must be one of"),
-        ({"order": 2, "potentials": "joint"}, "order=2 goes with potentials='factored'"),
+        ({"order": 2, "potentials": "joint"}, "order=2 needs potentials='factored', got 'joint'"),
         ({"early_stopping": 1}, "early_stopping must be None or"),
         ({"early_stopping": 50}, "needs as many sequences"),
         ({"categorical": ["z"]}, "categorical names the column 'z'"),
@@ -249,13 +249,13 @@ def test_progress_and_interruption(capsys):
         ({"callbacks": [1]}, "callbacks must be None or a list of functions"),
         (
             {"lightgbm_params": {"zero_as_missing": True}},
-            "zero_as_missing=True cannot be: it must stay False",
+            "zero_as_missing=True is not possible: it must stay False",
         ),
-        ({"lightgbm_params": {"use_missing": False}}, "use_missing=False cannot be"),
-        ({"lightgbm_params": {"linear_tree": True}}, "linear_tree=True cannot be"),
-        ({"lightgbm_params": {"boosting_type": "dart"}}, "boosting_type='dart' cannot be"),
-        ({"lightgbm_params": {"num_class": 3}}, "num_class=3 cannot be: it is the number of labels"),
-        ({"lightgbm_params": {"objective": "binary"}}, "objective='binary' cannot be"),
+        ({"lightgbm_params": {"use_missing": False}}, "use_missing=False is not possible"),
+        ({"lightgbm_params": {"linear_tree": True}}, "linear_tree=True is not possible"),
+        ({"lightgbm_params": {"boosting_type": "dart"}}, "boosting_type='dart' is not possible"),
+        ({"lightgbm_params": {"num_class": 3}}, "num_class=3 is not possible: it is the number of labels"),
+        ({"lightgbm_params": {"objective": "binary"}}, "objective='binary' is not possible"),
     ],
 )
 def test_bad_parameters(settings, message):
@@ -322,5 +322,5 @@ def test_trees_by_category():
     refuses("by=1: there is no such column", TreeCRF(**{**QUICK, "by": 1}).fit, X, y)
     with pytest.raises(InputError, match="it holds numbers"):
         TreeCRF(**{**QUICK, "by": 0, "potentials": "factored"}).fit([[1, 2]], [["a", "b"]])
-    with pytest.raises(InputError, match="by goes with potentials='factored'"):
+    with pytest.raises(InputError, match="by needs potentials='factored', got 'joint'"):
         TreeCRF(**{**QUICK, "by": 0, "potentials": "joint"}).fit(X, y)

@@ -1,4 +1,4 @@
-"""Greedy clique selection: which cliques a kernel CRF keeps coefficients on.
+"""Greedy selection of the cliques that have coefficients in a kernel CRF.
 
 Lafferty, Zhu and Liu (ICML 2004), figure 3. For a candidate h = K((x_i, c, y_c), ·) the derivative of the
 regularised risk at f in the direction h is
@@ -6,11 +6,12 @@ regularised risk at f in the direction h is
     dR(f, h) = E_f[h] - Ê[h] + λ ⟨f, h⟩
 
 For all candidates at once: E_f[h] - Ê[h] is the kernel matrix times (marginals - observed), and ⟨f, h⟩ is f
-at the clique. The largest |dR| is taken; then all coefficients are fitted anew, from where they were.
+at the clique. The candidate with the largest |dR| is chosen; then all coefficients are fitted again, starting
+from their last values.
 
-Where a round takes several candidates, each further one is chosen as if the gradient had lost what lies in
-the direction of those before it: g ← g - φ ⟨g, φ⟩, φ being the new orthonormal function of kernels/basis.py.
-So a round does not spend itself on one position's neighbours, which say the same.
+If a round chooses several candidates, the direction of each chosen one is removed from the gradient before
+the next choice: g ← g - φ ⟨g, φ⟩, where φ is the new orthonormal function of kernels/basis.py. This prevents
+a round from choosing neighbours of one position, which are nearly redundant.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.risk import KernelRisk
 from crfkit.potentials.kernel_expansion import BasisBlock, KernelExpansion
 
-_ROUNDING = 1e-9  # of the largest derivative of a round
+_ROUNDING = 1e-9  # rounding error, as a share of the largest derivative of a round
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class Pick:
 
     kernel: int
     edge: bool
-    place: int  # among the positions of training; an edge's is that of its second vertex
+    place: int  # among the training positions; for an edge: of its second vertex
     labeling: int | None  # a label, or a pair y_{t-1} · L + y_t; None: all of them
-    derivative: float  # dR when it was chosen; of all labellings: the norm
+    derivative: float  # dR when it was chosen; for all labellings: the norm
 
 
 @dataclass
@@ -54,7 +55,7 @@ class _Family:
 
 
 class CliqueSelector:
-    """Chooses cliques, one round after the other. Adds blocks and functions to the risk's expansion."""
+    """Chooses cliques in rounds, and adds their blocks and functions to the risk's expansion."""
 
     def __init__(
         self,
@@ -81,15 +82,15 @@ class CliqueSelector:
 
     @property
     def n_left(self) -> int:
-        """How many cliques can still be chosen."""
+        """Number of cliques that can still be chosen."""
         if self.all_labelings:
             return sum(int(family.free.any(axis=1).sum()) for family in self.families)
         return sum(int(family.free.sum()) for family in self.families)
 
     def derivatives(self) -> list[FloatArray]:
-        """Return dR of all candidates: a table [c, labellings] for each family.
+        """Return dR of all candidates: one table [c, labellings] per family.
 
-        Families come kernel by kernel; of each, vertices and then edges.
+        Families are ordered by kernel; within a kernel, vertices come before edges.
         """
         L = self.expansion.n_labels
         residuals = self.risk.residuals()
@@ -108,12 +109,12 @@ class CliqueSelector:
     def choose(self, count: int) -> list[Pick]:
         """Choose at most ``count`` cliques, fewer if no candidate has a derivative other than 0.
 
-        The expansion has them from then on, with coefficients of 0. Ctrl-C leaves it as it was.
+        They are added to the expansion with coefficients of 0. Ctrl-C leaves it unchanged.
         """
         try:
             picks = self._choose(count)
         except KeyboardInterrupt:
-            self.expansion.forget_new()  # no functions of cliques that nobody has named
+            self.expansion.forget_new()  # remove the functions of this round
             raise
         self.expansion.grow()
         return picks
@@ -164,7 +165,7 @@ class CliqueSelector:
                 best = family, candidate, labeling, size
         others = (float(np.abs(family.gradient).max()) for family in self.families)
         if best is None and self.alternate and any(size > self._floor for size in others):
-            self._turn += 1  # this kernel has none left
+            self._turn += 1  # this kernel has no candidates left
             return self._best()
         return best
 
@@ -177,7 +178,7 @@ class CliqueSelector:
             basis = Basis(matrix)
         new = basis.add(place)  # [n]
         family.free[candidate, labelings] = False
-        if new is None:  # spanned by those that are there already
+        if new is None:  # spanned by the functions chosen before
             family.gradient[candidate, labelings] = 0.0
             return None
         if labeling not in family.bases:
@@ -190,14 +191,14 @@ class CliqueSelector:
 
 
 def take_all(expansion: KernelExpansion, matrices: Sequence[KernelMatrix], *, edge_cliques: bool) -> None:
-    """Take all labellings of all candidates: the representer theorem in full, up to what others span."""
+    """Add all labellings of all candidates: the full representer form, without redundant functions."""
     L = expansion.n_labels
     for s, matrix in enumerate(matrices):
         basis = Basis(matrix)
         basis.add_all(matrix.candidates)
         expansion.add(BasisBlock(s, False, np.arange(L), basis))
         if edge_cliques:
-            # First positions have no edge; what they would add is no loss: their coefficients come out as 0
-            # on what no edge sees.
+            # First positions have no edge. Their functions do no harm: the coefficients of parts that no
+            # edge depends on become 0.
             expansion.add(BasisBlock(s, True, np.arange(L * L), basis))
     expansion.grow()

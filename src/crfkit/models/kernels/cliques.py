@@ -1,4 +1,4 @@
-"""The selected cliques of a kernel CRF, for people; and a picture of the path that led to them."""
+"""The selected cliques of a kernel CRF in readable form, and a plot of the selection path."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clique:
-    """A position (or an edge that ends at it) of the training data that the model compares others with."""
+    """A training position (or an edge that ends at it) with which the model compares other positions."""
 
     kernel: str
     kind: str  # "vertex" or "edge"
-    sequence: int  # of the X that fit was given
-    position: int  # in the sequence; of an edge: its second position
-    coefficients: dict[Any, float]  # {label: α}, of an edge {(label, next label): α}
-    derivative: float | None = None  # of the risk, when it was chosen; None: not chosen, all were taken
+    sequence: int  # in the X given to fit
+    position: int  # in the sequence; for an edge: its second position
+    coefficients: dict[Any, float]  # {label: α}, for an edge {(label, next label): α}
+    derivative: float | None = None  # of the risk, when it was chosen; None: all cliques were taken
 
     def __str__(self) -> str:
         weights = ", ".join(
@@ -52,7 +52,7 @@ class Clique:
 
 
 class CliqueLister:
-    """Gives chosen cliques the names of their sequences and labels, and their coefficients."""
+    """Converts chosen cliques to readable form, with sequences, labels and coefficients."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class CliqueLister:
         return self._kernels[pick.kernel], kind, int(self._data.numbers[sequence]), position, labels
 
     def clique(self, pick: Pick) -> Clique:
-        """Return the clique with the coefficients that it has in the end."""
+        """Return the clique with its final coefficients."""
         kernel, kind, sequence, position, labels = self.name(pick)
         classes = self._data.classes
         term = self._terms[pick.kernel]
@@ -93,7 +93,7 @@ class CliqueLister:
 
 _PANELS = (
     ("risk", "regularised risk"),
-    ("dev_log_likelihood", "dev log-likelihood a position"),
+    ("dev_log_likelihood", "dev log-likelihood per position"),
     ("dev_accuracy", "dev accuracy"),
 )
 

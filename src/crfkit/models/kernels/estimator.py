@@ -1,4 +1,4 @@
-"""What KernelCRF and KernelLogisticRegression share: parameters, and the steps of training."""
+"""The common part of KernelCRF and KernelLogisticRegression: parameters, and the steps of training."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ RULES: dict[str, rule.Rule] = {
 
 @dataclass(frozen=True)
 class Form:
-    """What a model has beside functions of single labels, and how it decodes."""
+    """The parts of a model besides functions of single labels, and its decoding."""
 
     parametric_reg: float
     edge_cliques: bool = False
@@ -71,7 +71,7 @@ class Form:
 
 
 class KernelEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator that trains a kernel potential. A subclass says of which form, and what X and y are."""
+    """An estimator that trains a kernel potential. A subclass defines its form and reads X and y."""
 
     _rules: ClassVar[dict[str, rule.Rule]] = RULES
     _points: ClassVar[bool] = False  # whether positions have no neighbours, and y is flat
@@ -157,7 +157,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         outcome = train_kernel(risk, matrices, rounds, dev, self.verbose)
         if not outcome.converged:
             warnings.warn(
-                f"training stopped before it converged: {outcome.message}. What was fitted so far is kept; "
+                f"training stopped before it converged: {outcome.message}. The model so far is kept; "
                 "raise max_iterations or tol, or regularise more, if that is not what you want",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -1,4 +1,4 @@
-"""Steps of fitting a kernel model: the dev set, and what is kept of the outcome."""
+"""Steps of fitting a kernel model: the dev set, and the results that are kept."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from crfkit.potentials.kernel_expansion import Stretch
 
 @dataclass(frozen=True)
 class FittedKernels:
-    """What an estimator keeps of training."""
+    """The results of training that an estimator keeps."""
 
     data: TrainingSet
     potential: KernelPotential
     outcome: KernelOutcome
     cliques: list[Clique]
     path: list[dict[str, Any]]
-    dual: FloatArray | None  # [ΣT, L] of all vertices, where all cliques were taken
+    dual: FloatArray | None  # [ΣT, L] of all vertices, if all cliques were taken
     dual_edge: FloatArray | None  # [ΣT, L, L] of all edges
-    whole: Lattice | None  # of all sequences given, where the graph is a matrix and no others can be scored
+    whole: Lattice | None  # of all given sequences, if the graph is a matrix (others cannot be scored)
 
 
 def dev_step(data: TrainingSet, **decoding: Any) -> HeldOut | None:
@@ -65,12 +65,12 @@ def keep_step(
     outcome: KernelOutcome,
     graph: GraphKernel | None,
 ) -> FittedKernels:
-    """Turn what was trained into coefficients on positions and named cliques."""
+    """Convert the trained expansion into coefficients on positions and named cliques."""
     names = [matrix.name for matrix in matrices]
     potential, places = risk.expansion.fitted(matrices)
     dual = dual_edge = None
     if rounds.n_cliques is None and all(len(m.candidates) == len(data.places) for m in matrices):
-        # Where the risk is least, λα = observed - expected, for every labelling of every clique.
+        # At the minimum of the risk, λα = observed - expected, for every labelling of every clique.
         residuals = risk.residuals()
         dual = -residuals.node / risk.reg
         dual_edge = -residuals.edge / risk.reg if rounds.edge_cliques else None
@@ -84,7 +84,7 @@ def keep_step(
 
 
 def _path_record(record: dict[str, Any], lister: CliqueLister) -> dict[str, Any]:
-    """Return a round of training as ``path_`` has it."""
+    """Return a round of training as a record of ``path_``."""
     rest: dict[str, Any] = {
         key: record[key]
         for key in ("log_loss", "dev_log_likelihood", "dev_accuracy", "seconds")
@@ -101,7 +101,7 @@ def _path_record(record: dict[str, Any], lister: CliqueLister) -> dict[str, Any]
 
 
 def _whole_lattice(potential: KernelPotential, given: Positions, unlabeled: Positions | None) -> Lattice:
-    """Scores of all positions of the graph: the sequences of X, then those without labels."""
+    """Return the scores of all positions of the graph: the sequences of X, then those without labels."""
     if unlabeled is not None:
         offsets = np.concatenate([given.offsets, given.offsets[-1] + unlabeled.offsets[1:]])
         given = Positions(stack_rows([given.rows, unlabeled.rows]), offsets)

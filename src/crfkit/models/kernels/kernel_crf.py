@@ -40,24 +40,25 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
     ----------
     kernel
         "rbf", "linear", "poly", "laplacian", "cosine", "sigmoid", "chi2"; "precomputed" (a position's row is
-        its kernel with all positions of training); a function of two tables (or lists of objects) of
-        positions; a :class:`crfkit.kernels.Kernel`; a list of these; None where the graph is all.
+        its kernel with all training positions); a function of two tables (or lists of objects) of positions;
+        a :class:`crfkit.kernels.Kernel`; a list of these; or None to use only the graph.
     gamma, degree, coef0
-        Of the named kernels: gamma is a number, "median" (1 / the median squared distance) or "scale".
+        Parameters of the named kernels. gamma is a number, "median" (1 / the median squared distance) or
+        "scale".
     graph
-        A :class:`crfkit.kernels.GraphKernel` over all positions, labelled or not, beside the kernel.
+        A :class:`crfkit.kernels.GraphKernel` over all positions, labelled or not, in addition to the kernel.
     turns
-        How candidates of several kernels are chosen among: they "compete", or "alternate" (one of each).
+        How to choose among candidates of several kernels: they "compete", or "alternate" (one of each).
     cliques
         "vertex": functions of labels, and transitions that do not depend on the position. "vertex+edge":
         functions of label pairs as well; an edge is compared by its second position.
     n_cliques
-        How many cliques are chosen, greedily; None takes all, each with all its labellings (for up to a few
+        Number of cliques to choose greedily; None takes all, each with all its labellings (for up to a few
         thousand positions).
     per_round
-        How many are chosen before all coefficients are fitted again.
+        Number of cliques to choose before all coefficients are fitted again.
     all_labelings
-        Choose cliques with all their labellings, in the place of single labelled cliques.
+        Choose cliques with all their labellings, instead of single labelled cliques.
     reg
         λ, the weight of ½‖f‖².
     transition_reg
@@ -65,47 +66,47 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
     bias
         Whether labels have weights that do not depend on the position.
     n_candidates
-        Choose among so many positions, drawn at random; None: among all.
+        Number of positions to choose from, drawn at random; None: all.
     decode
-        What ``predict`` does: "marginal", the most probable label of each position, or "viterbi", the most
+        Decoding of ``predict``: "marginal", the most probable label of each position, or "viterbi", the most
         probable sequence of labels.
     boundary_gain
-        With "marginal": what a boundary between two labels that is found is worth, a right label being worth
-        1 (see :func:`crfkit.inference.max_expected_gain`). 0: nothing.
+        With "marginal": gain of a right boundary between two labels, relative to the gain of 1 of a right
+        label (see :func:`crfkit.inference.max_expected_gain`).
     refit_every
-        All coefficients are fitted to convergence every so many rounds, and only improved in between.
+        Fit all coefficients to convergence only every this many rounds, and improve them briefly in between.
     refit_tol, tol, max_iterations
-        Of the optimiser: in rounds, and at the end.
+        Settings of the optimiser: tolerance in rounds, tolerance at the end, iterations.
     patience
-        With a dev set: stop after so many rounds without a better log-likelihood of it, and keep the best.
+        With a dev set: stop after this many rounds without a better dev log-likelihood, and keep the best.
     cache_size
-        MB for the kernel matrix. What does not fit is computed again in each round.
+        MB for the kernel matrix. The part that does not fit is computed again in each round.
     n_jobs
-        Threads of inference; -1 for all cores. (Those of matrix products are for OMP_NUM_THREADS to say.)
+        Threads of inference; -1 for all cores. (Matrix products use OMP_NUM_THREADS threads.)
     random_state
-        Seed of what is drawn at random; None means 0.
+        Seed of all random choices; None means 0.
     verbose
-        True: a progress bar (with tqdm) or a line a round; 2: always lines.
+        True: a progress bar (with tqdm) or one line per round; 2: always lines.
 
     Attributes
     ----------
     classes_ : list
         The labels, sorted.
     cliques_ : list of crfkit.models.kernels.cliques.Clique
-        The chosen ones, in the order of choice, with their coefficients.
+        The chosen cliques, in the order of choice, with their coefficients.
     path_ : list of dict
-        A record a round: n_cliques, cliques, derivative, risk, log_loss, seconds; with a dev set
-        dev_log_likelihood (a position) and dev_accuracy.
+        One record per round: n_cliques, cliques, derivative, risk, log_loss, seconds; with a dev set
+        dev_log_likelihood (per position) and dev_accuracy.
     risk_ : float
-        What was minimised, at its end.
+        Final value of the objective.
     transitions_ : array [L, L]
-        w.
+        The transition weights w.
     dual_, dual_edge_ : arrays [ΣT, L] and [ΣT, L, L], or None
         With ``n_cliques=None`` and no ``n_candidates``: the coefficients of all labellings of all cliques of
         the labelled sequences.
     transduction_, transduction_marginals_ : lists, or None
-        Where the graph was given as an affinity matrix: labels, and p(y_t = l | x) [T, L], of the sequences
-        of X and then of ``X_unlabeled``, which cannot be asked for with ``predict``.
+        If the graph was given as an affinity matrix: labels, and p(y_t = l | x) [T, L], of the sequences of X
+        and then of ``X_unlabeled``, because ``predict`` cannot label them.
     converged_ : bool
     tagger_ : crfkit.models.kernels.tagger.KernelTagger
 
@@ -198,9 +199,9 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
 
         X is a list of arrays or sparse matrices [T, d], one per sequence, or one of them with ``lengths``;
         with a kernel that is a function, a list of lists of any objects. In y a label may be None (unknown)
-        or a set (one of these), and a whole sequence may be None: unlabelled sequences take part in the
-        graph, as those of ``X_unlabeled`` do. ``sample_weight`` is one number per sequence. With ``X_dev``,
-        ``y_dev`` the path has their log-likelihood and accuracy (see ``patience``).
+        or a set (one of these), and a whole sequence may be None: unlabelled sequences and ``X_unlabeled``
+        are used in the graph. ``sample_weight`` is one number per sequence. With ``X_dev``, ``y_dev`` the
+        path contains the dev log-likelihood and accuracy (see ``patience``).
         """
         form = Form(
             parametric_reg=self.reg if self.transition_reg is None else self.transition_reg,
@@ -248,14 +249,14 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
     ) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically.
 
-        Kernels that are functions cannot be written: pickle the estimator instead. Kernels of which no clique
-        was chosen are not written either: ``kernel`` has the others alone once the model is loaded.
+        Kernels that are functions cannot be written: pickle the estimator instead. Kernels without chosen
+        cliques are not written: ``kernel`` of the loaded model has only the others.
         """
         self._fitted()
         if self.graph is not None and callable(self.graph.transform):
             warnings.warn(
                 "the graph's transform is a function, which a model file cannot hold: the loaded model "
-                "labels as this one does, but its graph has transform='inverse', should it be fitted again. "
+                "predicts the same labels, but if it is fitted again, its graph has transform='inverse'. "
                 "Pickle the estimator to keep it",
                 InputWarning,
                 stacklevel=2,
@@ -311,7 +312,7 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
 
 @contextlib.contextmanager
 def _checked_record() -> Iterator[None]:
-    """Whatever is wrong with what a file says of training is a ``ModelFileError``."""
+    """Convert errors in a file's training record to ``ModelFileError``."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError) as error:

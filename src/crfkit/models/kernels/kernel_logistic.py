@@ -1,4 +1,4 @@
-"""Kernel logistic regression: the kernel CRF without the chain, for points that have no neighbours.
+"""Kernel logistic regression: the kernel CRF without the chain, for independent points.
 
 Zhu and Hastie, "Kernel logistic regression and the import vector machine" (2005), whose import vectors are
 the selected vertices; Lafferty, Zhu and Liu (ICML 2004), section 3.1.
@@ -22,8 +22,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):  # type: ignor
     """Classifier of single points with kernels, selected points, and a graph over unlabelled ones.
 
     Minimises ``-Σ weight · log p(y | x) + reg/2 (‖f‖² + ‖bias‖²)``. X is [n, d] (or a list of n objects with
-    a kernel that is a function), y [n] labels, None where one is unknown. All parameters are those of
-    :class:`crfkit.KernelCRF`; ``n_cliques`` counts points (with a label each, unless ``all_labelings``).
+    a kernel that is a function), y [n] labels, None if unknown. All parameters are those of
+    :class:`crfkit.KernelCRF`; ``n_cliques`` counts points (with one label each, unless ``all_labelings``).
     """
 
     _points = True
@@ -38,7 +38,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):  # type: ignor
         *,
         X_unlabeled: Any = None,
     ) -> KernelLogisticRegression:
-        """Train on points X with labels y; None in y, and ``X_unlabeled``, take part in the graph alone."""
+        """Train on points X with labels y; points with None in y and ``X_unlabeled`` only join the graph."""
         form = Form(parametric_reg=self.reg)
         fitted = self._train(form, X, y, sample_weight, X_dev, y_dev, X_unlabeled)
         self.classes_ = np.array(fitted.data.classes)
@@ -52,13 +52,13 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):  # type: ignor
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """With a precomputed kernel, a part of X has the same rows and columns."""
+        """Tell scikit-learn that a subset of a precomputed kernel has the same rows and columns."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """p(y = l | x) [n, L]."""
+        """Return p(y = l | x) [n, L]."""
         check_is_fitted(self, "tagger_")
         self.tagger_.n_jobs = self.n_jobs
         width = self.tagger_.width
@@ -66,13 +66,13 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):  # type: ignor
         return _shares(self.tagger_.potential.scores(points).node)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable label of each point [n]."""
+        """Return the most probable label of each point [n]."""
         found: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return found
 
 
 def _shares(scores: FloatArray) -> FloatArray:
-    """Probabilities [n, L] of scores [n, L]."""
+    """Return the probabilities [n, L] of scores [n, L]."""
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     found: FloatArray = shares / shares.sum(axis=1, keepdims=True)
     return found

@@ -3,7 +3,7 @@
     R(f) = -Σ_i weight_i log p(y_i | x_i) + ½λ ‖f‖²_K + ½λ' ‖w‖²
 
 Lafferty, Zhu and Liu, "Kernel conditional random fields: representation and clique selection" (ICML 2004). f
-and w are those of ``potentials/kernel_expansion.py``, which grows between one minimisation and the next.
+and w are those of ``potentials/kernel_expansion.py``, which grows between minimisations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Loss = Likelihood[Stretch, Lattice, ScoreGradient]
 
 @dataclass(frozen=True)
 class KernelRisk:
-    """The risk on training data, of an expansion that grows."""
+    """The risk of a growing expansion on training data."""
 
     expansion: KernelExpansion
     batch: Stretch  # the training data
@@ -32,11 +32,11 @@ class KernelRisk:
     parametric_reg: float  # λ'
 
     def function(self) -> Penalised[Loss]:
-        """Return the risk as a function of all coefficients that the expansion has now."""
+        """Return the risk as a function of all current coefficients of the expansion."""
         l2 = np.full(len(self.expansion.w), 0.5 * self.reg)
         l2[: self.expansion.n_parametric] = 0.5 * self.parametric_reg
         return Penalised(self.loss, l2)
 
     def residuals(self) -> ScoreGradient:
-        """Return the gradient of the log-loss by the scores: expected minus observed."""
+        """Return the gradient of the log-loss with respect to the scores: expected minus observed."""
         return self.loss.residuals(self.expansion.w).d_scores

@@ -21,7 +21,7 @@ _PIECE = 1 << 22  # kernel values and scores computed at once
 
 
 class KernelTagger(Tagger):
-    """Tags with coefficients on selected cliques. ``decode`` does as ``decoding`` says."""
+    """A tagger with coefficients on selected cliques. ``decode`` uses the method ``decoding``."""
 
     in_files = KINDS["kernel"].in_files
 
@@ -43,40 +43,37 @@ class KernelTagger(Tagger):
 
     @property
     def n_columns(self) -> int | None:
-        """Columns of numbers that it looks at; None where positions are objects."""
+        """Number of columns of X; None if positions are objects."""
         return self.width
 
     @property
     def scores_per_position(self) -> int:
-        """How many numbers are computed for each position."""
+        """Number of scores and kernel values computed per position."""
         return max(1, self.potential.scores_per_position)
 
     def _positions(self, X: Any, lengths: Any = None) -> Positions:
-        """X as in training: tables of numbers, or objects even where they look like rows of one."""
+        """Return X in the form of training: tables of numbers, or objects even if they look like numbers."""
         if self.width is None and lengths is None:
             return read_objects(X)
         return read_positions(X, lengths, width=self.width)
 
     def scored(self, X: Any) -> Scored:
-        """The scores of a batch, all at once."""
         positions = self._positions(X)
         return Scored(self.potential.scores(positions), None, True)
 
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
-        """The scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
         positions = self._positions(X, lengths)
         size = max(1, _PIECE // self.scores_per_position)  # positions
         if whole or positions.n_positions <= size:
             yield self.potential.scores(positions), None
             return
-        piece = positions.offsets[:-1] // size  # [N] which one a sequence is in
+        piece = positions.offsets[:-1] // size  # [N] the piece of each sequence
         for number in np.unique(piece):
             yield self.potential.scores(positions.subset(np.flatnonzero(piece == number))), None
 
     # ---- files
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """What a model file holds beside kind and labels."""
         arrays: Arrays = {"transitions": self.potential.transitions, "bias": self.potential.bias}
         specifications = []
         for i, term in enumerate(self.potential.terms):
@@ -98,7 +95,6 @@ class KernelTagger(Tagger):
     def from_parts(
         cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> KernelTagger:
-        """The tagger in what a model file holds."""
         kernels, width = header.get("kernels"), header.get("width")
         decode, gain = header.get("decode"), header.get("boundary_gain")
         if (
@@ -128,8 +124,8 @@ def _store_kernel(kernel: MercerKernel, key: str, arrays: Arrays) -> dict[str, A
     if isinstance(kernel, GraphMap):
         if kernel.rows is None:
             raise InputError(
-                "a graph that was given as an affinity matrix has no place for new positions, and a model "
-                "file of it would be of no use: pickle the estimator"
+                "a graph given as an affinity matrix cannot be extended to new positions, so a model file "
+                "of it would be useless: pickle the estimator"
             )
         spectrum = kernel.spectrum
         _store_rows(kernel.rows, f"{key}.rows", arrays)
@@ -172,7 +168,7 @@ def _store_rows(rows: Rows, key: str, arrays: Arrays) -> None:
 
 
 def _load_rows(key: str, arrays: ModelArrays) -> Rows:
-    """Dense or sparse."""
+    """Return stored rows, dense or sparse."""
     if key in arrays:
         return arrays.take(key, np.float64, (None, None))
     from scipy.sparse import csr_matrix
@@ -215,7 +211,7 @@ def _load_kernel(specification: Any, key: str, arrays: ModelArrays) -> MercerKer
 
 
 def _load_support(kernel: MercerKernel, key: str, width: int | None, arrays: ModelArrays) -> tuple[Any, int]:
-    """What the kernel is computed with, and how many positions that is."""
+    """Return the second argument of the kernel, and its number of positions."""
     if isinstance(kernel, Precomputed):
         places = arrays.take(key, np.int64, (None,))
         if len(places) and not (places.min() >= 0 and places.max() < (width or 0)):

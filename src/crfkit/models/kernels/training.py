@@ -21,13 +21,13 @@ from crfkit.optim.problem import Callback, Result
 from crfkit.potentials.kernel_expansion import Snapshot, Stretch
 from crfkit.progress import Progress
 
-N_CLIQUES = 200  # unless a number is asked for
+N_CLIQUES = 200  # default
 _BETWEEN = 3  # L-BFGS iterations in rounds without a full re-fit
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """How cliques are chosen and coefficients fitted."""
+    """Settings for choosing cliques and fitting coefficients."""
 
     edge_cliques: bool
     n_cliques: int | None  # None: all
@@ -50,7 +50,7 @@ class HeldOut(NamedTuple):
 
 @dataclass(frozen=True)
 class KernelOutcome:
-    """What training leaves behind, beside the coefficients in the risk's expansion."""
+    """The results of training, except the coefficients in the risk's expansion."""
 
     picks: list[Pick]  # in the order of choice
     history: list[dict[str, Any]]  # one record per round; the picks of each under "picks"
@@ -66,7 +66,7 @@ def train_kernel(
     dev: HeldOut | None,
     verbose: bool | int,
 ) -> KernelOutcome:
-    """Minimise the risk; its expansion holds the result. Ctrl-C ends training with what there is."""
+    """Minimise the risk; its expansion holds the result. Ctrl-C ends training early."""
     trainer = _Trainer(risk, rounds, dev)
     if rounds.n_cliques is None:
         return trainer.all_cliques(matrices, verbose)
@@ -81,11 +81,10 @@ def train_kernel(
 
 
 def _no_more_than(there: int, asked: int) -> int:
-    """Limit the cliques to the candidates: with a warning, unless the number is nobody's wish."""
+    """Limit the number of cliques to the candidates; warn unless the number is the default."""
     if asked > there and asked != N_CLIQUES:
         warnings.warn(
-            f"n_cliques={asked:,} asks for more cliques than exist: there are {there:,} candidates, and all "
-            "are taken",
+            f"n_cliques={asked:,} is more than the number of candidates, {there:,}: all candidates are used",
             InputWarning,
             stacklevel=5,
         )
@@ -116,10 +115,10 @@ class _Trainer:
 
         def advance() -> str | None:
             number, left = len(watch.history), n_cliques - len(self.picks)
-            picks: list[Pick] = []  # at first none: the parametric part alone
+            picks: list[Pick] = []  # none in the first round: the parametric part alone
             if number:
                 if left == 0:
-                    return f"it has the {n_cliques:,} cliques that were asked for"
+                    return f"it has reached {n_cliques:,} cliques"
                 picks = selector.choose(min(rounds.per_round, left))
                 if not picks:
                     return "no candidate is left that would lower the risk"
@@ -144,7 +143,7 @@ class _Trainer:
         return KernelOutcome(self.picks, watch.history, result.value, result.converged and complete, reason)
 
     def refit(self, tol: float, *, brief: bool = False, callback: Callback | None = None) -> Result:
-        """Fit all coefficients, from where they are; ``brief``: only improve them."""
+        """Fit all coefficients, starting from their current values; ``brief``: only improve them."""
         result = minimize_lbfgs(
             self.risk.function(),
             self.risk.expansion.w,
@@ -156,7 +155,7 @@ class _Trainer:
         return result
 
     def record(self, number: int, picks: list[Pick], result: Result) -> dict[str, Any]:
-        """Return where training stands after a round."""
+        """Return the record of a round."""
         record: dict[str, Any] = {
             "iteration": number,
             "n_cliques": len(self.picks),

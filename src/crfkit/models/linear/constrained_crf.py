@@ -5,8 +5,8 @@ Chen, Chen and Wah, "Training conditional random fields under validation constra
     minimise   -Σ_i log p(y_i | x_i; w) + c2·‖w‖² + c1·‖w‖₁
     subject to h_j(w) = max_ŷ S(v_j, ŷ; w) - S(v_j, y_j; w) <= τ,    j = 1 .. V,
 
-v_j being validation sets cut from the training data. ``optim/saddle.py`` searches; the constraints are in
-``objectives/validation.py``. In every other respect the model is a :class:`crfkit.CRF`.
+where v_j are validation sets cut from the training data. The search is in ``optim/saddle.py``, the
+constraints are in ``objectives/validation.py``. In every other respect the model is a :class:`crfkit.CRF`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _INNER_ITERATIONS = 1000
 
 
 class ConstrainedCRF(CRF):
-    """Linear-chain CRF trained so that it decodes validation parts of the training data nearly right.
+    """Linear-chain CRF trained under the constraint that it decodes validation parts of the data correctly.
 
     Minimises ``-Σ weight · log p(y | x) + c2·‖w‖² + c1·‖w‖₁`` subject to ``h_j(w) <= tau``: on no validation
     set may the best labelling score more than ``tau`` above the true one.
@@ -52,57 +52,57 @@ class ConstrainedCRF(CRF):
     Parameters
     ----------
     tau
-        The score that the best labelling of a set may have above the true one.
+        Largest permitted difference between the score of the best labelling of a set and the true one.
     validation
-        A number of sets, equal parts of the training data; or "sequences", a set for each sequence; or a list
-        of sets, each the numbers of its sequences; or a splitter of scikit-learn, whose test parts they are.
-        ``fit(…, groups=…)``, one a sequence, makes a set of each group (or is passed to the splitter).
+        The number of sets, equal parts of the training data; or "sequences", one set per sequence; or a list
+        of sets, each a list of sequence numbers; or a scikit-learn splitter, whose test parts are the sets.
+        ``fit(…, groups=…)``, one per sequence, makes one set per group (or is passed to the splitter).
     last
-        One set instead: the last so many positions of each sequence.
+        Use one set instead: the last ``last`` positions of each sequence.
     gradient
-        Of h_j: "smooth", a smoothed maximum with falling temperature; "envelope", the exact subgradient;
-        "flip", the paper's estimate (order 1).
+        Gradient of h_j: "smooth", a smoothed maximum with falling temperature; "envelope", the exact
+        subgradient; "flip", the paper's estimate (order 1).
     margin
-        What a wrong label gains at its position: the true labels must win by so much a mistake.
+        Score added to every wrong label: the true labels must win by this much per mistake.
     max_outer
-        At most this many outer steps. Where they leave a constraint violated, the best model is kept, a
-        warning says which, and ``feasible_`` is False.
+        Maximum number of outer steps. If a constraint is still violated after them, the best model is kept, a
+        warning names the constraint, and ``feasible_`` is False.
     penalty, growth
-        What the penalty of the most violated constraint rises by after the first outer step, and what that
-        is multiplied with after each further one.
+        Increase of the most violated constraint's penalty after the first outer step, and the factor of this
+        increase after each further one.
     temperature, cooling
-        Of gradient="smooth": the first temperature, and what it is multiplied with after each outer step.
+        For gradient="smooth": the first temperature, and its factor after each outer step.
     flip_constant
-        c > 0 of the flip gradient, against huge quotients.
+        c > 0 in the flip gradient; it prevents very large quotients.
     c2
-        As of :class:`crfkit.CRF`, but 0 unless given: the constraints are to do its work. "largest" looks for
-        the largest penalty under which the constraints still hold (``c2_``), from 0.0001 to 1000, and
-        searches for a saddle point with c2 = 0 where there is none. On easy data it may end at 256 or so with
-        a warning: that number means nothing.
+        As in :class:`crfkit.CRF`, but 0 by default, because the constraints regularise. "largest" searches
+        for the largest penalty from 0.0001 to 1000 under which the constraints still hold (``c2_``); if there
+        is none, it searches for a saddle point with c2 = 0. On easy data it may end at about 256 with a
+        warning; this number is meaningless.
     c1, order, algorithm, …
-        As of :class:`crfkit.CRF`. max_iterations is that of each inner loop. algorithm="sgd" is not possible.
-        With a dev set the feasible model that is best on it is kept, and patience counts outer steps.
+        As in :class:`crfkit.CRF`. max_iterations applies to each inner loop. algorithm="sgd" is not possible.
+        With a dev set, the best feasible model on it is kept, and patience counts outer steps.
 
     Attributes
     ----------
     feasible_ : bool
-        Whether the model kept satisfies all constraints, by Viterbi.
+        Whether the kept model satisfies all constraints, by Viterbi.
     converged_ : bool
-        Whether it does, and the search came to its end: neither stopped nor cut off.
+        Whether it is feasible, and the search was neither stopped nor cut off.
     objective_ : float
-        O(w) with ``c2_``, without what the constraints cost (which the objective in ``history_`` has).
+        O(w) with ``c2_``, without the penalties of the constraints (which ``history_`` includes).
     violations_ : ndarray [V]
-        h_j of the model kept, by Viterbi.
+        h_j of the kept model, by Viterbi.
     penalties_ : ndarray [V]
-        The penalties α_j it was found with.
+        The penalties α_j with which it was found.
     c2_ : float
-        The L2 penalty it was found with.
+        The L2 penalty with which it was found.
     outer_history_ : list of dict
-        One record an outer step (with c2="largest": a training, then the outer steps of a search with c2 = 0
-        where there was one): step, c2, objective, violations, penalties, iterations, temperature, gap,
-        stalled, feasible, converged, and passes and seconds, counted from the beginning of fit.
+        One record per outer step (with c2="largest": per training, then per outer step of a search with
+        c2 = 0, if there was one): step, c2, objective, violations, penalties, iterations, temperature, gap,
+        stalled, feasible, converged, and passes and seconds since the beginning of fit.
 
-    and those of :class:`crfkit.CRF`.
+    All attributes of :class:`crfkit.CRF` are available as well.
 
     Examples
     --------
@@ -192,8 +192,8 @@ class ConstrainedCRF(CRF):
     ) -> ConstrainedCRF:
         """Train as :meth:`CRF.fit` does, under the constraints.
 
-        ``groups``: one a sequence; each group is a validation set. With ``permitted`` label pairs the
-        constraints, too, look at permitted labellings alone.
+        ``groups``: one per sequence; each group is a validation set. With ``permitted`` label pairs the
+        constraints also consider only permitted labellings.
         """
         self._groups = groups
         try:
@@ -243,7 +243,7 @@ class ConstrainedCRF(CRF):
         progress: Progress,
         before: list[dict[str, Any]],
     ) -> _Found:
-        """The extended saddle point; ``before``: records of what was tried already."""
+        """Search for the extended saddle point; ``before``: records of the trainings so far."""
         tau, c2 = float(self.tau), self._l2
         passes, seconds = (before[-1]["passes"], before[-1]["seconds"]) if before else (0.0, 0.0)
         watch.begins(c2)
@@ -304,7 +304,7 @@ class ConstrainedCRF(CRF):
         watch: ConstrainedWatch,
         progress: Progress,
     ) -> tuple[_Found | None, list[dict[str, Any]]]:
-        """The largest feasible c2 (None where there is none), and records of what was tried."""
+        """Search for the largest feasible c2; return it (None if there is none) and all records."""
         tau = float(self.tau)
 
         def ends(training: Training) -> bool:
@@ -328,11 +328,11 @@ class ConstrainedCRF(CRF):
         if search.stopped:
             message = "it was stopped" + ("" if step.feasible else " before all constraints held")
         elif not step.converged:
-            message += f", but the last training did not come to its end: {step.ended}"
+            message += f", but the last training did not converge: {step.ended}"
         elif not search.bracketed:
             message += (
-                f", where the search ended ({len(records)} trainings, c2 at most 1000): a larger one may do "
-                "as well. Where even tiny weights decode the validation sets, the largest c2 means nothing: "
+                f", where the search ended ({len(records)} trainings, c2 at most 1000): a larger one may "
+                "hold, too. If even tiny weights decode the validation sets, the largest c2 is meaningless: "
                 "give a margin, or choose c2 by cross-validation"
             )
         elif kept.tol > self.tol:
@@ -347,7 +347,7 @@ class ConstrainedCRF(CRF):
         found: _Found,
         watch: ConstrainedWatch,
     ) -> Outcome:
-        """The model to keep, and what is true of it: decided by its own best paths."""
+        """Return the model to keep; whether it is feasible is decided by its own best paths."""
         x, value, message, converged = found.x, found.value, found.message, found.converged
         self.c2_, self.penalties_ = found.c2, found.penalties
         best = watch.candidate
@@ -367,7 +367,7 @@ class ConstrainedCRF(CRF):
             message = self._what_is_violated(message)
         elif not converged:
             message = (
-                f"training under constraints did not come to its end: {message}. The model kept satisfies "
+                f"training under constraints did not converge: {message}. The kept model satisfies "
                 "all constraints; raise max_outer, max_iterations or tol, if that is not what you want"
             )
         return Outcome(x, value, self.feasible_ and converged, message, watch.history)
@@ -389,7 +389,7 @@ class ConstrainedCRF(CRF):
     def plot_search(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw objective, violations and penalties over the outer steps; needs matplotlib.
 
-        With a path the picture goes there.
+        If ``path`` is given, the figure is also saved there.
         """
         from crfkit.models.linear.constrained_plot import draw_search
 
@@ -427,7 +427,7 @@ class ConstrainedCRF(CRF):
 
 @dataclass(frozen=True)
 class _Found:
-    """What a search has come to."""
+    """The result of a search."""
 
     x: FloatArray  # [P]
     value: float

@@ -1,4 +1,4 @@
-"""Pictures of training under constraints: the outer steps, and accuracy over passes. Needs matplotlib."""
+"""Plots of training under constraints: the outer steps, and accuracy over passes. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SHOWN = 10  # sets with a line and a name of their own
+_SHOWN = 10  # up to this many sets, each has its own colour and legend entry
 
 
 def _axes(n: int) -> tuple[Figure, list[Axes]]:
@@ -26,7 +26,7 @@ def _axes(n: int) -> tuple[Figure, list[Axes]]:
 
 
 def draw_search(history: Sequence[Mapping[str, Any]], tau: float) -> Figure:
-    """Objective, violations and penalties over the outer steps of ``outer_history_``."""
+    """Draw objective, violations and penalties over the outer steps of ``outer_history_``."""
     if not history:
         raise CRFKitError("there are no outer steps to draw: the model was not trained under constraints")
     figure, (objective, violations, penalties) = _axes(3)
@@ -57,7 +57,7 @@ def draw_search(history: Sequence[Mapping[str, Any]], tau: float) -> Figure:
 
 
 def draw_accuracies(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Figure:
-    """Accuracy in % over passes: for each data set the (passes, accuracy) of each model."""
+    """Draw accuracy in % over passes: for each data set the (passes, accuracy) of each model."""
     figure, axes = _axes(len(curves))
     from matplotlib.ticker import NullFormatter, ScalarFormatter
 

@@ -1,9 +1,9 @@
-"""Watching a search under validation constraints: history, progress, and the best model on a dev set.
+"""Callback of a search under validation constraints: history, progress, and the best model on a dev set.
 
-A dev set cannot stop a search under constraints as it stops plain training: the first inner loop minimises
-without penalties, and would be the last. Every iteration is scored on the dev set, and the best one that
-satisfies all constraints is kept; patience counts outer steps (trainings, with c2="largest") since it was
-found, and only from then on.
+A dev set cannot stop a search under constraints in the same way as plain training, because the search would
+end in its first inner loop, which has no penalties. Every iteration is scored on the dev set, and the best
+one that satisfies all constraints is kept. Patience counts the outer steps (with c2="largest": trainings)
+since it was found.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crfkit.progress import Progress
 
 @dataclass
 class Candidate:
-    """A feasible model, and what it was found with."""
+    """A feasible model, with the penalties with which it was found."""
 
     accuracy: float  # on the dev set
     x: FloatArray  # [P]
@@ -33,7 +33,7 @@ class Candidate:
 
 
 class ConstrainedWatch(Watch[None]):
-    """The optimiser's callback; ``begins``, ``continues_after`` and ``ends`` say where the search stands."""
+    """The optimiser's callback; ``begins``, ``continues_after`` and ``ends`` are called by the search."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class ConstrainedWatch(Watch[None]):
         self._found = False  # a better candidate in this outer step
 
     def __call__(self, step: Step) -> bool:
-        """One iteration; passes and seconds go on from an earlier search."""
+        """Record an iteration; passes and seconds continue from an earlier search."""
         step = replace(step, passes=self._passes + step.passes, seconds=self._seconds + step.seconds)
         record = iteration_record(step)
         if self._dev is not None:
@@ -59,15 +59,15 @@ class ConstrainedWatch(Watch[None]):
         return self.note(record)
 
     def begins(self, c2: float) -> None:
-        """A training with this penalty begins."""
+        """Note that a training with this penalty begins."""
         self._c2 = c2
 
     def continues_after(self, passes: float, seconds: float) -> None:
-        """Another search begins, after one that has cost so much."""
+        """Note that another search begins, after one that took this many passes and seconds."""
         self._passes, self._seconds = passes, seconds
 
     def ends(self, penalties: FloatArray) -> bool:
-        """An outer step is over, in which these penalties were in force; True where patience has run out."""
+        """Note the end of an outer step with these penalties; return True if patience has run out."""
         if self.candidate is not None:
             if self._found:
                 self.candidate.penalties = penalties.copy()
@@ -87,7 +87,7 @@ class ConstrainedWatch(Watch[None]):
 
 
 def outer_record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
-    """An outer step as JSON values."""
+    """Return an outer step as JSON values."""
     return {
         "step": step.step,
         "c2": c2,
@@ -106,7 +106,7 @@ def outer_record(step: OuterStep, tau: float, c2: float) -> dict[str, Any]:
 
 
 def outer_words(step: OuterStep, tau: float) -> str:
-    """An outer step in words, for progress."""
+    """Return the progress message of an outer step."""
     worst = float((step.inequalities + tau).max())
     state = "all constraints hold" if step.feasible else f"largest violation {worst:.4g}"
     return f"outer step {step.step}: objective {step.value:.2f}, {state}"

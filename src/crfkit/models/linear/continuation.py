@@ -17,7 +17,7 @@ from crfkit.potentials.linear import LinearWeights
 def transfer(
     old: LinearTagger, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex
 ) -> FloatArray:
-    """The old model's weight for every feature of ``index``; 0 where it has none."""
+    """Return the old model's weight for every feature of ``index``; 0 if it has none."""
     w = np.zeros(sum(index.sizes))
     new = LinearWeights.of(index, w)
     _carry(*_renamed_keys(old, vocabulary, classes), old.weights.state, index.state_keys(), new.state)
@@ -32,7 +32,7 @@ def transfer(
 def with_features_of(
     old: LinearTagger, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex
 ) -> FeatureIndex:
-    """The index with all features of the old model in it."""
+    """Return the index with all features of the old model added."""
     keys, _ = _renamed_keys(old, vocabulary, classes)
     pair_keys, _ = _renamed_pair_keys(old, vocabulary, classes)
     ids = _renamed_labels(old, classes)
@@ -43,13 +43,13 @@ def with_features_of(
 
 
 def _renamed_labels(old: LinearTagger, classes: list[Any]) -> IntArray:
-    """The new id of each old label, -1 where it is gone."""
+    """Return the new id of each old label, -1 if it no longer exists."""
     places = {label: i for i, label in enumerate(classes)}
     return np.array([places.get(label, -1) for label in old.classes], dtype=np.int64)
 
 
 def _renamed_keys(old: LinearTagger, vocabulary: Vocabulary, classes: list[Any]) -> tuple[IntArray, IntArray]:
-    """``attribute * L + label``, in new ids, of the old features that still exist; and which they are."""
+    """Return the new keys ``attribute * L + label`` of old features that still exist, and their places."""
     attributes = vocabulary.lookup(old.vocabulary.strings()).astype(np.int64)  # [old A]
     old_keys = old.index.state_keys()
     attribute = attributes[old_keys // old.index.n_labels]
@@ -61,7 +61,7 @@ def _renamed_keys(old: LinearTagger, vocabulary: Vocabulary, classes: list[Any])
 def _renamed_pair_keys(
     old: LinearTagger, vocabulary: Vocabulary, classes: list[Any]
 ) -> tuple[IntArray, IntArray]:
-    """The same for pair features: ``(attribute * L + previous label) * L + label``."""
+    """Return the same for pair features: ``(attribute * L + previous label) * L + label``."""
     old_keys, L = old.index.pair_keys(), old.index.n_labels
     if not len(old_keys):
         return old_keys, old_keys
@@ -84,7 +84,7 @@ def _carry(keys: IntArray, places: IntArray, weights: FloatArray, wanted: IntArr
 
 
 def _spread(table: npt.NDArray[Any], ids: IntArray, n_labels: int) -> npt.NDArray[Any]:
-    """A table over the old labels as one over the new ones, 0 elsewhere."""
+    """Return a table over the old labels as one over the new labels, 0 elsewhere."""
     kept = np.flatnonzero(ids >= 0)
     out = np.zeros((n_labels,) * table.ndim, table.dtype)
     out[np.ix_(*(ids[kept],) * table.ndim)] = table[np.ix_(*(kept,) * table.ndim)]

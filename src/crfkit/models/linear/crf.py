@@ -50,47 +50,45 @@ class CRF(SequenceLabeller[LinearTagger]):
     order
         1: a label depends on the one before it; 2: on the two before it.
     algorithm
-        "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", what reaches the optimum
-        fastest: a few stochastic epochs, then L-BFGS.
+        "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", which is the fastest: a few
+        stochastic epochs, then L-BFGS.
     max_iterations
-        At most this many iterations; None leaves it to the algorithm.
+        Maximum number of iterations; None for the algorithm's default.
     tol
         Stop when the objective changes by less than this share of itself over ten iterations (with "sgd",
         whose epochs are noisy: a hundred times this share), or the gradient's norm is below this share of the
         weights' norm.
     min_freq
-        Features seen at fewer positions than this in training are left out. (CRFsuite adds up the values of
-        an attribute instead, so that negative ones vanish there.)
+        Features seen at fewer training positions than this are left out. (CRFsuite sums the values of an
+        attribute instead, so that features with negative values are left out.)
     all_possible_states, all_possible_transitions
         Also give a weight to attribute-label pairs, or transitions, that do not occur in training.
     class_weight
-        {label: weight} or "balanced": how much an error at a position with this true label counts. Every
-        wrong path is charged log(weight) there (softmax-margin; Gimpel and Smith, NAACL 2010), so that 1
-        changes nothing.
+        {label: weight} or "balanced": weight of an error at a position with this true label. Every wrong path
+        costs log(weight) there (softmax-margin; Gimpel and Smith, NAACL 2010), so that 1 changes nothing.
     template
-        A :class:`crfkit.features.Template` (or its text) in the manner of CRF++ or Wapiti. X is then rows of
-        cells: :class:`crfkit.data.Columns`, as ``crfkit.io.read_columns`` gives them, or lists of lists of
-        strings. A template without a ``B`` line makes a model without transitions, as it does in CRF++.
+        A :class:`crfkit.features.Template` (or its text) in the format of CRF++ or Wapiti. X is then rows of
+        cells: :class:`crfkit.data.Columns` from ``crfkit.io.read_columns``, or lists of lists of strings. A
+        template without a ``B`` line makes a model without transitions, as in CRF++.
     edge_attributes
-        Which attributes score pairs of neighbouring labels (y[t-1], y[t]) instead of labels: those whose
-        names begin with this prefix, or with one of a tuple of prefixes; or a dict of prefix to "edge" or
-        "both" (labels as well).
+        Attributes that score pairs of neighbouring labels (y[t-1], y[t]) instead of labels: those whose names
+        begin with this prefix, or with one of a tuple of prefixes; or a dict of prefix to "edge" or "both"
+        (labels as well).
     associations
-        A :class:`crfkit.mining.AssociationMiner`: rules are mined from the training data and put to use as
-        its ``use`` says; the model keeps them (``rules_``).
+        A :class:`crfkit.mining.AssociationMiner`: rules are mined from the training data and applied
+        according to its ``use``; the model keeps them (``rules_``).
     features
         A :class:`crfkit.selection.Selection`: the model has exactly these features, as far as their
-        attributes and labels occur, and ``min_freq`` and ``all_possible_*`` have no say.
+        attributes and labels occur; ``min_freq`` and ``all_possible_*`` are ignored.
     patience
-        With a dev set: stop after so many iterations without a better dev accuracy.
+        With a dev set: stop after this many iterations without a better dev accuracy.
     n_jobs
-        Threads; -1 for all cores; None for all, or as many as OMP_NUM_THREADS says, which joblib sets in
-        its workers.
+        Threads; -1 for all cores; None for all cores, or OMP_NUM_THREADS, which joblib sets in its workers.
     random_state
-        Seed of the stochastic steps; None means 0 with "auto", and another one each time with "sgd". Same
-        data, seed and thread count: the same model to the last bit.
+        Seed of the stochastic steps. None means 0 with "auto", and a random seed with "sgd". The same data,
+        seed and thread count give exactly the same model.
     verbose
-        True: a progress bar (with tqdm) or a line an iteration; 2: always lines.
+        True: a progress bar (with tqdm) or one line per iteration; 2: always lines.
     warm_start
         Let ``fit`` start from the weights of the model fitted before, matched by attribute and label names.
 
@@ -99,15 +97,15 @@ class CRF(SequenceLabeller[LinearTagger]):
     classes_ : list
         The labels, sorted.
     objective_ : float
-        Training objective of the weights that were kept (with a dev set: those best on it).
+        Training objective of the kept weights (with a dev set: those best on it).
     history_ : list of dict
-        One record an iteration: objective, gradient_norm, step, passes, seconds, dev_accuracy.
+        One record per iteration: objective, gradient_norm, step, passes, seconds, dev_accuracy.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     converged_ : bool
-        Whether training ended by its own criterion.
+        Whether training converged.
     state_features_, transition_features_, edge_features_ : dict
-        The weights that are not 0: {(attribute, label): weight}, {(label, next label): weight}, and
+        The nonzero weights: {(attribute, label): weight}, {(label, next label): weight}, and
         {(attribute, label, next label): weight} of the attributes on label pairs.
     tagger_ : crfkit.models.linear.tagger.LinearTagger
         The fitted model.
@@ -167,7 +165,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         warm_start: bool = False,
     ) -> None:
         self.c1 = c1
-        self.c2: float | str = c2  # a subclass may find it itself
+        self.c2: float | str = c2  # a subclass may choose it itself
         self.order = order
         self.algorithm = algorithm
         self.max_iterations = max_iterations
@@ -202,12 +200,12 @@ class CRF(SequenceLabeller[LinearTagger]):
         """Train on sequences X with labels y.
 
         X is a list of sequences, each a list of items: lists of strings, or dicts of name to str, bool,
-        number, list or dict. Or a list of arrays or sparse matrices [T, A], one a sequence; or one of them
-        with ``lengths``. In y a label may be None (unknown) or a set (one of these). ``sample_weight`` is
-        one number a sequence. With ``X_dev``, ``y_dev`` training stops when the dev accuracy no longer
-        rises, and the best model is kept. Without ``lengths`` the rows of one array are cut as y is.
-        With ``permitted`` label pairs (their labels in sorted order) the model is a distribution over the
-        permitted labellings alone; decode it under ``constraints=permitted.constraints()`` as well.
+        number, list or dict. X may also be a list of arrays or sparse matrices [T, A], one per sequence, or
+        one of them with ``lengths``; without ``lengths`` its rows are cut like y. In y a label may be None
+        (unknown) or a set (one of these). ``sample_weight`` is one number per sequence. With ``X_dev``,
+        ``y_dev`` training stops when the dev accuracy no longer rises, and the best model is kept. With
+        ``permitted`` label pairs (their labels in sorted order) the model is a distribution over the
+        permitted labellings only; decode it with ``constraints=permitted.constraints()``.
         """
         previous = getattr(self, "tagger_", None) if self.warm_start else None
         return self._train(
@@ -224,10 +222,10 @@ class CRF(SequenceLabeller[LinearTagger]):
         *,
         lengths: Any = None,
     ) -> CRF:
-        """Go on from the fitted model with new data, which may bring new attributes and new labels.
+        """Continue training with new data, which may have new attributes and new labels.
 
-        Minimises ``-Σ weight · log p(y | x) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁`` over the new data, w₀ being the
-        weights so far (0 for new features): what the new data says nothing about stays as it was.
+        Minimises ``-Σ weight · log p(y | x) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁`` over the new data, where w₀ are
+        the weights so far (0 for new features). Weights of features not in the new data do not change.
         """
         if self.algorithm == "sgd":
             raise InputError("partial_fit cannot use algorithm='sgd': take 'auto' or 'lbfgs'")
@@ -293,7 +291,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         return self
 
     def _minimise(self, problem: TrainingProblem) -> Outcome:
-        """What training comes to. A subclass may minimise something else over the same data and weights."""
+        """Minimise the objective. A subclass may minimise another one over the same data and weights."""
         return train(
             problem.objective,
             problem.start,
@@ -320,13 +318,13 @@ class CRF(SequenceLabeller[LinearTagger]):
         """c2 of the objective that training starts from."""
         return float(self.c2)
 
-    # ---- asking the fitted model
+    # ---- using the fitted model
 
     def under(self, rules: Rules) -> CRF:
-        """The fitted model decoding under these rules: where one holds, its label is certain.
+        """Return a copy of the fitted model that decodes under rules.
 
-        Of several the longest decides, then the best supported. Known labels and constraints win over
-        them. This model itself stays as it is.
+        Where a rule holds, its label is certain. If several rules hold, the longest one decides, then the one
+        with the most support. Known labels and constraints take precedence over rules.
         """
         tagger = self._fitted()
         bound = copy.copy(self)
@@ -337,10 +335,10 @@ class CRF(SequenceLabeller[LinearTagger]):
     def explain(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
     ) -> list[list[Decision]]:
-        """Why the predicted labels: what speaks for each of them and against the next best.
+        """Explain the predicted labels: return the evidence for each label and against the next best.
 
-        A :class:`~crfkit.models.linear.explanation.Decision` a position, with the label, its rival, both
-        probabilities, and the weights in which they differ.
+        There is one :class:`~crfkit.models.linear.explanation.Decision` per position, with the label, its
+        rival, both probabilities, and the weights in which they differ.
         """
         from crfkit.models.linear.explanation import explain
 
@@ -356,7 +354,7 @@ class CRF(SequenceLabeller[LinearTagger]):
 
     @property
     def transition_features_(self) -> dict[tuple[Any, ...], float]:
-        """{(label, next label): weight}; in order 2 also three labels in a row."""
+        """{(label, next label): weight}; in order 2 also label triples."""
         return self._fitted().transition_features()
 
     @property
@@ -377,8 +375,8 @@ class CRF(SequenceLabeller[LinearTagger]):
     def save_crfsuite(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the fitted model as a ``.crfsuite`` file, for CRFsuite and python-crfsuite.
 
-        They know first-order models of attributes with one label; anything else raises ``InputError``. The
-        template stays behind.
+        CRFsuite supports first-order models of attributes with one label; anything else raises
+        ``InputError``. The template is not written.
         """
         export_crfsuite(self._fitted(), path)
 
@@ -390,7 +388,7 @@ class CRF(SequenceLabeller[LinearTagger]):
     def _parameters_of(cls, tagger: LinearTagger, header: Mapping[str, Any]) -> dict[str, Any]:
         params = super()._parameters_of(tagger, header)
         params |= chosen_instead(params, header, cls._rules)
-        if params.get("features") is not None:  # the model's own are those that were selected
+        if params.get("features") is not None:  # the model's features are those that were selected
             own = Selection.of_index(tagger.index, tagger.vocabulary, tagger.classes)
             params["features"] = Selection(own, tagger.conjunctions.atoms)
         return {**params, "template": tagger.template}

@@ -1,14 +1,14 @@
-"""Why this label? What speaks for the label that was chosen, and against the next best.
+"""Explanations of predicted labels: the evidence for the chosen label and against the next best.
 
-At position t of the best path, with its neighbours as they are, let l be the label chosen and r its rival,
-the most probable other one. The score of the path falls by
+At position t of the best path, with fixed neighbours, let l be the chosen label and r its rival, the most
+probable other label. If l is replaced by r, the score of the path falls by
 
     S(… l …) - S(… r …) = Σ_a value_a (w[a, l] - w[a, r])                 attributes of the position
                         + w[y_{t-1}, l] - w[y_{t-1}, r]                    the transition in
                         + w[l, y_{t+1}] - w[r, y_{t+1}]                    the transition out
 
-when l is replaced by r: the log odds of l against r. Its terms are the reasons. (Attributes on label pairs
-and label trigrams add terms of the same kind.)
+This is the log odds of l against r. Its terms are the reasons. (Attributes on label pairs and label trigrams
+add terms of the same kind.)
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ class Reason:
     """One term of the log odds."""
 
     what: str  # an attribute, or a transition such as "B-NP → I-NP"
-    weight: float  # above 0 it speaks for the label, below 0 for its rival
+    weight: float  # above 0: for the label, below 0: for its rival
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The label of a position, its rival, and the reasons, the weightiest first."""
+    """The label of a position, its rival, and the reasons, largest weight first."""
 
     label: Any
     probability: float  # marginal
-    rival: Any  # None where no other label is possible
+    rival: Any  # None if no other label is possible
     rival_probability: float
     reasons: list[Reason]
 
     @property
     def log_odds(self) -> float:
-        """Of the label against its rival, the neighbours being as they are."""
+        """Log odds of the label against its rival, with fixed neighbours."""
         return sum(reason.weight for reason in self.reasons)
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Decision:
 
 
 def explain(tagger: LinearTagger, sequences: Sequences, lattice: Lattice) -> Iterator[list[Decision]]:
-    """The decisions of each sequence. ``lattice``: its scores, maybe with constraints in it."""
+    """Yield the decisions of each sequence. ``lattice``: the scores, with any constraints applied."""
     labels = viterbi(lattice, n_jobs=tagger.n_jobs).labels  # [ΣT]
     probabilities = marginals(lattice, n_jobs=tagger.n_jobs).node  # [ΣT, L]
     others = probabilities.copy()
@@ -68,7 +68,7 @@ def explain(tagger: LinearTagger, sequences: Sequences, lattice: Lattice) -> Ite
         decisions = []
         for t in range(start, stop):
             label, rival = int(labels[t]), int(rivals[t])
-            alone = label == rival or probabilities[t, rival] <= 0  # nothing else is possible
+            alone = label == rival or probabilities[t, rival] <= 0  # no other label is possible
             reasons = [] if alone else list(_reasons(tagger, sequences, labels, start, stop, t, rival))
             decisions.append(
                 Decision(
@@ -91,7 +91,7 @@ def _reasons(
     t: int,
     rival: int,
 ) -> Iterator[Reason]:
-    """The terms of the log odds at position t of the sequence start .. stop-1 that are not 0."""
+    """Yield the nonzero terms of the log odds at position t of the sequence start .. stop-1."""
     index, weights, L = tagger.index, tagger.weights, tagger.index.n_labels
     chosen = labels[start:stop].astype(np.int64)  # [T]
     changed = chosen.copy()

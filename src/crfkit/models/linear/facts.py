@@ -1,4 +1,4 @@
-"""What there is to say of a linear model: numbers of features, the strongest of them, one attribute."""
+"""Facts about a linear model: numbers of features, the strongest features, the features of one attribute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crfkit.models.linear.tagger import LinearTagger
 
 @dataclass(frozen=True)
 class Feature:
-    """One weight: of an attribute with a label, or with a previous label and a label."""
+    """The weight of an attribute with a label, or with a pair of previous label and label."""
 
     attribute: str
     before: str | None  # the previous label; None: the label alone
@@ -30,7 +30,7 @@ class Feature:
 
 
 class Facts:
-    """Answers questions about one model; labels are given by their places."""
+    """Facts about one model; labels are given by their places."""
 
     def __init__(self, tagger: LinearTagger) -> None:
         self.tagger = tagger
@@ -41,7 +41,7 @@ class Facts:
         self._pair_attributes = _owners(index.pair_indptr)  # [G]
 
     def counts(self) -> dict[str, int]:
-        """How much there is of everything."""
+        """Return the numbers of labels, attributes, features and nonzero weights."""
         index, weights = self.tagger.index, self.tagger.weights
         return {
             "labels": len(self.labels),
@@ -54,7 +54,7 @@ class Facts:
         }
 
     def strongest(self, label: int, n: int) -> tuple[list[Feature], list[Feature]]:
-        """The n features that speak loudest for the label, and the n that speak loudest against it."""
+        """Return the n features with the largest weights for a label, and the n with the smallest."""
         L = len(self.labels)
         state = np.flatnonzero(self.tagger.index.state_labels == label)
         pairs = np.flatnonzero(self._pair_ids % L == label)
@@ -73,7 +73,7 @@ class Facts:
         return chosen[0], chosen[1]
 
     def of_attribute(self, attribute: int) -> list[Feature]:
-        """All features of one attribute, the strongest first."""
+        """Return all features of one attribute, the strongest first."""
         start, stop = self.tagger.index.state_indptr[attribute : attribute + 2].tolist()
         found = [self._state(f) for f in range(start, stop)]
         start, stop = self.tagger.index.pair_indptr[attribute : attribute + 2].tolist()
@@ -81,21 +81,21 @@ class Facts:
         return sorted(found, key=lambda feature: -abs(feature.weight))
 
     def loudness(self) -> FloatArray:
-        """The largest absolute weight of each attribute [A]."""
+        """Return the largest absolute weight of each attribute [A]."""
         loudest = np.zeros(self.tagger.index.n_attributes)
         np.maximum.at(loudest, self._state_attributes, np.abs(self.tagger.weights.state))
         np.maximum.at(loudest, self._pair_attributes, np.abs(self._pair_weights))
         return loudest
 
     def transitions(self) -> list[tuple[tuple[str, ...], float]]:
-        """Labels in a row (two, in a model of order 2 also three) and their weights, the largest first."""
+        """Return label pairs (in order 2 also triples) and their weights, the largest first."""
         found = [
             (tuple(map(str, labels)), weight) for labels, weight in self.tagger.transition_features().items()
         ]
         return sorted(found, key=lambda item: -item[1])
 
     def rule_weights(self) -> FloatArray | None:
-        """The learned weight of each association rule [R]; None where rules have none of their own."""
+        """Return the learned weight of each association rule [R]; None if rules have no weights."""
         associations, L = self.tagger.associations, len(self.labels)
         if associations is None or associations.use not in ("features", "weighted"):
             return None
@@ -109,7 +109,7 @@ class Facts:
         return weights
 
     def all_features(self) -> Iterator[tuple[str, str, str, float]]:
-        """Attribute, previous label, label and weight of every weight but 0; "#" where there is none."""
+        """Yield attribute, previous label, label and weight of every nonzero weight; "#" if there is none."""
         names = self.tagger.vocabulary.strings()
         L = len(self.labels)
         weights = self.tagger.weights.state
@@ -138,5 +138,5 @@ class Facts:
 
 
 def _owners(indptr: IntArray) -> IntArray:
-    """The attribute that each feature belongs to."""
+    """Return the attribute of each feature."""
     return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))

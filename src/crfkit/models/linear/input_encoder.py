@@ -1,4 +1,4 @@
-"""How X becomes attributes: through a template, with conjunctions of attributes, with association rules."""
+"""Encoding of X as attributes, with a template, conjunctions of attributes, and association rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InputEncoder:
-    """All over one vocabulary, which has the names of what the other parts make."""
+    """An encoder whose parts share one vocabulary, which has the names of all attributes they produce."""
 
     vocabulary: Vocabulary
     template: Template | None
@@ -30,14 +30,14 @@ class InputEncoder:
     associations: Associations | None = None
 
     def encode(self, X: Any, lengths: Any = None, n_jobs: int | None = None) -> Encoded:
-        """X with all that is made of it; attributes that the vocabulary does not know are passed over."""
+        """Return X with conjunctions and rules; attributes that are not in the vocabulary are ignored."""
         sequences = encode_input(
             X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=n_jobs
         )
         return self._complete(X, sequences, n_jobs)
 
     def _complete(self, X: Any, sequences: Sequences, n_jobs: int | None) -> Encoded:
-        """The attributes that X has by itself, with conjunctions and rules."""
+        """Add conjunctions and rules to the attributes of X."""
         if self.conjunctions.atoms:
             sequences = self.conjunctions.fill(replace(sequences, n_attributes=len(self.vocabulary)))
         if self.associations is not None:
@@ -46,36 +46,36 @@ class InputEncoder:
         return Encoded(sequences, self.vocabulary, hints)
 
     def with_template(self, template: Template | None) -> InputEncoder:
-        """The same with another template, or without one."""
+        """Return the same encoder with another template, or without one."""
         return replace(self, template=template)
 
     def under(self, rules: Rules, classes: list[Any]) -> InputEncoder:
-        """With rules that say which labels are certain."""
+        """Return the encoder with rules that make labels certain."""
         from crfkit.mining.associations import Associations
 
         if self.associations is not None:
-            raise InputError(f"the model has rules already, of use {self.associations.use!r}")
+            raise InputError(f"the model already has rules, with use={self.associations.use!r}")
         if (rules.confidence < 1).any():
             raise InputError(
-                "constraints are for rules that are always right, and some of these are not: "
-                "take rules[rules.confidence == 1]"
+                "only rules that are always right can be constraints, and some of these are not: "
+                "use rules[rules.confidence == 1]"
             )
         return replace(self, associations=Associations.bind(rules, "constraints", self.vocabulary, classes))
 
     def over(self, vocabulary: Vocabulary, classes: list[Any]) -> InputEncoder:
-        """The same over a copy of the vocabulary with maybe more names behind its own, and other labels."""
+        """Return the same encoder over an extended copy of the vocabulary, and for other labels."""
         rules = None if self.associations is None else self.associations.over(vocabulary, classes)
         return InputEncoder(
             vocabulary, self.template, Conjunctions(vocabulary, self.conjunctions.atoms), rules
         )
 
     def with_conjunctions(self, more: Mapping[str, Sequence[str]]) -> InputEncoder:
-        """With more conjunctions, whose names the vocabulary gets."""
+        """Return the encoder with more conjunctions, whose names are added to the vocabulary."""
         atoms = {**self.conjunctions.atoms, **more}
         if atoms and self.vocabulary.names_columns():
             raise InputError(
-                "conjunctions are of attributes with names, and the columns of an array have none: "
-                "give the CRF what the selector's transform makes of X"
+                "conjunctions need attributes with names, but the columns of an array have none: "
+                "give the CRF the result of the selector's transform of X"
             )
         self.vocabulary.add([*(atom for parts in atoms.values() for atom in parts), *atoms])
         return replace(self, conjunctions=Conjunctions(self.vocabulary, atoms))
@@ -89,10 +89,10 @@ class InputEncoder:
         miner: AssociationMiner | None,
         n_jobs: int | None,
     ) -> tuple[Encoded, InputEncoder]:
-        """Training data with all that is made of it, and the encoder for all other data.
+        """Return the training data with conjunctions and rules, and the encoder for all other data.
 
-        ``sequences`` are the attributes that X has by itself. The miner finds the rules; without one, those
-        that are there stay.
+        ``sequences`` are the attributes of X without them. The miner finds the rules; without a miner the
+        existing rules are kept.
         """
         if miner is None:
             return self._complete(X, sequences, n_jobs), self

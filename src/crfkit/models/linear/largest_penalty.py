@@ -1,17 +1,17 @@
 """The largest L2 penalty under which a model still decodes its validation sets.
 
-Where there are more features than the training data can contradict, plain training satisfies the validation
-constraints by itself, and they decide nothing. What then tells one feasible model from another is the size of
-its weights: of the minima
+If there are more features than the training data can contradict, plain training already satisfies the
+validation constraints, and they have no effect. Feasible models then differ in the size of their weights. Of
+the minima
 
     w(c2) = argmin_w O(w) + c2·‖w‖²
 
-the one of the largest c2 up to which h_j(w(c2)) <= τ for all j is looked for, by steps of a factor and then
-by bisection on a logarithmic scale, each training going on from the one before. The constraints take the
-place of cross-validation: one search instead of a training a fold and a penalty.
+the search finds the one with the largest c2 up to which h_j(w(c2)) <= τ for all j, by steps of a factor and
+then by bisection on a logarithmic scale. Each training starts from an earlier one. The constraints replace
+cross-validation: one search instead of one training per fold and penalty.
 
 Without a margin h_j is homogeneous: on data so easy that even tiny weights decode it, every c2 is feasible.
-The search ends at a bound then (``bracketed`` is False), which means nothing.
+The search then ends at a bound (``bracketed`` is False), which is meaningless.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _FIRST = 1.0
 _FACTOR = 4.0
 _SMALLEST, _LARGEST = 1e-4, 1e3
 _BISECTIONS = 2
-_ROUGH = 1e-3  # tolerance of the trainings on the way
-_A_LITTLE_LESS = 1.25  # where the last training, with full tolerance, turns out not to be feasible
+_ROUGH = 1e-3  # tolerance of the trainings before the last
+_A_LITTLE_LESS = 1.25  # divisor of c2 if the last training, with full tolerance, is not feasible
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Training:
 
 
 class PenaltySearch:
-    """Trainings at one penalty after the other (``tried``), and which of them to keep (``kept``)."""
+    """A search over penalties: all trainings (``tried``), and the one to keep (``kept``)."""
 
     def __init__(
         self,
@@ -64,15 +64,15 @@ class PenaltySearch:
         self._max_iterations, self._max_steps = max_iterations, max_steps
         self._callback, self._begins, self._ends = callback, begins, ends
         self.tried: list[Training] = []
-        self.kept: Training | None = None  # the feasible one of the largest c2, if there is one
+        self.kept: Training | None = None  # the feasible one with the largest c2, if there is one
         self.stopped = False  # by the callback, by ``ends``, or interrupted
         self.passes = 0.0
         self._began = time.perf_counter()
 
     def run(self, start: Vector, tol: float) -> Training | None:
-        """The training to keep; None where no penalty from 0.0001 to 1000 is feasible.
+        """Return the training to keep; None if no penalty from 0.0001 to 1000 is feasible.
 
-        Where the search was stopped before a feasible penalty was found, the one with the least violation.
+        If the search was stopped before it found a feasible penalty, return that with the least violation.
         """
         rough = max(tol, _ROUGH)
         here = self._train(_FIRST, start, rough)
@@ -98,7 +98,7 @@ class PenaltySearch:
 
     @property
     def bracketed(self) -> bool:
-        """Whether a larger penalty than the one kept was seen not to be feasible."""
+        """Whether a penalty larger than the kept one was found infeasible."""
         kept = self.kept
         return kept is not None and any(t.c2 > kept.c2 and not t.step.feasible for t in self.tried)
 

@@ -1,6 +1,6 @@
-"""The steps from X and y to a training objective, one function each: encode, index, objective, dev set.
+"""The steps from X and y to a training objective, one function per step: encode, index, objective, dev set.
 
-``CRF.fit`` takes them one after the other; ``features/labelled.py`` has the step before them, reading.
+``CRF.fit`` calls them in this order; the step before them, reading, is in ``features/labelled.py``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crfkit.selection.selected import Selection
 
 @dataclass(frozen=True)
 class TrainingProblem:
-    """What an estimator has made of X and y: the data as the objective sees it, and where to start."""
+    """The encoded training data, the objective, and the starting point."""
 
     sequences: Sequences
     labels: Labels
@@ -40,7 +40,7 @@ class TrainingProblem:
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """Which features a model gets: as the parameters of ``CRF`` of the same names."""
+    """Settings of the feature index: the parameters of ``CRF`` with the same names."""
 
     order: int
     min_freq: float
@@ -51,7 +51,7 @@ class IndexSettings:
 
     @classmethod
     def of(cls, estimator: Any) -> IndexSettings:
-        """Take them from an estimator that has them all."""
+        """Return the settings of an estimator that has all these parameters."""
         return cls(**{field.name: getattr(estimator, field.name) for field in fields(cls)})
 
 
@@ -66,7 +66,7 @@ def encode_step(
 ) -> tuple[Encoded, InputEncoder]:
     """Return the training data with conjunctions and rules applied, and the encoder for all other data.
 
-    The encoder goes on from that of a ``previous`` model, whose rules stay.
+    The encoder extends that of a ``previous`` model, and keeps its rules.
     """
     encoder = InputEncoder(data.vocabulary, data.template)
     if previous is not None:
@@ -77,8 +77,8 @@ def encode_step(
         miner = None
     if features is not None and miner is not None and miner.use != "constraints":
         raise InputError(
-            f"features= leaves no place for associations of use {miner.use!r}: a selection says which "
-            "features there are; select from what the miner's transform makes of X instead"
+            f"features= cannot be combined with associations of use {miner.use!r}: a selection fixes the "
+            "features; select from the result of the miner's transform of X instead"
         )
     return encoder.learn(X, data.sequences, data.labels, data.classes, miner, n_jobs)
 
@@ -88,7 +88,7 @@ def index_step(encoded: Encoded, data: LabelledInput, settings: IndexSettings) -
     kinds = data.kinds(settings.edge_attributes)
     if settings.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
         warnings.warn(
-            f"no attribute begins with what edge_attributes={settings.edge_attributes!r} says", stacklevel=5
+            f"no attribute begins with a prefix of edge_attributes={settings.edge_attributes!r}", stacklevel=5
         )
     if settings.features is not None:
         index = settings.features.feature_index(data.vocabulary, data.classes, order=settings.order)
@@ -108,8 +108,8 @@ def index_step(encoded: Encoded, data: LabelledInput, settings: IndexSettings) -
     index = index if own is None else index.speaking_for(own)
     if settings.features is None and len(index.state_labels) == 0 and encoded.sequences.indices.size:
         warnings.warn(
-            f"no attribute occurs min_freq={settings.min_freq:g} times with a label; the model sees nothing "
-            "of X: lower min_freq",
+            f"no attribute occurs min_freq={settings.min_freq:g} times with a label, so the model ignores "
+            "X: lower min_freq",
             stacklevel=5,
         )
     return index
@@ -124,7 +124,7 @@ def dev_step(
     objective: PenalisedLikelihood,
     n_jobs: int | None,
 ) -> Dev:
-    """Return how good parameters are on held-out data, encoded once."""
+    """Return a function that computes the accuracy of parameters on held-out data, encoded once."""
     try:
         y = label_lists(y)
         encoded = encoder.encode(X, cut_as(X, y, None), n_jobs)

@@ -30,10 +30,10 @@ _PIECE = 1 << 20  # scores computed at once: they stay in the cache until they a
 
 
 class LinearTagger(Tagger):
-    """Tags with weights on attributes and transitions."""
+    """A tagger with weights on attributes and transitions."""
 
     in_files = KINDS["linear"].in_files
-    n_columns: int | None = None  # of a table that its template looks at; None without one
+    n_columns: int | None = None  # number of table columns that its template uses; None without template
     scores_per_position = 0
 
     def __init__(
@@ -50,7 +50,7 @@ class LinearTagger(Tagger):
         self.scores_per_position = self.potential.scores_per_position
 
     def use(self, encoder: InputEncoder) -> None:
-        """Make attributes by this encoder from now on."""
+        """Use this encoder from now on."""
         self.encoder = encoder
         self.n_columns = None if encoder.template is None else encoder.template.n_columns
 
@@ -64,7 +64,7 @@ class LinearTagger(Tagger):
 
     @property
     def conjunctions(self) -> Conjunctions:
-        """Attributes that are there where several others are."""
+        """Attributes that occur where all of several others do."""
         return self.encoder.conjunctions
 
     @property
@@ -80,22 +80,22 @@ class LinearTagger(Tagger):
         return self.potential.weights
 
     def encode(self, X: Any, lengths: Any = None) -> Encoded:
-        """X over the ids of the vocabulary; attributes never trained on are passed over."""
+        """Return X with ids of the vocabulary; attributes unseen in training are ignored."""
         return self.encoder.encode(X, lengths, self.n_jobs)
 
     def lattice(self, X: Encoded) -> Lattice:
-        """The scores of what ``encode`` made."""
+        """Return the scores of encoded data."""
         return self.potential.scores(X.sequences, n_jobs=self.n_jobs)
 
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
-        """The scores of a batch, and the labels that it brings along as certain."""
+        """Yield the scores of a batch, and its labels that are certain."""
         encoded = self.encode(X, lengths)
         sequences, forced = encoded.sequences, self.forced(encoded)
         size = max(1, _PIECE // self.potential.scores_per_position)  # positions
         if whole or sequences.n_positions <= size:
             yield self.lattice(encoded), forced
             return
-        piece = (sequences.offsets[:-1] // size).astype(np.int64)  # [N] which one a sequence is in
+        piece = (sequences.offsets[:-1] // size).astype(np.int64)  # [N] the piece of each sequence
         for number in np.unique(piece):
             chosen = np.flatnonzero(piece == number)
             scores = self.potential.scores(sequences.subset(chosen), n_jobs=self.n_jobs)
@@ -103,7 +103,7 @@ class LinearTagger(Tagger):
             yield scores, None if forced is None else forced[positions]
 
     def scored(self, X: Any) -> Scored:
-        """The scores of a batch, with the labels that rules make certain."""
+        """Return the scores of a batch, with the labels that rules make certain."""
         encoded = self.encoder.encode(X, None, self.n_jobs)
         sequences = encoded.sequences
         forced = None if encoded.hints is None else encoded.forced(self.classes)
@@ -111,11 +111,11 @@ class LinearTagger(Tagger):
         return Scored(self.potential.scores(sequences, n_jobs=self.n_jobs), forced, known)
 
     def forced(self, X: Encoded) -> IdArray | None:
-        """The label that each position of what ``encode`` made has for certain, [ΣT]; -1: any."""
+        """Return the labels that are certain in encoded data, [ΣT]; -1: any label."""
         return X.forced(self.classes)
 
     def state_features(self) -> dict[tuple[str, Any], float]:
-        """{(attribute, label): weight}, without the zeros."""
+        """Return {(attribute, label): weight}, without the zeros."""
         names = self.vocabulary.strings()
         kept = np.flatnonzero(self.weights.state)
         attributes = (self.index.state_keys() // self.index.n_labels)[kept].tolist()
@@ -127,14 +127,14 @@ class LinearTagger(Tagger):
         }
 
     def transition_features(self) -> dict[tuple[Any, ...], float]:
-        """{(label, next label): weight}, in order 2 also {(label, next, next but one): weight}."""
+        """Return {(label, next label): weight}, in order 2 also {(label, next, next but one): weight}."""
         table = _transition_dict(self.classes, self.index.edges, self.weights.edge)
         if self.index.edges2 is not None and self.weights.edge2 is not None:
             table |= _transition_dict(self.classes, self.index.edges2, self.weights.edge2)
         return table
 
     def edge_features(self) -> dict[tuple[str, Any, Any], float]:
-        """{(attribute, label, next label): weight} where attributes score label pairs, without the zeros."""
+        """Return {(attribute, label, next label): weight} of attributes on label pairs, without the zeros."""
         names, L = self.vocabulary.strings(), self.index.n_labels
         kept = np.flatnonzero(self.weights.pair)
         keys = self.index.pair_keys()[kept].tolist()
@@ -145,7 +145,7 @@ class LinearTagger(Tagger):
         }
 
     def compact(self) -> LinearTagger:
-        """The same tagger without features of weight 0 and without attributes that have none left."""
+        """Return the same tagger without features of weight 0 and attributes without features."""
         L, old, weights = self.index.n_labels, self.index, self.weights
         keys, pair_keys = old.state_keys(), old.pair_keys()
         kept, kept_pairs = weights.state != 0, weights.pair != 0
@@ -179,7 +179,6 @@ class LinearTagger(Tagger):
     # ---- files
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """What a model file holds beside kind and labels."""
         arrays: Arrays = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
         arrays |= {
             "state.indptr": self.index.state_indptr,
@@ -210,7 +209,6 @@ class LinearTagger(Tagger):
     def from_parts(
         cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> LinearTagger:
-        """The tagger in what a model file holds."""
         take, L = arrays.take, len(classes)
         second, paired = "edge2.weights" in arrays, "pair.weights" in arrays
         indptr, state_labels = (

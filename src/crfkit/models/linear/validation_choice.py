@@ -1,7 +1,7 @@
-"""Which parts of the training data are validation sets: what a user says, as spans of positions.
+"""The validation sets that a user has chosen, as spans of positions of the training data.
 
-A number of sets, the numbers of the sequences in each, one set a sequence or a group, a splitter of
-scikit-learn, or the last positions of each sequence.
+The choice is a number of sets, a list of sequence numbers per set, one set per sequence or group, a splitter
+of scikit-learn, or the last positions of each sequence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crfkit.objectives.validation import Spans
 Ids = IntArray
 Offsets = IntArray
 
-EACH = "sequences"  # one set a sequence
+EACH = "sequences"  # one set per sequence
 
 RULE: rule.Rule = (
     "a number of sets (at least 1), 'sequences', a list of sets (each the numbers of its sequences), or a "
@@ -39,9 +39,9 @@ RULE: rule.Rule = (
 def validation_spans(
     validation: Any, offsets: Offsets, *, last: int | None = None, groups: Any = None
 ) -> Spans:
-    """The spans that ``validation``, ``last`` or ``groups`` (one a sequence) name; offsets [N+1].
+    """Return the spans that ``validation``, ``last`` or ``groups`` (one per sequence) name; offsets [N+1].
 
-    ``last`` and ``groups`` decide where they are given (a splitter takes the groups).
+    ``last``, then ``groups``, take precedence over ``validation`` (a splitter receives the groups).
     """
     n = len(offsets) - 1
     if last is not None:
@@ -72,7 +72,7 @@ def validation_spans(
 
 
 def _equal_parts(n_sets: int, offsets: Offsets) -> Spans:
-    """V runs of about equally many positions: of whole sequences where there are enough of them."""
+    """Return V runs of about equally many positions: whole sequences, if there are enough of them."""
     total, n = int(offsets[-1]), len(offsets) - 1
     if n_sets > total:
         raise InputError(f"{n_sets} validation sets need as many positions; the data has {total}")
@@ -88,7 +88,7 @@ def _equal_parts(n_sets: int, offsets: Offsets) -> Spans:
 
 
 def _ends(last: int, offsets: Offsets) -> Spans:
-    """One set: the last positions of each sequence."""
+    """Return one set: the last positions of each sequence."""
     lengths = np.diff(offsets)
     short = np.flatnonzero(lengths < last)
     if len(short):
@@ -103,12 +103,12 @@ def _ends(last: int, offsets: Offsets) -> Spans:
 def _checked_groups(groups: Any, n: int) -> npt.NDArray[Any]:
     found = np.asarray(groups)
     if found.shape != (n,):
-        raise InputError(f"groups must be one a sequence, [{n}]; got shape {found.shape}")
+        raise InputError(f"groups must be one per sequence, [{n}]; got shape {found.shape}")
     return found
 
 
 def _split(splitter: Any, n: int, groups: Any) -> list[Ids]:
-    """The test parts of a splitter."""
+    """Return the test parts of a splitter."""
     try:
         parts = [test for _, test in splitter.split(np.zeros((n, 1)), None, groups)]
     except (TypeError, ValueError) as error:
@@ -141,7 +141,7 @@ def _checked_set(members: Any, n: int, j: int) -> Ids:
 
 
 def _whole(sets: Sequence[npt.ArrayLike], offsets: Offsets, what: str) -> Spans:
-    """Whole sequences; none of the sets may be without a position."""
+    """Return sets of whole sequences; raise if a set has no positions."""
     if not sets:
         raise InputError("there are no validation sets")
     spans = Spans.of_sequences(sets, offsets)

@@ -1,10 +1,10 @@
 """Gradient tree boosting of a CRF, round by round.
 
 Dietterich, Ashenfelter and Bulatov (ICML 2004), table 2: in each round the functional gradient at every
-position (and label before it) is computed by forward-backward, and one regression tree a label is fitted to
-it and added. The first rounds may climb the pseudo-likelihood. Beyond the paper: Newton's leaf values (the
-sum of errors over the sum of p (1 - p)), a step size by line search, influence trimming (Friedman 2001), and
-in the factored form tables of transitions that are fitted anew between rounds.
+position (and previous label) is computed by forward-backward, and one regression tree per label is fitted to
+it and added. The first rounds may use the pseudo-likelihood. Additions to the paper: Newton's leaf values
+(the sum of errors over the sum of p (1 - p)), a step size by line search, influence trimming (Friedman 2001),
+and in the factored form tables of transitions that are fitted again between rounds.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from crfkit.potentials.tree import TreePotential
 # Iterations of fitting the transitions, before the first and before later rounds.
 _FIRST_FIT, _NEXT_FIT = 30, 4
 _LEAST_CURVATURE = 1e-6
-_DRAWS = 50  # samples of rows or columns that are tried before a round counts as one that cannot split
+_DRAWS = 50  # samples of rows or columns to try before concluding that a round cannot split
 
 
 @dataclass(frozen=True)
 class BoostingSettings:
-    """What ``TreeCRF`` was told."""
+    """The parameters of ``TreeCRF`` for given data."""
 
     joint: bool
     order: int
@@ -51,12 +51,12 @@ class BoostingSettings:
     line_search: bool
     transition_c2: float
     transition_every: int
-    by: int | None  # the column whose categories have trees of their own
+    by: int | None  # the column with separate trees for each category
     growth: GrowthSettings
 
 
 class Boosting:
-    """A TreeCRF in the making."""
+    """The state of boosting a TreeCRF."""
 
     def __init__(self, data: LabelledTable, settings: BoostingSettings, n_jobs: int | None = None) -> None:
         self.settings, self._n_jobs = settings, n_jobs
@@ -93,9 +93,9 @@ class Boosting:
             self._transitions = Penalised(likelihood, settings.transition_c2)
 
     def round(self) -> dict[str, Any] | None:
-        """Grow one more tree per label; return None if that is no longer possible.
+        """Grow one more tree per label; return the record of the round, or None if nothing can be split.
 
-        The record has the objective (minus the log-likelihood) that the round began with, and its step.
+        The record has the objective (minus the log-likelihood) before the round, and the step.
         """
         number, settings = len(self.rounds), self.settings
         if number % settings.transition_every == 0:
@@ -125,7 +125,7 @@ class Boosting:
         return {"iteration": number + 1, "objective": errors.objective, "step": step}
 
     def _grown(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
-        """Grow the next trees. If a round sees a sample, another one may have the split that it lacks."""
+        """Grow the next trees. If rows or columns are sampled, try several samples to find a split."""
         growth = self.settings.growth
         for _ in range(_DRAWS if growth.is_sampled else 1):
             forest = self._grower.grow(gradient, hessian)
@@ -134,7 +134,7 @@ class Boosting:
         return None
 
     def _fit_tables(self, iterations: int) -> None:
-        """Fit the tables to the trees so far, starting from where they are."""
+        """Fit the tables to the trees so far, starting from their current values."""
         if self.tables is None or self._transitions is None:
             return
         start = self.tables.vector
@@ -170,9 +170,9 @@ def best_step(value: Callable[[float], float]) -> float:
 
 
 def _trim(gradient: FloatArray, hessian: FloatArray, share: float) -> None:
-    """Rows that together hold only this share of all influence have no say (Friedman 2001, section 4.5).
+    """Remove the rows that together have only this share of all influence (Friedman 2001, section 4.5).
 
-    A row counts as much as its errors, labels taken together.
+    The influence of a row is the sum of its absolute errors over the labels.
     """
     influence = np.abs(gradient).sum(axis=1)  # [rows]
     order = np.argsort(influence)

@@ -1,8 +1,8 @@
-"""Trees of their own for each category of one column.
+"""Separate trees for each category of one column.
 
-If that column nearly tells the label, as a letter does its sound, most labels are impossible at most
-positions. Every category then gets trees for the labels it was seen with, grown on its own positions alone:
-fewer and smaller trees. The scores start from how often a label was seen with a category.
+If that column nearly determines the label, as a letter does its sound, most labels are impossible at most
+positions. Every category then gets trees for the labels seen with it, grown on its own positions only: fewer
+and smaller trees. The scores start from the frequencies of the labels with each category.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crfkit.data.tables import Table
 from crfkit.models.trees.grower import GrowthSettings, TrainingRows, TreeGrower
 from crfkit.potentials.forest import CATEGORY, Forest
 
-_UNSEEN = 0.1  # added to how often each label was seen
+_UNSEEN = 0.1  # added to the count of each label
 
 
 class GroupedGrower:
@@ -48,7 +48,7 @@ class GroupedGrower:
         self._total = observed.sum(axis=0)  # [L]
 
     def start(self) -> Forest:
-        """Return log shares of the labels with each category, or of all labels if it is missing."""
+        """Return trees with the log shares of the labels per category (overall if it is missing)."""
         shares = [(code, self._log_shares(counts)) for code, counts in self._counts]
         overall = self._log_shares(self._total)
         trees = [
@@ -58,9 +58,9 @@ class GroupedGrower:
         return self._finished(trees, np.arange(self._n_labels))
 
     def grow(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
-        """Return the trees of one more round; None if no split is worth while.
+        """Return the trees of one more round; None if no split reduces the objective.
 
-        gradient and hessian [ΣT, L] are those of what is to be minimised.
+        gradient and hessian [ΣT, L] are those of the objective to minimise.
         """
         trees, labels = [], []
         for code, positions, own, grower in self._groups:
@@ -82,7 +82,7 @@ class GroupedGrower:
 
 
 def _only_for(code: int, feature: int, forest: Forest) -> Forest:
-    """Return the same trees for one category of a feature; for others they add 0."""
+    """Return the trees restricted to one category of a feature; for other categories they add 0."""
     n_trees = forest.n_trees
     n_sets = len(forest.set_indptr) - 1
     words = np.zeros(code // 32 + 1, np.uint32)
@@ -113,7 +113,7 @@ def _only_for(code: int, feature: int, forest: Forest) -> Forest:
 
 
 def _lookup(feature: int, values: list[tuple[int, float]], otherwise: float) -> Forest:
-    """Return a tree that adds one number for each category and another for all else."""
+    """Return a tree that adds one number per category, and ``otherwise`` for everything else."""
     left: list[int] = []
     right: list[int] = []
     sets: list[npt.NDArray[np.uint32]] = []

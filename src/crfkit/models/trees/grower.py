@@ -1,8 +1,8 @@
 """Growing regression trees with LightGBM: one tree per label and round, fitted to given gradients.
 
-The only module that knows LightGBM. It bins the rows once and grows leaf-wise trees with at most so many
-leaves. Its trees are read from its model text into a :class:`~crfkit.potentials.forest.Forest`, which does
-not need LightGBM.
+This is the only module that uses LightGBM. LightGBM bins the rows once and grows leaf-wise trees with a
+limited number of leaves. The trees are read from its model text into a
+:class:`~crfkit.potentials.forest.Forest`, which does not need LightGBM.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Fores
 _BATCH = 1 << 14  # rows made at a time
 _MANY_CELLS = 1 << 20
 _SAMPLING = {"feature_fraction", "feature_fraction_bynode", "bagging_fraction", "extra_trees"}
-_MISSING_NAN = 2  # LightGBM's missing type of a split that has seen missing values
+_MISSING_NAN = 2  # LightGBM's missing type of a split with missing values in training
 
 
 def lightgbm() -> Any:
-    """Return the library; raise with the command that installs it if it is not there."""
+    """Return the library; if it is not installed, raise an error with the command to install it."""
     try:
         import lightgbm as library
     except ImportError as error:
         raise ImportError(
             "TreeCRF grows its trees with LightGBM, which is not installed: pip install 'crfkit[trees]' (or "
-            "pip install lightgbm). Fitted models need it no more"
+            "pip install lightgbm). Fitted models do not need it"
         ) from error
     return library
 
 
-# What TreeCRF relies on: LightGBM's parameter with its aliases, and the only value that will do.
+# Settings that TreeCRF relies on: LightGBM's parameter with its aliases, and the required value.
 _RELIED_ON: dict[tuple[str, ...], Any] = {
     ("objective", "objective_type", "app", "application", "loss"): "none",
     ("boosting", "boosting_type", "boost"): "gbdt",
@@ -51,7 +51,7 @@ _RELIED_ON: dict[tuple[str, ...], Any] = {
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """How trees are grown."""
+    """Settings for growing trees."""
 
     n_leaves: int
     learning_rate: float
@@ -61,15 +61,15 @@ class GrowthSettings:
     colsample: float
     seed: int
     n_threads: int
-    more: Mapping[str, Any]  # LightGBM's own parameters, which win
+    more: Mapping[str, Any]  # LightGBM's own parameters, which take precedence
 
     def __post_init__(self) -> None:
-        """Raise if LightGBM would grow trees that are not what the rest of crfkit takes them for."""
+        """Raise if LightGBM's parameters would give trees that crfkit cannot use."""
         for names, value in _RELIED_ON.items():
             for name in names:
                 if name in self.more and (value is None or self.more[name] != value):
                     only = "it is the number of labels" if value is None else f"it must stay {value!r}"
-                    raise InputError(f"lightgbm_params: {name}={self.more[name]!r} cannot be: {only}")
+                    raise InputError(f"lightgbm_params: {name}={self.more[name]!r} is not possible: {only}")
 
     @property
     def is_sampled(self) -> bool:
@@ -77,7 +77,7 @@ class GrowthSettings:
         return self.subsample < 1 or self.colsample < 1 or bool(_SAMPLING & set(self.more))
 
     def to_lightgbm(self, n_labels: int) -> dict[str, Any]:
-        """Return LightGBM's parameters. Categories get little smoothing: windows have few of each."""
+        """Return LightGBM's parameters. Categories get little smoothing, because windows have few of each."""
         return {
             "objective": "none",
             "num_class": n_labels,
@@ -106,17 +106,17 @@ class GrowthSettings:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows that trees are grown on: the window of every position, with context once per label before it.
+    """The rows that trees are grown on: the window of every position, with context once per previous label.
 
-    With ``context``, the first positions' rows come first, with L as the label before them; then those of
-    all others, position by position, label by label.
+    With ``context``, the rows of first positions come first, with L as previous label; then those of all
+    other positions, position by position, label by label.
     """
 
     table: Table
-    window: tuple[int, int]  # positions before and behind
+    window: tuple[int, int]  # positions before and after
     n_labels: int
     context: bool
-    positions: IntArray | None = None  # without context: of these alone
+    positions: IntArray | None = None  # without context: only these positions
     _first: IntArray = field(init=False)  # with context: first positions
     _rest: IntArray = field(init=False)  # and the others
 
@@ -149,7 +149,7 @@ class TrainingRows:
 
 
 class TreeGrower:
-    """Grows one tree per label for gradients of the rows, as often as it is asked to."""
+    """Grows one tree per label and round for gradients of the rows."""
 
     def __init__(self, rows: TrainingRows, categories: list[int], settings: GrowthSettings) -> None:
         library = lightgbm()
@@ -169,32 +169,32 @@ class TreeGrower:
                 params=self._parameters,
             )
             self._booster = library.Booster(self._parameters, self._data)
-            # LightGBM fails where all rows are the same, instead of growing nothing.
+            # If all rows are the same, LightGBM fails instead of growing no trees.
             self._differ = any(self._data.feature_num_bin(k) > 1 for k in range(rows.n_features))
         except library.basic.LightGBMError as error:
-            raise InputError(f"LightGBM does not take this: {error}") from error
+            raise InputError(f"LightGBM rejects the data or its parameters: {error}") from error
 
     def grow(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
-        """Return the trees of one more round; None if no split is worth while.
+        """Return the trees of one more round; None if no split reduces the objective.
 
-        gradient and hessian [rows, L] are those of what is to be minimised.
+        gradient and hessian [rows, L] are those of the objective to minimise.
         """
         if not self._differ:
             return None
         given = [np.asarray(array, np.float32) for array in (gradient, hessian)]
         if self._rows.n_labels == 1:
-            given = [array.reshape(-1) for array in given]  # as LightGBM wants it of a single class
+            given = [array.reshape(-1) for array in given]  # LightGBM's shape for a single class
         finished = self._booster.update(fobj=lambda _scores, _data: (given[0], given[1]))
         if finished:
             return None
-        # Counted by LightGBM: it keeps a first round that could not split, and only that one.
+        # Use LightGBM's count: it includes a first round that could not split, but no later ones.
         last = self._booster.current_iteration() - 1
         text = self._booster.model_to_string(num_iteration=1, start_iteration=last)
         return read_trees(text, self._rows.n_features, self._rows.n_labels, self._rows.context)
 
 
 def _as_sequence(library: Any, rows: TrainingRows) -> Any:
-    """Return the rows as a sequence that makes them when LightGBM asks: windows are never all in memory."""
+    """Return the rows as a LightGBM sequence computed on demand, so that not all are in memory."""
 
     class Batches(library.Sequence):  # type: ignore[misc]
         batch_size = _BATCH
@@ -223,7 +223,7 @@ def _as_sequence(library: Any, rows: TrainingRows) -> Any:
 def read_trees(text: str, n_features: int, n_labels: int, context: bool) -> Forest:
     """Return the trees in a model text of LightGBM. Tree m adds to label m mod L.
 
-    A missing number where training had none goes with the majority.
+    If training had no missing numbers at a node, a missing number goes to the larger child.
     """
     forests = [
         _read_tree(dict(line.split("=", 1) for line in part.split("\n") if "=" in line))

@@ -1,4 +1,4 @@
-"""Steps of ``TreeCRF.fit``: what its parameters mean for the data, and growing one member."""
+"""Steps of ``TreeCRF.fit``: its settings for the data, and growing one member."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MANY_LABELS = 5  # from here on potentials="auto" is factored
 def boosting_settings(
     estimator: Any, n_labels: int, window: tuple[int, int], by: int | None, n_threads: int
 ) -> BoostingSettings:
-    """Return what the parameters of a ``TreeCRF`` mean for data with so many labels.
+    """Return the settings of a ``TreeCRF`` for data with ``n_labels`` labels.
 
-    ``window`` and ``by`` are the parameters of these names as positions before and behind, and as a column.
+    ``window`` is given as positions before and after, ``by`` as the number of a column.
     """
     return BoostingSettings(
         joint=_is_joint(estimator, n_labels),
@@ -56,10 +56,10 @@ def boosting_settings(
 
 
 def _is_joint(estimator: Any, n_labels: int) -> bool:
-    """Tell whether trees see the label before, too."""
+    """Return whether trees also use the previous label."""
     for name, given in (("order=2", estimator.order == 2), ("by", estimator.by is not None)):
         if given and estimator.potentials == "joint":
-            raise InputError(f"{name} goes with potentials='factored'")
+            raise InputError(f"{name} needs potentials='factored', got 'joint'")
         if given:
             return False
     return estimator.potentials == "joint" or (estimator.potentials == "auto" and n_labels < _MANY_LABELS)
@@ -69,9 +69,9 @@ def _is_joint(estimator: Any, n_labels: int) -> bool:
 class Member:
     """A trained model: the whole TreeCRF, or one of a committee."""
 
-    forests: list[Forest]  # what comes before the first round, and the trees of each round that is kept
+    forests: list[Forest]  # the start before the first round, and the trees of each kept round
     tables: TransitionTables | None  # after the last of them
-    stages: list[Stage]  # one per round that is kept
+    stages: list[Stage]  # one per kept round
     history: list[dict[str, Any]]  # one record per round
     message: str  # why training ended
     converged: bool  # False: it was interrupted
@@ -86,19 +86,19 @@ def grow_member(
     patience: int,
     callbacks: Sequence[Callback],
 ) -> Member:
-    """Boost round after round; with held-out data, keep the number of rounds that is best on it."""
+    """Run rounds of boosting; with held-out data, keep the number of rounds that is best on it."""
     began = time.perf_counter()
 
     def advance() -> str | None:
         record, score = boosting.round(), None
         if record is None:
-            return f"no split is worth while after {len(boosting.rounds)} rounds"
+            return f"no split reduces the objective after {len(boosting.rounds)} rounds"
         record["seconds"] = time.perf_counter() - began
         if held is not None:
             score = record["dev_accuracy"] = held.after_round()
         if watch.note(record, score, lambda: len(boosting.rounds)) and watch.best is not None:
             return f"no better dev accuracy than {watch.best[0]:.4f} in {patience} rounds"
-        answers = [callback(record) for callback in callbacks]  # all get to see it
+        answers = [callback(record) for callback in callbacks]  # every callback is called
         if any(answer is True for answer in answers):
             return "a callback ended it"
         return f"{limit} rounds" if len(boosting.rounds) >= limit else None

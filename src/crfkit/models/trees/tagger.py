@@ -25,7 +25,7 @@ Stage = tuple[int, TransitionTables | None]  # after a round: how many trees the
 
 @dataclass(frozen=True)
 class _Held:
-    """What a path says of a feature so far."""
+    """The conditions of a path on one feature so far."""
 
     low: float = -math.inf  # numbers are more than this
     high: float = math.inf  # and at most this
@@ -36,11 +36,11 @@ class _Held:
 
 @dataclass(frozen=True)
 class Conjunction:
-    """A path from the root of a tree to a leaf: conditions that hold together, and what they add up to."""
+    """A path from the root of a tree to a leaf: its conditions, and what it adds to a label's score."""
 
     label: Any
     conditions: tuple[str, ...]
-    value: float  # what all trees with this path add to the label's score
+    value: float  # sum over all trees with this path
     count: int  # training rows that go this way, on average over those trees
     n_trees: int
 
@@ -49,7 +49,7 @@ class Conjunction:
 
 
 class TreeTagger(Tagger):
-    """Tags with boosted trees."""
+    """A tagger with boosted trees."""
 
     in_files = KINDS["trees"].in_files
 
@@ -66,24 +66,22 @@ class TreeTagger(Tagger):
 
     @property
     def n_columns(self) -> int | None:
-        """Columns of a table that it looks at; None where it goes by names."""
+        """Number of table columns; None if columns are found by name."""
         return self.schema.width
 
     @property
     def scores_per_position(self) -> int:
-        """How many numbers a lattice has for each position."""
         return self.potential.scores_per_position
 
     def encode(self, X: Any, lengths: Any = None) -> Table:
-        """X as the columns of training."""
+        """Return X as a table with the columns of training."""
         return self.schema.encode(X, lengths)
 
     def lattice(self, X: Table) -> Lattice:
-        """The scores of what ``encode`` made."""
+        """Return the scores of an encoded table."""
         return self.potential.scores(X, n_jobs=self.n_jobs)
 
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
-        """The scores of a batch."""
         table = self.encode(X, lengths)
         size = max(1, _PIECE // self.scores_per_position)  # positions
         if whole or table.n_positions <= size:
@@ -95,7 +93,6 @@ class TreeTagger(Tagger):
             yield self.lattice(table.piece(start, stop)), None
 
     def scored(self, X: Any) -> Scored:
-        """The scores of a batch, all at once."""
         table = self.encode(X)
         known = not table.n_positions or not bool(np.isnan(table.values).all())
         return Scored(self.lattice(table), None, known)
@@ -103,7 +100,7 @@ class TreeTagger(Tagger):
     def staged(self, X: Any, stages: Sequence[Stage], lengths: Any = None) -> Iterator[Lattice]:
         """Yield the scores after each round, given the trees and the tables after each.
 
-        A lattice shares its arrays with the next one: use it before asking for that.
+        A lattice shares its arrays with the next one: use it before requesting the next.
         """
         table = self.encode(X, lengths)
         growing, done = self.potential.without_trees(table), 0
@@ -116,7 +113,7 @@ class TreeTagger(Tagger):
 
     @property
     def feature_names(self) -> list[str]:
-        """What trees can ask for, in the order of ``Forest.importances``: columns at places of the window."""
+        """Names of the features, in the order of ``Forest.importances``: columns at places of the window."""
         before, after = self.potential.window
         names = [
             f"{column.name}[{step:+d}]" if step else f"{column.name}[0]"
@@ -126,7 +123,7 @@ class TreeTagger(Tagger):
         return [*names, "previous label"] if self.potential.forest.context else names
 
     def conjunctions(self, n: int = 20, label: Any = None) -> list[Conjunction]:
-        """The paths through the trees that weigh most: value times rows, all trees with a path together."""
+        """Return the most important paths: by value times rows, summed over all trees with a path."""
         found: dict[tuple[int, tuple[str, ...]], list[float]] = {}
         forest = self.potential.forest
         wanted = None if label is None else self.classes.index(label)
@@ -145,7 +142,7 @@ class TreeTagger(Tagger):
         ]
 
     def _paths(self, root: int) -> Iterator[tuple[tuple[str, ...], int]]:
-        """The conditions and the leaf of each path, what it says of one feature taken together."""
+        """Yield the conditions and the leaf of each path, with one condition per feature."""
         forest = self.potential.forest
         stack: list[tuple[int, dict[int, _Held]]] = [(root, {})]
         while stack:
@@ -172,7 +169,7 @@ class TreeTagger(Tagger):
             stack.append((int(forest.left[node]), {**held, feature: yes}))
 
     def _texts(self, feature: int) -> list[str]:
-        """The categories of a feature in words."""
+        """Return the names of a feature's categories."""
         forest = self.potential.forest
         if forest.context and feature == forest.n_features - 1:
             return [*map(str, self.classes), "(start)"]
@@ -181,7 +178,7 @@ class TreeTagger(Tagger):
         return texts if place == self.potential.window[0] else [*texts, "(outside)"]
 
     def _in_words(self, feature: int, held: _Held) -> str:
-        """A condition: a range of numbers, or some categories; of what training saw missing, if it may be."""
+        """Return a condition in words: a range of numbers or some categories, and "missing" if permitted."""
         name = self.feature_names[feature]
         if held.codes is None:
             return _range_in_words(name, held)
@@ -203,7 +200,6 @@ class TreeTagger(Tagger):
     # ---- files
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """What a model file holds beside kind and labels."""
         own = {
             "table": self.schema.to_header(),
             "window": list(self.potential.window),
@@ -218,7 +214,6 @@ class TreeTagger(Tagger):
     def from_parts(
         cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> TreeTagger:
-        """The tagger in what a model file holds."""
         window, decode = header.get("window"), header.get("decode")
         if (
             not isinstance(window, list)
@@ -239,11 +234,11 @@ class TreeTagger(Tagger):
 
 def _range_in_words(name: str, held: _Held) -> str:
     low, high = held.low, held.high
-    # LightGBM's last bin ends at infinity: a split there parts numbers from what is missing.
+    # LightGBM's last bin ends at infinity: a split there separates numbers from missing values.
     if low >= high:
         return f"{name} missing"
     suffix = " or missing" if held.seen and held.missing else ""
-    # LightGBM has ±1e-35 on either side of 0.
+    # LightGBM uses ±1e-35 as thresholds next to 0.
     below = "< 0" if -_NOTHING < high < 0 else f"<= {0.0 if 0 < high < _NOTHING else high:.6g}"
     from_zero = -_NOTHING < low < 0
     least = 0.0 if abs(low) < _NOTHING else low
@@ -257,4 +252,4 @@ def _range_in_words(name: str, held: _Held) -> str:
 
 
 _LISTED = 12  # categories that a condition shows
-_NOTHING = 1e-30  # nearer to 0 than any number that is meant
+_NOTHING = 1e-30  # thresholds nearer to 0 than this stand for 0

@@ -37,81 +37,81 @@ from crfkit.threads import thread_count
 class TreeCRF(SequenceLabeller[TreeTagger]):
     """Conditional random field with potentials that are sums of regression trees.
 
-    Takes mixed input as it is: text is categories, numbers and bools are numbers, None and NaN are missing.
-    Trees find the conjunctions within a window by themselves. LightGBM grows them (``crfkit[trees]``); a
-    fitted model needs it no more.
+    Takes mixed input: text is categories, numbers and bools are numbers, None and NaN are missing. Trees find
+    conjunctions within a window automatically. LightGBM grows them (``crfkit[trees]``); a fitted model does
+    not need it.
 
     Parameters
     ----------
     window
-        How many positions a tree sees, an odd number with the position itself in the middle; or
+        Number of positions that a tree sees: an odd number with the position itself in the middle, or
         (before, after).
     n_leaves
-        Leaves of a tree, at most.
+        Maximum number of leaves per tree.
     n_iterations
-        Rounds: in each, one tree a label.
+        Number of rounds; each round adds one tree per label.
     learning_rate
-        Every tree counts by this factor. The paper's 1 goes with ``newton=False``; Newton's leaves want less.
+        Factor of every tree. The paper uses 1, for ``newton=False``; Newton's leaves need less.
     order
         1: a label depends on the one before it; 2: on the two before it (factored potentials).
     pseudo_iterations
-        So many first rounds climb the pseudo-likelihood.
+        Number of first rounds that use the pseudo-likelihood.
     subsample, colsample
         Share of the rows that a round sees, and of the columns that a tree sees.
     trim
-        Leave out the rows that together hold only this share of all errors (influence trimming).
+        Leave out the rows that together have only this share of all errors (influence trimming).
     potentials
-        "joint": F^k(y[t-1], window), trees that ask for the label before, too (the paper's). "factored":
-        trees see the window alone, and a table scores label pairs: the choice for many labels. "auto":
-        factored from 5 labels on.
+        "joint": F^k(y[t-1], window), trees that also use the previous label (as in the paper). "factored":
+        trees see only the window, and a table scores label pairs (for many labels). "auto": factored from 5
+        labels on.
     newton
-        Leaves as Newton's step has them, the sum of errors over the sum of p (1 - p); False: the mean error,
-        as in the paper, which goes with ``learning_rate=1``.
+        True: leaf values of a Newton step, the sum of errors over the sum of p (1 - p). False: the mean
+        error, as in the paper, with ``learning_rate=1``.
     line_search
         Choose the step of each round by the likelihood.
     decode
-        What ``predict`` does: "marginal", the most probable label of each position; "viterbi", the most
+        Decoding of ``predict``: "marginal", the most probable label of each position; "viterbi", the most
         probable label sequence.
     early_stopping
-        Choose the number of rounds, at most ``n_iterations``, by cross-validation with so many folds. (With
-        a dev set given to ``fit``, by that.)
+        Choose the number of rounds, at most ``n_iterations``, by cross-validation with this many folds. (If
+        ``fit`` gets a dev set, it is used instead.)
     committee
-        Average the potentials of so many models, each trained without one of as many folds: slower, and
-        better where data is scarce.
+        Average the potentials of this many models, each trained without one of as many folds: slower, but
+        better if data is scarce.
     patience
-        Stop after so many rounds without a better accuracy on held-out data.
+        Stop after this many rounds without a better accuracy on held-out data.
     min_samples_leaf, l2
-        Training rows that a leaf has at least, and the penalty on leaf values.
+        Minimum number of training rows per leaf, and the L2 penalty on leaf values.
     transition_c2, transition_every
-        Factored: the L2 penalty on the tables of transitions, and after how many rounds they are fitted anew.
+        Factored: the L2 penalty on the tables of transitions, and the number of rounds between their fits.
     by
-        A column of categories (its name or place), each of which gets trees of its own, for the labels it
-        was seen with: where the column nearly tells the label, as a letter does its sound. Faster and often
-        better with many labels. Factored potentials.
+        A column of categories (its name or place). Each category gets separate trees for the labels seen with
+        it. This is faster and often better with many labels, if the column nearly determines the label, as a
+        letter does its sound. Needs factored potentials.
     categorical
-        Columns that hold categories although they look like numbers: names, or places.
+        Columns of categories that look like numbers: names, or places.
     lightgbm_params
         Other parameters of LightGBM, such as {"max_bin": 63}.
     callbacks
-        Functions that get each round's record (a dict); one that returns True ends training.
+        Functions that are called with each round's record (a dict); if one returns True, training ends.
     n_jobs, random_state, verbose
-        As in :class:`crfkit.CRF`. Same data, seed and thread count: the same model.
+        As in :class:`crfkit.CRF`. The same data, seed and thread count give the same model.
 
     Attributes
     ----------
     classes_ : list
         The labels, sorted.
     objective_ : float
-        Minus the log-likelihood of the training data in the end.
+        Minus the log-likelihood of the training data after training.
     history_ : list of dict
-        One record a round: iteration, objective (minus the log-likelihood that it began with), step,
+        One record per round: iteration, objective (minus the log-likelihood before the round), step,
         seconds, and dev_accuracy.
     n_iter_ : int
-        Rounds in the model (of a committee: in its last member).
+        Number of rounds in the model (for a committee: in its last member).
     cv_accuracy_ : list of float
-        With ``early_stopping``: accuracy on the folds held out, after each round.
+        With ``early_stopping``: accuracy on the held-out folds after each round.
     feature_names_, feature_importances_ : list of str, array
-        What trees can ask for (column[place in the window]), and its share of what all splits gained.
+        The features of the trees (column[place in the window]), and their shares of the total gain.
     tagger_ : crfkit.models.trees.tagger.TreeTagger
         The fitted model.
 
@@ -228,11 +228,11 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         """Train on sequences X with labels y.
 
         X is a list of sequences of items: dicts of name to value, lists of values, or single values; or a
-        list of arrays [T, K] or data frames; or one of them with ``lengths`` (without, it is cut as y is);
-        or :class:`crfkit.data.Columns`. In y a label may be None (unknown) or a set (one of these).
-        ``sample_weight`` is one number a sequence. With ``X_dev``, ``y_dev`` training stops when the dev
-        accuracy no longer rises, and the best number of rounds is kept. ``groups`` names, for each
-        sequence, what must not be torn apart by the folds of ``early_stopping`` and ``committee``.
+        list of arrays [T, K] or data frames; or one of them with ``lengths`` (without, it is cut like y); or
+        :class:`crfkit.data.Columns`. In y a label may be None (unknown) or a set (one of these).
+        ``sample_weight`` is one number per sequence. With ``X_dev``, ``y_dev`` training stops when the dev
+        accuracy no longer rises, and the best number of rounds is kept. ``groups`` is one group per sequence:
+        the folds of ``early_stopping`` and ``committee`` never split a group.
         """
         self._check(X_dev, y_dev, groups)
         window = rule.window_sides(self.window) or (0, 0)
@@ -270,7 +270,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         groups: Sequence[Any] | None,
         progress: Progress,
     ) -> int:
-        """Return the most rounds that there may be: by cross-validation, if it is asked for."""
+        """Return the maximum number of rounds, chosen by cross-validation if requested."""
         self.cv_accuracy_: list[float] = []
         if self.early_stopping is None:
             return self.n_iterations
@@ -302,7 +302,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         limit: int,
         progress: Progress,
     ) -> list[Member]:
-        """Train the model, or every member of a committee; of an interrupted one, those that are of use."""
+        """Train the model, or every member of a committee; if interrupted, return the complete members."""
         chosen: list[IntArray | None] = [None]
         if self.committee is not None:
             fold = self._folds(data, groups, self.committee, "committee")
@@ -335,7 +335,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     def _keep(self, data: LabelledTable, potential: TreePotential, members: list[Member]) -> None:
         if self.converged_ and not len(potential.forest.root) and len(data.classes) > 1:
             warnings.warn(
-                "no split was worth while: the model has no trees, and does not look at X. Are there enough "
+                "no split reduced the objective: the model has no trees, and ignores X. Are there enough "
                 "sequences for min_samples_leaf, and enough columns for colsample?",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -346,7 +346,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         self.history_ = [record for member in members for record in member.history]
         self.n_iter_ = len(members[-1].stages)
 
-    # ---- asking the fitted model
+    # ---- using the fitted model
 
     def _fitted(self) -> TreeTagger:
         tagger = super()._fitted()
@@ -355,28 +355,28 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         return tagger
 
     def staged_predict(self, X: Any, *, lengths: Any = None) -> Iterator[list[list[Any]]]:
-        """What ``predict`` would say after each round of training. Not after loading: files keep the end."""
+        """Yield the predictions after each round of training. Loaded models have only the last round."""
         tagger = self._fitted()
         if len(getattr(self, "stages_", ())) != self.n_iter_:
             raise InputError(
-                "staged predictions need a model that was fitted here, and no committee: a loaded one knows "
-                "its last round only"
+                "staged predictions need a model that was fitted in this process, without a committee: a "
+                "loaded model has only its last round"
             )
         for lattice in tagger.staged(X, self.stages_, lengths):
             yield decode_labels(decoded(lattice, self.decode, self.n_jobs), lattice.offsets, tagger.classes)
 
     @property
     def feature_names_(self) -> list[str]:
-        """What trees can ask for: a column at a place of the window, and the label before."""
+        """Names of the features: columns at places of the window, and the previous label."""
         return self._fitted().feature_names
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """The share of each of ``feature_names_`` in what all splits gained."""
+        """Share of each of ``feature_names_`` in the total gain of all splits."""
         return self._fitted().potential.forest.importances()
 
     def conjunctions(self, n: int = 20, *, label: Any = None) -> list[Conjunction]:
-        """The paths through the trees that carry most: conditions, label, and what they add to its score."""
+        """Return the most important paths through the trees: conditions, label, and change of its score."""
         tagger = self._fitted()
         if label is not None and label not in tagger.classes:
             raise InputError(f"the model has no label {label!r}; it has {tagger.classes!r:.200}")

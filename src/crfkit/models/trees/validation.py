@@ -1,4 +1,4 @@
-"""Held-out data decides how many rounds of boosting are enough: a dev set, or folds of the training data."""
+"""Choosing the number of boosting rounds by held-out data: a dev set, or folds of the training data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crfkit.objectives.dev_set import DevSet
 
 
 class HeldOut:
-    """Held-out sequences whose scores keep up with the trees."""
+    """Held-out sequences whose scores are updated with each round's trees."""
 
     def __init__(self, boosting: Boosting, table: Table, labels: DevSet) -> None:
         self._boosting, self._labels = boosting, labels
@@ -35,7 +35,7 @@ class HeldOut:
 
     @property
     def n_labels(self) -> int:
-        """How many positions have a label."""
+        """Number of positions with a label."""
         return self._labels.n_given
 
 
@@ -63,12 +63,12 @@ def n_labelled(data: LabelledTable) -> IntArray:
 def fold_numbers(
     sizes: IntArray, groups: Sequence[Any] | None, n_folds: int, seed: int, asked_by: str
 ) -> IntArray:
-    """Return the fold of each sequence [N]: groups stay together, folds add up to about the same size.
+    """Return the fold of each sequence [N]: groups stay together, and folds have about the same size.
 
-    ``asked_by`` is the parameter that wants them, for messages.
+    ``asked_by`` is the name of the parameter with the number of folds, for messages.
     """
     if groups is not None and len(groups) != len(sizes):
-        raise InputError(f"groups must be one a sequence, {len(sizes)} of them; got {len(groups)}")
+        raise InputError(f"groups must be one per sequence, {len(sizes)} of them; got {len(groups)}")
     names = list(range(len(sizes))) if groups is None else list(groups)
     distinct = list(dict.fromkeys(names))
     if len(distinct) < n_folds:
@@ -102,8 +102,8 @@ def rounds_by_folds(
 ) -> tuple[int, list[float]]:
     """Return the number of rounds with the best accuracy over all folds, and the accuracy after each round.
 
-    All folds go on together until nothing more is gained; one that cannot split any more waits for the
-    others.
+    All folds are boosted in parallel until the accuracy no longer rises; a fold that cannot split any more
+    stays as it is.
     """
     parts: list[tuple[Boosting, HeldOut]] = []
     for k in range(int(fold.max()) + 1):

@@ -166,7 +166,7 @@ def test_columns_go_through_the_template():
     pipeline = Pipeline([("mine", AssociationMiner(template=TEMPLATE, important=False)), ("tag", CRF())])
     assert pipeline.fit(columns, Y).predict(columns) == crf.predict(columns)
     ambiguous = CRF(template="U%x[0,0]\nU%x[0,0]/%x[0,1]\nB\n", associations=AssociationMiner())
-    refuses("not all of one cell", ambiguous.fit, columns, Y)
+    refuses("not all from one cell", ambiguous.fit, columns, Y)
 
 
 @pytest.mark.parametrize("items", ["w", ("w=", "w-1"), re.compile(r"^w"), lambda name: name.startswith("w")])

@@ -299,7 +299,7 @@ OTHER = "U000:%x[0,0]\nU001:%x[-1,0]\nB\n"
         (["--label", "B-XX"], 1, "label 'B-XX' is not among the 5 known ones"),
         (["--label", "I-NP", "--item", "x[0,1]=."], 1, "no rule has the item"),
         (["--item", "nothing"], 1, "no rule has the item 'nothing'; items are such as x["),
-        (["--sort", "fixes", "--top", 1, "--csv", "-"], 1, "know no fixes"),
+        (["--sort", "fixes", "--top", 1, "--csv", "-"], 1, "have no fixes"),
         (["--csv", "-", "--json", "-"], 2, "only one of"),
         (["--html", "nowhere/r.html"], 1, "there is no directory"),
         (["--compare", "nowhere"], 1, "nowhere: No such file"),

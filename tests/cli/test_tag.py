@@ -297,7 +297,7 @@ def test_csv(run, folder, tmp_path):
         (["{0}/model.crfkit", "{0}/nowhere"], 1, "nowhere: No such file or directory"),
         (["{0}/model.crfkit", "{0}"], 1, "Is a directory"),
         (["{0}", "{0}/test.txt"], 1, "Is a directory"),
-        (["{0}/model.crfkit", "{0}/model.crfkit"], 1, "expected data, and this is a model (crfkit)"),
+        (["{0}/model.crfkit", "{0}/model.crfkit"], 1, "expected data, but this is a model (crfkit)"),
         (["{0}/model.crfkit", "{0}/test.txt", "-o", "{0}/no/out"], 1, "out: there is no directory"),
         (["{0}/model.crfkit", "{0}/test.txt", "-o", "{0}"], 1, "it is a directory"),
         (["{0}/model.crfkit", "{0}/test.txt", "--legal", "BIMES"], 1, "IOB2"),

@@ -227,7 +227,7 @@ def test_odd_data(text, run, tmp_path):
         ("a\nb\n", "x.txt: rows have one column"),
         ("a A\nb B\n" * 9 + "c\n", "x.txt:19: "),
         (b"a A\n\xff B\n", "x.txt:2: "),
-        (b"lCRF\0\0\0\0", "expected data, and this is a model (crfsuite)"),
+        (b"lCRF\0\0\0\0", "expected data, but this is a model (crfsuite)"),
         (gzip.compress(SMALL.encode())[:-20], "x.txt: damaged or cut-off gzip file"),
     ],
 )
@@ -288,7 +288,7 @@ def test_attributes_and_columns_do_not_mix(run, data, tmp_path):
 def test_a_template_that_looks_at_the_label(run, data, tmp_path):
     (tmp_path / "t").write_text("U0:%x[0,0]\nU1:%x[0,2]\n")
     for arguments in (["train", data, "-m", tmp_path / "m"], ["convert", data, tmp_path / "x.crfsuite"]):
-        run.fails(1, "t:2: %x[0,2] looks at column 2", *arguments, "-t", tmp_path / "t")
+        run.fails(1, "t:2: %x[0,2] reads column 2", *arguments, "-t", tmp_path / "t")
     assert not (tmp_path / "x.crfsuite").exists()
 
 

@@ -123,7 +123,7 @@ def test_columns_by_name_and_by_place(table, run, tmp_path):
     assert found["potentials"] == "factored"
     ran = run.ok("train", table, "-m", tmp_path / "m", *common, "--by", "0")
     for arguments, words in (
-        (["--by", "x"], "must be a column of categories, and it holds numbers"),
+        (["--by", "x"], "must be a column of categories, but it holds numbers"),
         (["--by", "y"], "--by y: there is no such column; the columns are letter, x, label"),
         (["--categorical", "label"], "--categorical label: that is the column of the labels"),
     ):

@@ -151,7 +151,7 @@ def test_schemes_of_label_sets():
         (lambda: convert_labels([["O", None]], "IOB2", "IOB1"), r"y\[0\]\[1\] is None"),
         (
             lambda: convert_labels([["O", ["B"]]], "IOB2", "IOB1"),
-            r"y\[0\]\[1\] is \['B'\], which is no label",
+            r"y\[0\]\[1\] is \['B'\], not a label",
         ),
         (lambda: convert_labels([["O", 3]], "IOB2", "IOB1"), r"y\[0\]\[1\] is 3, but labels of"),
         (lambda: convert_labels([["Bx"]], "IOB2", "IOB1"), "'Bx'"),

@@ -88,7 +88,7 @@ def test_unknown_labels():
     [
         ("BIO", "y must be a list of sequences of labels, got str"),
         (None, "y must be a list of sequences of labels, got NoneType"),
-        (["B", "I"], "sequence 0 is str 'B'; one sequence alone is"),
+        (["B", "I"], "sequence 0 is str 'B'; write a single sequence as"),
         ([["B"], {"I"}], "sequence 1 is set"),
         ([["B"], 3], "sequence 1 is int 3"),
         ([["B"], None], "sequence 1 is NoneType None"),

@@ -88,7 +88,7 @@ def named(text):
 def test_columns_of_a_file_are_called_as_in_its_header():
     schema, _ = TableSchema.learn(named("size,empty,kind\n1.5,,x\n2,,y\n").without(1))
     assert [column.name for column in schema.columns] == ["size", "kind"]
-    with pytest.raises(InputError, match="feature 'size' held numbers in training, and here 'many'"):
+    with pytest.raises(InputError, match="feature 'size' held numbers in training, but here 'many'"):
         schema.encode(named("size,kind\nmany,x\n"))
     refuses("feature 'size' held numbers", schema.encode, Columns.from_rows([[("many", "x")]]))
     expected = [[1.5, 0], [2, 1]]

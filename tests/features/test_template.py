@@ -110,7 +110,7 @@ def test_a_column_that_is_not_there():
     template = Template.parse("U:%x[0,0]\n\nB:%x[0,0]/%x[-1,2]", source="my.tpl")
     columns = Columns.from_rows([ROWS], source="data.txt")
     with pytest.raises(
-        InputError, match=r"^my\.tpl:3: %x\[-1,2\] looks at column 2, but data\.txt has 2 columns to look at"
+        InputError, match=r"^my\.tpl:3: %x\[-1,2\] reads column 2, but data\.txt has 2 columns \(counted"
     ):
         template.encode(columns, Vocabulary(), grow=True)
     assert template.encode(Columns.from_rows([]), Vocabulary(), grow=True).n_positions == 0

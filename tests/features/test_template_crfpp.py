@@ -80,6 +80,6 @@ def test_errors_name_source_and_line(line, message):
 
 
 def test_a_column_far_away():
-    refuses(r"t:1: .* looks at column 123456789", attributes, "U%x[0,123456789]", [["a"]])
+    refuses(r"t:1: .* reads column 123456789", attributes, "U%x[0,123456789]", [["a"]])
     for digits in ("123456789012", "9" * 10_000):
         refuses(r"t:1: the column is too large", attributes, f"U%x[0,{digits}]", [["a"]])

@@ -126,7 +126,7 @@ def test_pieces():
         ("a,a\n", r"f\.csv:1: two columns are called 'a'.*header=False", {}),
         ("a,b\n1,2\n", r"f\.csv: there is no column 'c': the columns are a, b", {"sequence_column": "c"}),
         ("a,b\n1,2\n", r"f\.csv: there is no column 2: it has 2 columns", {"sequence_column": 2}),
-        ("a\n1\n", r"f\.csv:1: there is no column beside the sequence column 'a'", {"sequence_column": "a"}),
+        ("a\n1\n", r"f\.csv:1: there is no column except the sequence column 'a'", {"sequence_column": "a"}),
     ],
 )
 def test_errors_name_path_and_line(text, message, options, tmp_path):

@@ -173,7 +173,7 @@ SAID = {
         ("8 B0:y", "8 U0:a", "name 2 comes twice"),
         ("0.4709", "O.4709", "list of weights is damaged"),
         ("0.4709853837876320", "nan", "not finite"),
-        ("U0:%x[0,0]\n", "X0:%x[0,0]\n", "is no template line"),
+        ("U0:%x[0,0]\n", "X0:%x[0,0]\n", "is not a template line"),
         ("U0:%x[0,0]\n", "U0:%y[0,0]\n", "the template in <bytes>:1: expected %x"),
     ],
     "wapiti": [
@@ -200,8 +200,8 @@ SAID = {
         (WEIGHT, "8=", "expected a weight, got"),
         (WEIGHT, "8=0x1.8,", "expected a weight, got"),
         ("11:u:w:%x[0,0]", "11:u:w:%y[0,0]", "the template in <bytes>:1: expected %x"),
-        ("11:u:w:%x[0,0]", "11:u:w:#x[0,0]", "is no template line"),
-        ("11:u:w:%x[0,0]", "11:u:w\n%x[0,0]", "is no template line"),
+        ("11:u:w:%x[0,0]", "11:u:w:#x[0,0]", "is not a template line"),
+        ("11:u:w:%x[0,0]", "11:u:w\n%x[0,0]", "is not a template line"),
     ],
 }
 

@@ -193,7 +193,7 @@ def test_in_words():
         ({"n": 0}, "n, the number of samples, must be a whole number above 0; got 0"),
         ({"n": 1.5}, "whole number above 0; got 1.5"),
         ({"confidence": 95}, "confidence must be between 0 and 1, got 95"),
-        ({"level": "token"}, "level='token' is for token_accuracy and token_f1 alone, not for 'segment_f1'"),
+        ({"level": "token"}, "level='token' is only for token_accuracy and token_f1, not for 'segment_f1'"),
         ({"level": "word"}, "level must be 'sequence' or 'token', got 'word'"),
         ({"averages": "macro"}, "segment_f1 takes the options scheme, average, not 'averages'"),
         ({"average": "max"}, "average must be 'macro', 'weighted' or 'micro', got 'max'"),

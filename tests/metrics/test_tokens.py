@@ -161,7 +161,7 @@ def test_numpy_rows_are_sequences():
 
 
 def test_unhashable_labels_are_named():
-    refuses(r"y_pred\[0\]\[1\] is \['B'\], which is no label", token_accuracy, [["A", "B"]], [["A", ["B"]]])
+    refuses(r"y_pred\[0\]\[1\] is \['B'\], not a label", token_accuracy, [["A", "B"]], [["A", ["B"]]])
 
 
 def test_codes_score_as_lists_do():

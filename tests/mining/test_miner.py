@@ -166,7 +166,7 @@ def test_columns_go_through_the_template():
     pipeline = Pipeline([("mine", AssociationMiner(template=TEMPLATE, important=False)), ("tag", CRF())])
     assert pipeline.fit(columns, Y).predict(columns) == crf.predict(columns)
     ambiguous = CRF(template="U%x[0,0]\nU%x[0,0]/%x[0,1]\nB\n", associations=AssociationMiner())
-    refuses("not all of one cell", ambiguous.fit, columns, Y)
+    refuses("not all from one cell", ambiguous.fit, columns, Y)
 
 
 @pytest.mark.parametrize("items", ["w", ("w=", "w-1"), re.compile(r"^w"), lambda name: name.startswith("w")])
@@ -247,7 +247,7 @@ def test_one_table_compares_the_uses():
         ({"min_support": 0}, "min_support must be a whole number of at least 1"),
         ({"min_confidence": 0}, "min_confidence must be a number above 0 and up to 1"),
         ({"min_confidence": 1.5}, "above 0 and up to 1"),
-        ({"max_support": 1}, "max_support=1 is below min_support=2"),
+        ({"max_support": 1}, "max_support=1 must be at least min_support=2"),
         ({"lengths": (3, 2)}, "lengths must be two whole numbers"),
         ({"use": "magic"}, "use must be one of"),
         ({"use": "constraints", "min_confidence": 0.9}, "always right"),
@@ -269,7 +269,7 @@ def test_bad_data():
     refuses("attributes with names", AssociationMiner().fit, [np.ones((2, 3))], [["a", "b"]])
     rules = AssociationMiner(important=False).fit(X, Y).rules_
     other = [[["x1", "x2"], ["x1"]]]
-    with pytest.raises(InputError, match="were they mined with another template"):
+    with pytest.raises(InputError, match="were the rules mined with another template"):
         CRF(associations=AssociationMiner(rules=rules)).fit(other, [["B", "O"]])
 
 
@@ -315,7 +315,7 @@ def test_no_rules_are_a_warning_and_a_plain_model(use):
 def test_rules_of_other_labels_are_renumbered_and_saved(use, tmp_path):
     rules = AssociationMiner(important=False).fit(X, Y).rules_  # labels B, I, O
     renamed = [[{"B": "A", "I": "I", "O": "Z"}[label] for label in labels] for labels in Y]
-    with pytest.warns(InputWarning, match="rules can hold nowhere"):
+    with pytest.warns(InputWarning, match="rules cannot hold anywhere"):
         crf = CRF(associations=AssociationMiner(rules=rules, use=use)).fit(X, renamed)
     assert {rule.label for rule in crf.rules_} == {"I"}
     assert {rule.rival for rule in crf.rules_} <= {"I", None}
@@ -340,7 +340,7 @@ def test_going_on_with_a_new_label(use, tmp_path):
 @pytest.mark.filterwarnings("ignore:.*copies of others")
 def test_what_cannot_go_together():
     unsure = AssociationMiner(important=False, min_confidence=0.5).fit(X, Y).rules_
-    with pytest.raises(InputError, match="always right, and some"):
+    with pytest.raises(InputError, match="always right, but some"):
         CRF(associations=AssociationMiner(rules=unsure, use="constraints")).fit(X, Y)
     chosen = GradientSelector(n_features=5).fit(X, Y).selected_
     with pytest.raises(InputError, match="cannot be combined with associations"):

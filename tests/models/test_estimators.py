@@ -255,7 +255,7 @@ def test_sample_weight_is_repetition(name):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0], r"one number a sequence, \[12\]; got shape \(1,\)"),
+        ([1.0], r"one number per sequence, \[12\]; got shape \(1,\)"),
         ([*[1] * 11, np.nan], "got nan for sequence 11"),
         ([-1, *[1] * 11], "got -1.0 for sequence 0"),
         ([0] * 12, "0 for every sequence"),

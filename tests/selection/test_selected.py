@@ -108,7 +108,7 @@ def test_damaged_files(tmp_path, content, message):
 
 
 def test_twice_the_same():
-    with pytest.raises(InputError, match=r"T\(a, b\) comes twice"):
+    with pytest.raises(InputError, match=r"T\(a, b\) is in it twice"):
         Selection([Feature(None, ("a", "b"), 1, 1.0), Feature(None, ("a", "b"), 2, 0.5)])
 
 

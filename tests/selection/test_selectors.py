@@ -220,7 +220,7 @@ def test_stability():
     assert stable.transform(X).sequences.n_positions == 1800
     again = clone(stable).fit(X, Y)
     assert again.selected_ == stable.selected_
-    refuses("cut them shorter", clone(stable).fit, X[:2], Y[:2])
+    refuses("at least 4 sequences, but there are 2: split them", clone(stable).fit, X[:2], Y[:2])
     refuses("must be one of crfkit", StabilitySelector(CRF()).fit, X, Y)
     rng = np.random.default_rng(0)
     noise = [[[str(rng.integers(30))] for _ in range(3)] for _ in range(20)]
@@ -279,8 +279,8 @@ def test_copies_are_left_out_and_named():
     ("X", "y", "parameters", "message"),
     [
         ([], [], {}, "X has no sequences"),
-        ([[[]]], [["a"]], {}, "one label alone"),
-        ([[["f"], ["g"]]], [["a", "a"]], {}, "every feature is constant"),
+        ([[[]]], [["a"]], {}, "y has only one label"),
+        ([[["f"], ["g"]]], [["a", "a"]], {}, "so there is nothing to select"),
         ([[["f"]], [["g"]]], [["a"], ["b"]], {"min_freq": 2}, "nothing to select from.*min_freq=2"),
         ([[["f"]], [["g"]]], [["a"], ["b"]], {"candidates": "transitions"}, "no candidates='transitions'"),
         ([[["f"]]], [["a", "b"]], {}, "has 1 items but 2 labels"),

@@ -1,7 +1,7 @@
 """Sequences of rows of text cells: what a column file holds.
 
 A cell is the id of its text in a vocabulary of the distinct cells: a table takes four bytes per cell, and
-every text is kept once. No Python string is made until one asks for rows or columns.
+every text is kept once. Python strings are made only when rows or columns are asked for.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from crfkit.exceptions import InputError
 
 Row = list[str]
 
-NO_FILE = "rows"  # the source of what was never read from a file
+NO_FILE = "rows"  # the source of data that was not read from a file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Columns(Batch, Sequence[list[Row]]):
-    """Sequences of rows of K cells, end to end; as a Python sequence, one list of rows a sentence.
+    """Sequences of rows of K cells, end to end; as a Python sequence, one list of rows per sentence.
 
     ``columns[i]`` is the list of rows of sequence i, ``columns[a:b]`` the ``Columns`` of some sequences.
     """
@@ -62,7 +62,7 @@ class Columns(Batch, Sequence[list[Row]]):
 
     @classmethod
     def from_rows(cls, sentences: Iterable[Iterable[Sequence[str]]], source: str = NO_FILE) -> Columns:
-        """Columns of sentences of rows of str; the line numbers are those of a file written from them.
+        """Make columns of sentences of rows of str; line numbers are those of a file written from them.
 
         >>> Columns.from_rows([[("The", "DT"), ("dog", "NN")]]).column(1)
         [['DT', 'NN']]
@@ -73,13 +73,13 @@ class Columns(Batch, Sequence[list[Row]]):
     def from_native(
         cls, arrays: tuple[_native.Vocabulary, IdArray, IntArray, IntArray], source: str
     ) -> Columns:
-        """Columns of what the native readers give: cells, ids [ΣT, K], offsets [N+1] and lines [ΣT]."""
+        """Make columns of the native readers' result: cells, ids [ΣT, K], offsets [N+1] and lines [ΣT]."""
         cells, ids, offsets, lines = arrays
         return cls(Vocabulary.from_native(cells), ids, offsets, lines, source)
 
     @property
     def n_columns(self) -> int:
-        """K, the cells of every row; 0 where there are no rows."""
+        """K, the number of cells in every row; 0 if there are no rows."""
         return int(self.ids.shape[1])
 
     def __len__(self) -> int:
@@ -113,28 +113,28 @@ class Columns(Batch, Sequence[list[Row]]):
         return (Columns, (self.cells, self.ids, self.offsets, self.lines, self.source))
 
     def column(self, k: int) -> list[list[str]]:
-        """The cells of column k, one list per sequence; -1 is the last column."""
+        """Return the cells of column k, one list per sequence; -1 is the last column."""
         texts = self._text()[self.ids[:, self._column_index(k)]].tolist()
         return [texts[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
     def codes(self, k: int) -> tuple[list[str], IdArray]:
-        """The distinct cells of column k in order of first appearance, and each row's place in them, [ΣT]."""
+        """Return the distinct cells of column k in order of appearance, and every row's code, [ΣT]."""
         ids = np.ascontiguousarray(self.ids[:, self._column_index(k)])
         chosen, codes = _native.renumber(ids, len(self.cells))
         return [self.cells.strings(i, i + 1)[0] for i in chosen.tolist()], codes
 
     def without(self, k: int) -> Columns:
-        """The other columns: what a template may look at when column k holds the labels."""
+        """Return all columns except k: those that a template may read when column k holds the labels."""
         left_out = self._column_index(k)
         return self.select([place for place in range(self.n_columns) if place != left_out])
 
     def select(self, places: Sequence[int]) -> Columns:
-        """The columns at these places, in this order."""
+        """Return the columns at these places, in this order."""
         ids = np.ascontiguousarray(self.ids[:, [self._column_index(k) for k in places]])
         return Columns(self.cells, ids, self.offsets, self.lines, self.source)
 
     def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> Columns:
-        """The given sequences, in the given order; a sequence may come more than once."""
+        """Return the given sequences, in the given order; a sequence may come more than once."""
         offsets, rows = gather(self.offsets, checked_ids(sequence_ids, self.n_sequences))
         return Columns(self.cells, self.ids[rows], offsets, self.lines[rows], self.source)
 
@@ -143,9 +143,9 @@ class Columns(Batch, Sequence[list[Row]]):
         *more: tuple[Sequence[str], npt.NDArray[np.integer]],
         separator: Literal["\t", " "] = "\t",
     ) -> bytes:
-        """The column file: its bytes, an empty line after every sequence.
+        """Return the bytes of the column file, with an empty line after every sequence.
 
-        Each of ``more`` is one more column at the end, as ``codes`` gives it: strings, and every row's place
+        Each of ``more`` is an additional last column, as ``codes`` returns it: strings, and every row's place
         in them, [ΣT]. A cell that would not be read back as one cell raises ``InputError``.
         """
         if separator not in ("\t", " "):
@@ -171,7 +171,7 @@ class Columns(Batch, Sequence[list[Row]]):
         return k % self.n_columns
 
     def _text(self) -> npt.NDArray[np.object_]:
-        """The distinct cells as Python strings, made once, [len(cells)]."""
+        """Return the distinct cells as Python strings, [len(cells)]; they are made once."""
         if not self._texts:
             strings: list[Any] = self.cells.strings()
             texts = np.empty(len(strings), dtype=object)

@@ -1,4 +1,4 @@
-"""X, in any of the shapes users have it, to ``Sequences``.
+"""Conversion of X, in any of the supported shapes, to ``Sequences``.
 
 Objects (lists of lists of strings or dicts, data frames) are read natively, with the attribute names that
 python-crfsuite gives them; arrays and sparse matrices have the attributes "0", "1", … for their columns.
@@ -18,20 +18,20 @@ from crfkit.data.vocabulary import Vocabulary
 
 
 def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -> Sequences:
-    """Converts X to ``Sequences`` over the ids of the vocabulary.
+    """Convert X to ``Sequences`` over the ids of the vocabulary.
 
     X is one of
 
     - an iterable of sequences; a sequence is a list of items; an item is a list, tuple or set of strings, or
       a dict of str to str, bool, number, dict, vector of numbers, or list, tuple or set of strings. A
-      generator is read one sequence at a time and nothing of it is kept.
+      generator is read one sequence at a time and is not stored.
     - an iterable of 2-D arrays or sparse matrices [T, A], or of data frames with T rows; a 3-D array
       [N, T, A]
     - one array, sparse matrix or data frame with ΣT rows, cut into sequences by ``lengths`` [N]
 
     Zeros are dropped, the values of an attribute repeated within a position are added up, and NaN or infinity
-    raises ``InputError`` with the place. ``grow=True`` adds new attributes to the vocabulary (and takes them
-    back when it raises); ``grow=False`` drops unknown ones. For arrays the width must be the vocabulary's.
+    raises ``InputError`` with the place. ``grow=True`` adds new attributes to the vocabulary; they are
+    removed after an error. ``grow=False`` drops unknown ones. Arrays must be as wide as the vocabulary.
     """
     if lengths is not None:
         if not is_frame(X):
@@ -56,7 +56,7 @@ def _encode_objects(X: Iterable[Any], vocabulary: Vocabulary, grow: bool) -> Seq
 
 
 def _peek(X: Iterable[Any]) -> tuple[Any, Iterator[Any]]:
-    """Return the first sequence that is not empty, and all of them, those looked at included."""
+    """Return the first sequence that is not empty, and an iterator over all sequences."""
     iterator = iter(X)
     seen: list[Any] = []
     for sequence in iterator:

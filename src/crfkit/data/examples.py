@@ -33,5 +33,5 @@ class Examples:
 
     @property
     def labels(self) -> list[list[str | None]]:
-        """The labels, one list per sequence, as ``CRF.fit`` takes them; None where there is none."""
+        """The labels, one list per sequence, as ``CRF.fit`` takes them; None where a label is missing."""
         return decode_labels(self.ids, self.sequences.offsets, self.names)

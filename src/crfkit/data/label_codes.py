@@ -1,8 +1,8 @@
 """Label sequences as numbers: the distinct labels once, and each position's place among them.
 
-Whatever goes over many labels (scoring, conversion between schemes, resampling) works on these arrays. A
-``LabelCodes`` is also a sequence of label lists, so that it can stand wherever y can; columns of a file are
-coded natively, and scoring them makes no Python object per token.
+Scoring, conversion between schemes and resampling work on these arrays. A ``LabelCodes`` is also a sequence
+of label lists, so it can be passed as y. Columns of a file are coded natively, and scoring them makes no
+Python object per token.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LabelCodes(Batch, Sequence[list[Any]]):
 
     @classmethod
     def of(cls, y: LabelSequences, name: str = "y") -> LabelCodes:
-        """The codes of y; ``name`` is what messages call it. A ``LabelCodes`` is returned as it is."""
+        """Return the codes of y; ``name`` is its name in messages. A ``LabelCodes`` is returned unchanged."""
         if isinstance(y, LabelCodes):
             return y
         _check_lists(y, name)
@@ -57,8 +57,8 @@ class LabelCodes(Batch, Sequence[list[Any]]):
                 if not isinstance(label, Hashable)
             )
             raise InputError(
-                f"{name}[{i}][{t}] is {label!r:.60}, which is no label: labels are strings, numbers or other "
-                "hashable values, one at each position"
+                f"{name}[{i}][{t}] is {label!r:.60}, not a label: labels are strings, numbers or other "
+                "hashable values, one per position"
             ) from None
         offsets = offsets_of([len(sequence) for sequence in y])
         ids = np.fromiter(
@@ -67,7 +67,7 @@ class LabelCodes(Batch, Sequence[list[Any]]):
         return cls(list(place), ids, offsets)
 
     def slim(self) -> LabelCodes:
-        """The same without names that no position has."""
+        """Return the same codes without the names that do not occur."""
         used = np.bincount(self.ids, minlength=len(self.names)) > 0  # [K]
         if used.all():
             return self

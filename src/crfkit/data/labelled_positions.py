@@ -1,7 +1,7 @@
-"""What a kernel CRF is trained on: positions with labels, those without, and a dev set's.
+"""Training data of a kernel CRF: positions with labels, positions without, and a dev set.
 
 Labels may be missing: None at a position, or for a sequence as a whole. ``points`` are positions without
-neighbours: every one is a sequence of its own, with one label in a flat y.
+neighbours: each point is a sequence of length 1, with one label in a flat y.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LabelLists = list[Sequence[Any]]
 
 
 class LabelledPositions(NamedTuple):
-    """Sequences and their labels, with gaps."""
+    """Sequences and their labels, some of which may be missing."""
 
     positions: Positions
     y: LabelLists
@@ -31,22 +31,22 @@ class LabelledPositions(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Sequences with at least one label, and all the positions that there are."""
+    """Sequences with at least one label, and the positions of all sequences."""
 
     everything: Positions  # what fit was given as X
     numbers: IntArray  # [N] which of its sequences have labels
-    learn: Positions  # these
-    places: IntArray  # [ΣT] of their positions among everything's
+    learn: Positions  # the positions of these sequences
+    places: IntArray  # [ΣT] where these positions are in everything
     labels: Labels
     classes: list[Any]
     width: int | None  # how many numbers a row has; None: rows are objects
     weights: FloatArray | None = None  # [N]
-    unlabeled: Positions | None = None  # beside X
+    unlabeled: Positions | None = None  # X_unlabeled
     dev: LabelledPositions | None = None
 
     @property
     def labelled(self) -> BoolArray:
-        """Which positions of ``learn`` have a label (or some that are ruled out) [ΣT]."""
+        """Which positions of ``learn`` have a label or a partial label [ΣT]."""
         return _known(self.labels)
 
 
@@ -97,7 +97,7 @@ def _labelled_part(positions: Positions, y: LabelLists) -> TrainingSet:
 
 
 def _known(labels: Labels) -> BoolArray:
-    """Tell for every position [ΣT] whether it has a label, or some that are ruled out."""
+    """Tell for every position [ΣT] whether it has a label or a partial label."""
     known: BoolArray = labels.ids >= 0
     return known if labels.allowed is None else known | ~labels.allowed.all(axis=1)
 
@@ -106,7 +106,7 @@ def _known(labels: Labels) -> BoolArray:
 
 
 def _read_sequences(X: Any, y: Any, lengths: Any, objects: bool, width: int | None, name: str) -> Positions:
-    """Read sequences; one table is cut as y is, and is one sequence if there is no y."""
+    """Read sequences; a single table gets the lengths of y's sequences, or is one sequence if y is None."""
     if lengths is None and getattr(X, "ndim", 0) == 2:
         lengths = [X.shape[0]] if y is None else _lengths_of(y)
     return read_positions(X, lengths, objects=objects, width=width, name=name)
@@ -116,7 +116,7 @@ def _lengths_of(y: Any) -> list[int] | None:
     try:
         return [len(labels) for labels in y]
     except TypeError:
-        return None  # some are None: read_positions says that it needs lengths
+        return None  # some are None: read_positions raises an error that asks for lengths
 
 
 def _sequence_labels(y: Any, positions: Positions) -> LabelLists:
@@ -138,7 +138,7 @@ def _sequence_labels(y: Any, positions: Positions) -> LabelLists:
 def read_points(X: Any, objects: bool, width: int | None, name: str, *, fitted: bool = False) -> Positions:
     """Read points, each as a sequence of its own.
 
-    With ``objects`` they may be anything; once ``fitted``, they are objects even if they look like rows.
+    With ``objects`` they may be any objects; if ``fitted``, they are objects even if they look like rows.
     """
     if objects and getattr(X, "ndim", 0) == 1:
         X = X.tolist()

@@ -49,13 +49,13 @@ class LabelledTable:
         return cls(schema, classes, table, labels, weights, categories)
 
     def category_column(self, by: str | int) -> int:
-        """Return which of the columns of categories is meant, by its name or its place."""
+        """Return the number of a column of categories, given by its name or its place."""
         k = self.schema.number_of(by)
         if k is None:
             names = [column.name for column in self.schema.columns]
             raise InputError(f"by={by!r}: there is no such column; X has {names!r:.200}")
         if k not in self.categories:
-            raise InputError(f"by={by!r} must be a column of categories, and it holds numbers")
+            raise InputError(f"by={by!r} must be a column of categories, but it holds numbers")
         return k
 
     def subset(self, sequences: IntArray) -> LabelledTable:

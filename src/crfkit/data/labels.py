@@ -30,7 +30,7 @@ class Labels:
     allowed: BoolArray | None  # [ΣT, L] permitted labels; None when every label is known
 
     def subset(self, sequence_ids: npt.NDArray[np.integer], offsets: IntArray) -> Labels:
-        """The labels of the given sequences, ``offsets`` [N+1] being those of all."""
+        """Return the labels of the given sequences; ``offsets`` [N+1] are those of all sequences."""
         _, positions = gather(offsets, checked_ids(sequence_ids, offsets.size - 1))
         return Labels(self.ids[positions], None if self.allowed is None else self.allowed[positions])
 
@@ -43,7 +43,7 @@ class Labels:
 
 
 def label_set(y: Iterable[Any]) -> list[Any]:
-    """All labels in y, in sets too, sorted: bools, then ints, then strings, each by value."""
+    """Return all labels in y, also those in sets, sorted: bools, then ints, then strings, each by value."""
     sequences = label_lists(y)
     types = _types(sequences)
     _check_types(types, sequences)
@@ -62,10 +62,10 @@ def encode_labels(
     *,
     unknown: Literal["error", "ignore"] = "error",
 ) -> Labels:
-    """Ids of the labels in y, as places in classes [L]; offsets [N+1] are those of X.
+    """Return the ids of the labels in y, as places in classes [L]; offsets [N+1] are those of X.
 
     A label that is not in classes raises ``InputError``, or with ``unknown="ignore"`` counts as missing
-    (within a set: as not there), which is what a dev set wants.
+    (within a set it is dropped), as dev sets need.
     """
     if unknown not in ("error", "ignore"):
         raise InputError(f"unknown must be 'error' or 'ignore', got {unknown!r}")
@@ -84,7 +84,7 @@ def encode_labels(
 
 
 def decode_labels(ids: npt.NDArray[np.integer], offsets: IntArray, classes: Sequence[Any]) -> list[list[Any]]:
-    """Labels of the ids [ΣT], one list per sequence; None for -1."""
+    """Return the labels of the ids [ΣT], one list per sequence; None for -1."""
     table = np.empty(len(classes) + 1, dtype=object)  # [L+1], the last for -1
     table[:-1] = classes
     labels = table[ids].tolist()
@@ -93,7 +93,7 @@ def decode_labels(ids: npt.NDArray[np.integer], offsets: IntArray, classes: Sequ
 
 
 def label_lists(y: Iterable[Any], name: str = "y") -> list[Sequence[Any]]:
-    """y as a list of lists (or tuples) of Python objects, which can be gone through more than once."""
+    """Return y as a list of lists (or tuples) of Python objects, which can be iterated more than once."""
     sequences: list[Sequence[Any]] = list(listed(y, name, "sequences of labels"))
     for i, sequence in enumerate(sequences):
         if isinstance(sequence, (list, tuple)):
@@ -101,7 +101,7 @@ def label_lists(y: Iterable[Any], name: str = "y") -> list[Sequence[Any]]:
         if isinstance(sequence, (str, bytes, Mapping, set, frozenset)) or not isinstance(sequence, Iterable):
             raise InputError(
                 f"{name} must be a list of sequences of labels, but sequence {i} is "
-                f"{type(sequence).__name__} {sequence!r:.60}; one sequence alone is [[…]]"
+                f"{type(sequence).__name__} {sequence!r:.60}; write a single sequence as [[…]]"
             )
         # NumPy arrays, pandas Series: Python objects from here on.
         sequences[i] = sequence.tolist() if hasattr(sequence, "tolist") else list(sequence)
@@ -113,7 +113,7 @@ def _types(sequences: list[Sequence[Any]]) -> set[type]:
 
 
 def _check_types(types: set[type], sequences: list[Sequence[Any]]) -> None:
-    """Every label is of a type that labels can have, and no two of them are equal but of different type."""
+    """Raise if a label has an unsupported type, or if two labels of different types are equal."""
     partial = any(issubclass(kind, _PARTIAL) for kind in types)
     if partial:
         types = {type(label) for found in chain.from_iterable(sequences) for label in _members(found)}
@@ -151,7 +151,7 @@ def _members(label: Any) -> Iterable[Any]:
 
 
 def _plain(label: Any) -> Any:
-    """NumPy scalars as Python's own."""
+    """Convert a NumPy scalar to a Python object."""
     return label.item() if isinstance(label, np.generic) else label
 
 
@@ -205,14 +205,14 @@ def _encode_partial(
 def _permitted(
     label: Iterable[Any], index: dict[Any, int], ignore: bool, sequence: int, position: int
 ) -> set[int]:
-    """Ids of the labels in a set; none where all of them are unknown and ignored: then any label may be."""
+    """Return the ids of the labels in a set; empty (any label) if all are unknown and ignored."""
     members = list(label)
     if not members:
         raise InputError(f"sequence {sequence}, position {position}: an empty set permits no label at all")
     if None in members:
         raise InputError(
             f"sequence {sequence}, position {position}: None within a set of labels; "
-            "use None in place of the set where any label may be"
+            "use None instead of the set if any label is possible"
         )
     known: set[int] = set()
     for member in members:

@@ -14,7 +14,7 @@ from crfkit.data.sequences import Sequences, offsets_of
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 
-_BLOCK = 1 << 20  # entries of a dense matrix looked at together
+_BLOCK = 1 << 20  # entries of a dense matrix that are processed together
 _Rows = tuple[IntArray, IdArray, FloatArray]
 
 
@@ -76,10 +76,10 @@ def read_matrices(
 
 
 def _nonzero(matrix: Any) -> Iterator[_Rows]:
-    """Entries of each row [T], and the columns and values of all entries, row by row [nnz].
+    """Yield how many entries each row has [T], and the columns and values of all entries [nnz], row by row.
 
-    A dense matrix comes in blocks of rows, because the places of all its entries at once could take several
-    times its own memory.
+    A dense matrix is processed in blocks of rows: the places of all its entries could take several times its
+    own memory.
     """
     if isinstance(matrix, np.ndarray):
         dense = np.asarray(matrix)  # [T, A]

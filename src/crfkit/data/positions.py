@@ -1,7 +1,7 @@
 """X for kernels: the positions of all sequences as rows of one table, with offsets.
 
 Rows are numbers (a dense array or a sparse matrix in CSR form) or, for kernels that are functions of the
-user's own, any objects: strings, trees, whatever the function compares.
+user's own, any objects that the function compares, such as strings or trees.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Positions(Batch):
 
     @property
     def width(self) -> int | None:
-        """How many numbers a row has; None where rows are objects."""
+        """How many numbers a row has; None if rows are objects."""
         return None if isinstance(self.rows, list) else int(self.rows.shape[1])
 
     def subset(self, sequences: npt.NDArray[np.integer]) -> Positions:
@@ -49,19 +49,19 @@ class Positions(Batch):
 
 
 def take_rows(rows: Rows, places: npt.NDArray[np.integer]) -> Rows:
-    """The rows at these places."""
+    """Return the rows at the given places."""
     if isinstance(rows, list):
         return [rows[i] for i in places.tolist()]
     return rows[places]
 
 
 def n_rows(rows: Rows) -> int:
-    """How many there are."""
+    """Return the number of rows."""
     return len(rows) if isinstance(rows, list) else int(rows.shape[0])
 
 
 def stack_rows(parts: Sequence[Rows]) -> Rows:
-    """Rows of several tables under each other."""
+    """Stack the rows of several tables."""
     if all(isinstance(part, list) for part in parts):
         return [row for part in parts for row in part]
     if any(is_sparse(part) for part in parts):
@@ -74,12 +74,12 @@ def stack_rows(parts: Sequence[Rows]) -> Rows:
 def read_positions(
     X: Any, lengths: Any = None, *, objects: bool = False, width: int | None = None, name: str = "X"
 ) -> Positions:
-    """X as positions.
+    """Read X as positions.
 
     X is a list of arrays or sparse matrices [T, d], one per sequence; an array [N, T, d]; or one table with
     the rows of all sequences and their ``lengths``. With ``objects`` a sequence may be a list (or a string)
-    of T objects as well. ``width`` is the d that is expected. The cells of ``Columns`` are read as numbers;
-    where there are more than ``width`` of them in a row, the first count.
+    of T objects as well. ``width`` is the expected d. The cells of ``Columns`` are read as numbers; if a row
+    has more than ``width`` cells, the first ``width`` are used.
     """
     if isinstance(X, Columns):
         return _read_columns(X, width)
@@ -97,7 +97,7 @@ def read_positions(
         where = f"{name}, sequence {i}"
         part = _numbers(sequence, where)
         if part.shape[0] == 0 and part.shape[1] == 0:
-            part = None  # an empty list: no positions, of whatever width
+            part = None  # an empty list: no positions, of any width
         else:
             _check_width(part.shape[1], width, where)
             width = part.shape[1]
@@ -111,7 +111,7 @@ def read_positions(
 
 
 def read_objects(sequences: Iterable[Any], name: str = "X") -> Positions:
-    """Sequences of any objects, whatever they look like."""
+    """Read sequences of objects, even if they look like rows of numbers."""
     rows: list[Any] = []
     counts = []
     for i, sequence in enumerate(listed(sequences, name)):
@@ -124,7 +124,7 @@ def read_objects(sequences: Iterable[Any], name: str = "X") -> Positions:
 
 
 def _read_columns(X: Columns, width: int | None) -> Positions:
-    """Cells of a text file as numbers."""
+    """Read the cells of a text file as numbers."""
     width = X.n_columns if width is None else width
     if X.n_columns < width:
         raise InputError(f"{X.source}: expected {width} columns of numbers, got {X.n_columns}")
@@ -133,7 +133,7 @@ def _read_columns(X: Columns, width: int | None) -> Positions:
         try:
             numbers[i] = float(cell)
         except ValueError:
-            continue  # a word: no harm where no number is looked for
+            continue  # a word: an error only if it is in a column that is used
     rows = np.ascontiguousarray(numbers[X.ids[:, :width]])  # [ΣT, d]
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad):
@@ -146,7 +146,7 @@ def _read_columns(X: Columns, width: int | None) -> Positions:
 
 
 def _are_tables(sequences: Sequence[Any]) -> bool:
-    """Whether sequences are tables of numbers, and no lists of objects: tuples of any length, say."""
+    """Tell whether sequences are tables of numbers and not lists of objects, such as tuples of any length."""
     if any(is_matrix(sequence) or is_frame(sequence) for sequence in sequences):
         return True
     lists = [s for s in sequences if isinstance(s, Sequence) and not isinstance(s, (str, bytes))]
@@ -157,14 +157,14 @@ def _are_tables(sequences: Sequence[Any]) -> bool:
 
 
 def _width_of(item: Any) -> int:
-    """How many numbers a row has; 0 if it is not a row of numbers."""
+    """Return the number of numbers in a row; 0 if it is not a row of numbers."""
     if not isinstance(item, (list, tuple, np.ndarray)) or getattr(item, "ndim", 1) != 1:
         return 0
     return len(item) if all(isinstance(value, (int, float, np.number)) for value in item) else 0
 
 
 def _numbers(table: Any, where: str) -> Rows:
-    """A table of numbers as float64, dense or CSR."""
+    """Return a table of numbers as float64, dense or CSR."""
     if is_sparse(table):
         csr = table.tocsr()
         if csr.dtype.kind not in "biuf":

@@ -1,6 +1,6 @@
-"""Tables of mixed values as users have them, read column by column: what ``data.tables`` makes numbers of.
+"""Tables of mixed values, read column by column; ``data.tables`` converts them to numbers.
 
-A column is an array of numbers, an array of Python objects with None where a value is missing, or, of text
+A column is an array of numbers, an array of Python objects with None where a value is missing, or, for text
 files, the distinct cells with each row's place in them.
 """
 
@@ -24,7 +24,7 @@ from crfkit.exceptions import InputError
 
 @dataclass(frozen=True)
 class TextColumn:
-    """Cells of a text file, which do not say whether they are numbers."""
+    """Cells of a text file, which may be text or numbers."""
 
     cells: list[str]  # the distinct ones
     codes: IdArray  # [ΣT] places in them
@@ -37,17 +37,17 @@ RawColumn = npt.NDArray[Any] | TextColumn
 class RawTable:
     """The columns of all positions by name.
 
-    ``named`` is False where columns go by place: their names are places, or what a file's header says.
+    ``named`` is False if columns are identified by place; their names are places, or come from a header.
     """
 
     columns: dict[str, RawColumn]  # each [ΣT]
     offsets: IntArray  # [N+1]
     named: bool
     lines: tuple[str, IntArray] | None = None  # of files: the name, and the line of each position [ΣT]
-    header: bool = False  # whether columns that go by place have names of their own
+    header: bool = False  # whether columns that are identified by place also have names
 
     def name_of(self, meant: str | int) -> str | None:
-        """The name of the column that is meant, by its name or its place; None where there is none."""
+        """Return the name of a column, given by its name or its place; None if there is no such column."""
         text = str(meant)
         if text in self.columns and (self.named or isinstance(meant, str)):
             return text
@@ -62,7 +62,7 @@ class RawTable:
 
 
 def read_raw(X: Any, lengths: Any = None) -> RawTable:
-    """X column by column.
+    """Read X column by column.
 
     X is a list of sequences of items (dicts of name to value; lists of values; or single values), a list of
     arrays [T, K] or [T] or of data frames, one array or data frame with all rows and ``lengths``, or
@@ -72,7 +72,7 @@ def read_raw(X: Any, lengths: Any = None) -> RawTable:
         return _of_cells(X)
     if isinstance(X, Encoded):
         raise InputError(
-            "X holds sparse attributes, and trees take columns: pass dicts, arrays, data frames or Columns "
+            "X holds sparse attributes, but trees take columns: pass dicts, arrays, data frames or Columns "
             "as they are, without a step that makes attributes of them"
         )
     if lengths is not None:
@@ -92,7 +92,7 @@ def _length(sequence: Any) -> int:
     try:
         return len(sequence)
     except TypeError:
-        return 1  # what it is, the reader says
+        return 1  # the reader reports its type
 
 
 def _of_cells(X: Columns) -> RawTable:
@@ -112,14 +112,14 @@ def _frame_columns(frame: Any, where: str) -> dict[str, RawColumn]:
 
 
 def category(value: Any) -> str:
-    """A value as a category; 1, 1.0 and True of numbers that stand for categories are all "1"."""
+    """Return a value as a category; for numbers that are categories, 1, 1.0 and True are all "1"."""
     if isinstance(value, str):
         return value
     return repr(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def _series(series: Any) -> npt.NDArray[Any]:
-    if str(series.dtype).lower().startswith("categor"):  # whatever they look like, they are categories
+    if str(series.dtype).lower().startswith("categor"):  # numbers are categories, too
         found = series.to_list()
         return _objects(
             [None if _is_missing(v) else category(v) if isinstance(v, Real) else v for v in found]
@@ -131,7 +131,7 @@ def _series(series: Any) -> npt.NDArray[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas has instead, which is not equal to itself or refuses to say."""
+    """Tell whether a value is None, NaN, or one of pandas' missing values."""
     if value is None:
         return True
     try:
@@ -152,7 +152,7 @@ def _objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
 
 
 def _of_frames(frames: list[Any]) -> RawTable:
-    # An empty sequence may be any empty thing: it need not have columns.
+    # An empty sequence may be of any type: it need not have columns.
     parts = {i: _frame_columns(frame, f"sequence {i}") for i, frame in enumerate(frames) if _length(frame)}
     first = next(iter(parts))
     names = list(parts[first])
@@ -167,7 +167,7 @@ def _of_frames(frames: list[Any]) -> RawTable:
 
 
 def _joined(parts: dict[int, dict[str, RawColumn]], sequences: list[Any], named: bool) -> RawTable:
-    """Return the parts end to end; sequences that are not among them are empty."""
+    """Concatenate the parts; sequences without a part are empty."""
     names = next(iter(parts.values()))
     columns: dict[str, RawColumn] = {
         name: _end_to_end([part[name] for part in parts.values()]) for name in names
@@ -176,7 +176,7 @@ def _joined(parts: dict[int, dict[str, RawColumn]], sequences: list[Any], named:
 
 
 def _end_to_end(parts: list[Any]) -> npt.NDArray[Any]:
-    """Arrays one after the other; numbers and objects become objects (a column of None may be either)."""
+    """Concatenate arrays; numbers and objects become objects (a column of None may be either)."""
     if len({part.dtype.kind == "O" for part in parts}) > 1:
         return _present(chain.from_iterable(part.tolist() for part in parts))
     joined: npt.NDArray[Any] = np.concatenate(parts)
@@ -248,7 +248,7 @@ def _named_columns(items: list[Any], offsets: IntArray) -> dict[str, RawColumn]:
 
 
 def _cell_columns(items: list[Any], offsets: IntArray) -> dict[str, RawColumn]:
-    """Lists of values, or single values, which are lists of one."""
+    """Return the columns of items that are lists of values, or single values (one column)."""
     if items and not isinstance(items[0], (list, tuple)):
         for t, item in enumerate(items):
             if isinstance(item, (list, tuple, Mapping, np.ndarray)):

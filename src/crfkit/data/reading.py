@@ -1,4 +1,4 @@
-"""What all readers of X share: what X is, where its sequences end, and the words for a place in it.
+"""Functions that all readers of X share: the kind of X, where its sequences end, and places in messages.
 
 The readers are ``encode`` (sparse attributes), ``raw_columns`` (tables of mixed values), ``positions`` (rows
 for kernels) and ``features.builder.sentences`` (cells by column).
@@ -21,7 +21,7 @@ def is_sparse(X: Any) -> bool:
     """Tell whether X is a sparse matrix or array of SciPy."""
     if isinstance(X, np.ndarray):
         return False
-    # Whoever has a sparse matrix has imported this: importing it here would cost everyone else the time.
+    # If X is a sparse matrix, this module is imported already; importing it here would slow down other calls.
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))
 
@@ -34,7 +34,7 @@ def is_matrix(X: Any) -> bool:
 
 
 def is_frame(X: Any) -> bool:
-    """Tell whether X is a pandas or polars data frame, by what it can do; neither is imported."""
+    """Tell whether X is a pandas or polars data frame, by its attributes; neither library is imported."""
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "__getitem__")
 
 
@@ -46,26 +46,26 @@ def is_table(X: Any) -> bool:
 
 
 def is_empty(sequence: Any) -> bool:
-    """Tell whether a sequence has no positions, and no width either."""
+    """Tell whether a sequence has neither positions nor a width."""
     return not is_matrix(sequence) and hasattr(sequence, "__len__") and len(sequence) == 0
 
 
 def listed(X: Any, name: str = "X", of: str = "sequences") -> Iterable[Any]:
-    """Return X if one can go through it, and it is no string or dict."""
+    """Return X if it is iterable and not a string or dict; raise ``InputError`` otherwise."""
     if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
         raise InputError(f"{name} must be a list of {of}, got {type(X).__name__}")
     return X
 
 
 def sequences_in(X: Any, name: str = "X", of: str = "sequences") -> Iterable[Any]:
-    """Return X if it is a list of sequences; one table would need ``lengths`` to be cut by."""
+    """Return X if it is a list of sequences; raise for a single table, which needs ``lengths``."""
     if is_table(X):
         raise undivided(X)
     return listed(X, name, of)
 
 
 def undivided(X: Any, also: str = "") -> InputError:
-    """Return the error for one table without ``lengths``; ``also``: another way to say where they end."""
+    """Return the error for one table without ``lengths``; ``also`` names another way to mark the ends."""
     kind = "array" if isinstance(X, np.ndarray) else type(X).__name__
     what = "data frame" if is_frame(X) else f"{X.ndim}-D {kind}"
     return InputError(
@@ -119,6 +119,6 @@ def refuse_masked(array: Any, where: str) -> None:
 
 
 def place(offsets: IntArray, position: int | np.integer[Any]) -> str:
-    """Return a position of the batch in words."""
+    """Return a position of the batch as text for messages."""
     sequence, at = place_of(offsets, position)
     return f"sequence {sequence}, position {at}"

@@ -1,4 +1,4 @@
-"""Labels from one scheme to another, which scheme labels are in, and the repair of illegal ones.
+"""Conversion of labels between schemes, detection of their scheme, and repair of illegal labels.
 
 Everything goes through segments: labels are read by one scheme's grammar (:mod:`crfkit.data.schemes`) and
 written by another's, or by the same one.
@@ -28,10 +28,10 @@ from crfkit.exceptions import InputError
 
 
 def convert_labels(y: LabelSequences, from_scheme: str, to_scheme: str) -> list[list[str]]:
-    """The labels of the same segments in another scheme.
+    """Return the labels of the same segments in another scheme.
 
-    ``from_scheme="auto"`` finds the scheme out (see :func:`detect_scheme`). Labels that are not legal raise
-    ``InputError`` with their place; ``repair_labels`` mends them.
+    ``from_scheme="auto"`` detects the scheme (see :func:`detect_scheme`). Illegal labels raise ``InputError``
+    with their place; ``repair_labels`` repairs them.
 
     >>> convert_labels([["B-PER", "I-PER", "O", "B-LOC"]], "IOB2", "IOBES")
     [['B-PER', 'E-PER', 'O', 'S-LOC']]
@@ -42,7 +42,7 @@ def convert_labels(y: LabelSequences, from_scheme: str, to_scheme: str) -> list[
     wrong = np.flatnonzero(~tagged.met())
     if len(wrong):
         raise InputError(
-            f"{_complaint(tagged, wrong)}; mend them with "
+            f"{_complaint(tagged, wrong)}; repair them with "
             f"repair_labels(y, {tagged.scheme.name!r}), or check the scheme"
         )
     return _spell(tagged, (tagged.tags != 0) & ~tagged.joined(), tagged.types, tagged.tags != 0, target)
@@ -51,14 +51,14 @@ def convert_labels(y: LabelSequences, from_scheme: str, to_scheme: str) -> list[
 def repair_labels(
     y: LabelSequences, scheme: str, *, how: Literal["begin", "drop", "join"] = "begin"
 ) -> list[list[str]]:
-    """Legal labels that are as y wherever y is legal.
+    """Return legal labels that differ from y only where y is illegal.
 
-    ``how`` says what becomes of labels that have no segment to belong to, such as an ``I-LOC`` after ``O``:
+    ``how`` says what to do with labels that belong to no segment, such as an ``I-LOC`` after ``O``:
 
-    - ``"begin"``: they begin a segment of their own (conlleval's reading of them); no type is changed.
-    - ``"drop"``: they become ``O``, with all of their broken segment (the strict reading).
-    - ``"join"``: where one follows a segment of another type (``B-PER I-LOC``), it becomes part of that
-      segment and takes its type; else they begin one.
+    - ``"begin"``: they begin a new segment, as in conlleval; no type is changed.
+    - ``"drop"``: they and the rest of their broken segment become ``O`` (the strict reading).
+    - ``"join"``: if one follows a segment of another type (``B-PER I-LOC``), it becomes part of that segment
+      and takes its type; otherwise it begins a new segment.
 
     >>> repair_labels([["O", "I-LOC", "I-LOC", "I-PER"]], "IOB2")
     [['O', 'B-LOC', 'I-LOC', 'B-PER']]
@@ -84,18 +84,17 @@ def repair_labels(
 
 
 def possible_schemes(y: LabelSequences) -> list[str]:
-    """The schemes in which y is legal, the likeliest first."""
+    """Return the schemes in which y is legal, the likeliest first."""
     codes = LabelCodes.of(y).slim()
     return [scheme.name for scheme in SCHEMES.values() if _fits(codes, scheme)]
 
 
 def detect_scheme(y: LabelSequences) -> str:
-    """The scheme that y is in.
+    """Return the scheme of y.
 
-    Labels nearly always fit one scheme only. Where they fit several (nothing but ``O``; or ``I`` and ``O``
-    alone, which IOB1 and IOE1 spell alike), the first of IOB2, IOB1, IOE2, IOE1, IOBES, BILOU is taken.
-    Labels that fit none, as predictions may, raise ``InputError`` with the first place where they break the
-    scheme that they break least.
+    Labels nearly always fit only one scheme. If they fit several (only ``O``; or only ``I`` and ``O``, which
+    IOB1 and IOE1 spell alike), the first of IOB2, IOB1, IOE2, IOE1, IOBES, BILOU is returned. If they fit
+    none, as predictions may, ``InputError`` names the scheme with the fewest violations and the first one.
 
     >>> detect_scheme([["I-PER", "O", "I-LOC", "B-LOC"]])
     'IOB1'
@@ -117,10 +116,10 @@ def detect_scheme(y: LabelSequences) -> str:
 
 
 def label_schemes(labels: list[str]) -> list[str]:
-    """The schemes that a set of labels fits, without the sequences they stand in; the likeliest first.
+    """Return the schemes that a set of labels fits, without looking at sequences; the likeliest first.
 
-    Each label must have a use: ``I-LOC`` has none in IOB2 without ``B-LOC``. IOB2 and IOB1 often fit both,
-    and so do IOE2 and IOE1.
+    Each label must be usable: in IOB2, ``I-LOC`` is not without ``B-LOC``. Often both IOB2 and IOB1 fit, or
+    both IOE2 and IOE1.
     """
     return [
         scheme.name
@@ -130,7 +129,7 @@ def label_schemes(labels: list[str]) -> list[str]:
 
 
 def illegal_places(y: LabelSequences, scheme: str) -> list[tuple[int, int]]:
-    """Where y breaks the scheme: (sequence, position) of each label without the neighbour that it needs.
+    """Return (sequence, position) of each label in y that lacks a neighbour that the scheme requires.
 
     >>> illegal_places([["O", "I-LOC"], ["B-LOC", "I-LOC"]], "IOB2")
     [(0, 1)]
@@ -141,7 +140,7 @@ def illegal_places(y: LabelSequences, scheme: str) -> list[tuple[int, int]]:
 
 
 def whole_runs(begins: BoolArray, good: BoolArray) -> BoolArray:
-    """Whether all positions of the run that a position lies in are good [ΣT]; runs begin where ``begins``."""
+    """Tell for each position whether all positions of its run are good [ΣT]; runs begin where ``begins``."""
     run = np.cumsum(begins)  # [ΣT] 0 before the first
     spoilt = np.zeros(int(run[-1]) + 1 if len(run) else 1, dtype=np.bool_)
     spoilt[run[~good]] = True
@@ -159,7 +158,7 @@ def _fits(codes: LabelCodes, scheme: Scheme) -> bool:
 
 
 def _complaint(tagged: Tagged, wrong: IntArray) -> str:
-    """The first of the wrong positions in words, and how many more there are."""
+    """Return a message about the first of the wrong positions, and how many more there are."""
     codes = tagged.codes
     i, t = codes.place(wrong[0])
     sequence = codes[i]
@@ -177,7 +176,7 @@ def _complaint(tagged: Tagged, wrong: IntArray) -> str:
 
 
 def _joined_across_types(tagged: Tagged) -> BoolArray:
-    """As ``Tagged.joined``, and where a type changes within what would else be a segment, illegally [ΣT]."""
+    """Return ``Tagged.joined``, or True where only an illegal change of type splits a segment [ΣT]."""
     scheme, tags = tagged.scheme, tagged.tags
     before, differ = previous(tags), ~tagged.same & ~tagged.codes.first  # [ΣT]
     illegal = ~(scheme.met_before(before, tags, tagged.same) & scheme.met_after(before, tags, tagged.same))
@@ -186,14 +185,14 @@ def _joined_across_types(tagged: Tagged) -> BoolArray:
 
 
 def _of_run(types: IntArray, begins: BoolArray) -> IntArray:
-    """The type of the first position of each position's run [ΣT]."""
+    """Return the type of the first position of each position's run [ΣT]."""
     return types[np.maximum.accumulate(np.where(begins, np.arange(len(types)), 0))]
 
 
 def _spell(
     tagged: Tagged, begins: BoolArray, types: IntArray, inside: BoolArray, scheme: Scheme
 ) -> list[list[str]]:
-    """Write the labels of segments: each is a run of positions ``inside``, from where it ``begins``."""
+    """Return the labels of segments: runs of positions ``inside``, each from where it ``begins``."""
     codes = tagged.codes
     last = following(codes.first)  # [ΣT]
     last[-1:] = True

@@ -1,4 +1,4 @@
-"""How labels spell segments: the grammar of IOB1, IOB2, IOE1, IOE2, IOBES and BILOU.
+"""How labels encode segments: the grammar of IOB1, IOB2, IOE1, IOE2, IOBES and BILOU.
 
 A label is ``O`` (outside), or a tag and a type: ``B-LOC``. Only the first hyphen counts; a tag alone (``B``)
 is of the empty type. A scheme says which tag a token gets by its place in the segment:
@@ -11,11 +11,11 @@ is of the empty type. A scheme says which tag a token gets by its place in the s
     IOBES     B     I     E     S
     BILOU     B     I     L     U
 
-(Ramshaw and Marcus 1995, Tjong Kim Sang and Veenstra 1999.) All else follows from that row. Two neighbours
-b, h of one type lie in one segment if b's tag can be a first or middle one and h's a middle or last one. A
-tag that can neither be first nor single *needs* such a b before it, one that can neither be last nor single
-such an h after it, and a starred tag needs the neighbour of its type that is its reason. Labels are legal
-when all these needs are met.
+(Ramshaw and Marcus 1995, Tjong Kim Sang and Veenstra 1999.) Each row defines its scheme completely. Two
+neighbours b, h of one type lie in one segment if b's tag can be a first or middle tag and h's a middle or
+last tag. A tag that can be neither first nor single *needs* such a b before it. A tag that can be neither
+last nor single needs such an h after it. A starred tag needs the neighbouring segment of its type. Labels are
+legal if all these needs are met.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Value = TypeVar("Value", np.bool_, np.int64)
 class Scheme:
     """The tags of first, middle, last and single tokens of a segment.
 
-    Tags are numbered: 0 is ``O``, then come the scheme's own, G in all. The arrays answer by these numbers.
+    Tags are numbered: 0 is ``O``, then come the scheme's own, G in all. They index the arrays.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Scheme:
     middle: str
     last: str
     single: str
-    only_between: bool = False  # the tag that is not middle is for neighbours of the same type alone
+    only_between: bool = False  # the other tag only stands between segments of the same type
     tags: str = field(init=False)  # "O" and the others
     left: BoolArray = field(init=False, compare=False, repr=False)  # [G] can be followed within its segment
     right: BoolArray = field(init=False, compare=False, repr=False)  # [G] can follow within its segment
@@ -62,7 +62,7 @@ class Scheme:
 
         before = set(own) - {self.first, self.single}
         after = set(own) - {self.last, self.single}
-        if self.only_between:  # IOB1's B needs company before it, and its I none; IOE1's E after it
+        if self.only_between:  # IOB1: only B needs a neighbour, before it; IOE1: only E, after it
             before, after = ({self.first}, set()) if self.first != self.middle else (set(), {self.last})
         for name, value in (
             ("tags", tags),
@@ -74,22 +74,22 @@ class Scheme:
             object.__setattr__(self, name, value)
 
     def joined(self, before: IntArray, here: IntArray, same: BoolArray) -> BoolArray:
-        """Whether neighbours with these tags, of the ``same`` type or not, lie in one segment."""
+        """Tell whether neighbours with these tags, of the ``same`` type or not, lie in one segment."""
         joined: BoolArray = self.left[before] & self.right[here] & same
         return joined
 
     def met_before(self, before: IntArray, here: IntArray, same: BoolArray) -> BoolArray:
-        """Whether what ``here`` needs before it is there."""
+        """Tell whether the tag ``here`` has the neighbour before it that it needs."""
         met: BoolArray = ~self.needs_before[here] | (self.left[before] & same)
         return met
 
     def met_after(self, here: IntArray, after: IntArray, same: BoolArray) -> BoolArray:
-        """Whether what ``here`` needs after it is there."""
+        """Tell whether the tag ``here`` has the neighbour after it that it needs."""
         met: BoolArray = ~self.needs_after[here] | (self.right[after] & same)
         return met
 
 
-# In order of preference where labels fit several.
+# In order of preference if labels fit several.
 SCHEMES = {
     scheme.name: scheme
     for scheme in (
@@ -105,7 +105,7 @@ _ALSO_CALLED = {"BIO": "IOB2", "BIO2": "IOB2", "BIOES": "IOBES", "BIOLU": "BILOU
 
 
 def scheme_called(name: str) -> Scheme:
-    """The scheme of that name, in any case; BIO is IOB2, BIOES is IOBES."""
+    """Return the scheme with this name in upper or lower case; BIO is IOB2, BIOES is IOBES."""
     upper = name.upper() if isinstance(name, str) else ""
     found = SCHEMES.get(_ALSO_CALLED.get(upper, upper))
     if found is None:
@@ -123,7 +123,7 @@ class Parsed(NamedTuple):
 
 
 def foreign_label(names: Sequence[Hashable], tags: str) -> int | None:
-    """The place of the first label that is neither ``O`` nor one of the other tags, alone or with a type."""
+    """Return the place of the first label that is not ``O`` or another tag, with or without a type."""
     for k, label in enumerate(names):
         if label == "O":
             continue
@@ -138,7 +138,7 @@ def foreign_label(names: Sequence[Hashable], tags: str) -> int | None:
 
 
 def parse_labels(names: Sequence[Hashable], tags: str) -> Parsed:
-    """Split labels at their first hyphen; none of them may be foreign."""
+    """Split labels, all of them with one of the tags, at their first hyphen."""
     kinds: dict[str, int] = {"": 0}  # types with their hyphens
     tag_of = np.zeros(len(names), dtype=np.int64)  # [K]
     type_of = np.zeros(len(names), dtype=np.int64)  # [K]
@@ -149,7 +149,7 @@ def parse_labels(names: Sequence[Hashable], tags: str) -> Parsed:
 
 
 def bad_label(label: Hashable, where: str, scheme: Scheme) -> InputError:
-    """The error for a label that is not of the scheme."""
+    """Return the error for a label that does not fit the scheme."""
     shown = ", ".join(f"'{tag}-…'" for tag in scheme.tags[1:])
     return InputError(
         f"{where} is {label!r}, but labels of the scheme {scheme.name} are 'O' or {shown}, such as "
@@ -158,27 +158,27 @@ def bad_label(label: Hashable, where: str, scheme: Scheme) -> InputError:
 
 
 class Tagged(NamedTuple):
-    """Label sequences in the light of a scheme."""
+    """Label sequences parsed by a scheme."""
 
     codes: LabelCodes
     scheme: Scheme
     parsed: Parsed
     tags: IntArray  # [ΣT] numbers of the scheme's tags
     types: IntArray  # [ΣT]
-    same: BoolArray  # [ΣT] the position before is in the same sequence, inside like this one, and of its type
+    same: BoolArray  # [ΣT] the position before is in the same sequence, also inside, and of the same type
 
     def joined(self) -> BoolArray:
-        """Whether a position lies in the same segment as the one before it [ΣT]."""
+        """Tell whether a position lies in the same segment as the one before it [ΣT]."""
         return self.scheme.joined(previous(self.tags), self.tags, self.same)
 
     def met(self) -> BoolArray:
-        """Whether a position has what its tag needs on both sides [ΣT]: labels are legal where it has."""
+        """Tell whether a position has the neighbours that its tag needs [ΣT]: there its label is legal."""
         before = self.scheme.met_before(previous(self.tags), self.tags, self.same)
         return before & self.scheme.met_after(self.tags, following(self.tags), following(self.same))
 
 
 def tag_labels(codes: LabelCodes, scheme: Scheme, place: str = "y[{i}][{t}]") -> Tagged:
-    """Parse labels by a scheme; a label that is not of it raises ``InputError`` with its place."""
+    """Parse labels by a scheme; a label that does not fit it raises ``InputError`` with its place."""
     codes = codes.slim()
     foreign = foreign_label(codes.names, scheme.tags)
     if foreign is not None:
@@ -191,14 +191,14 @@ def tag_labels(codes: LabelCodes, scheme: Scheme, place: str = "y[{i}][{t}]") ->
 
 
 def previous(values: npt.NDArray[Value]) -> npt.NDArray[Value]:
-    """The value before each position; 0 or False before the first."""
+    """Return the value before each position; 0 or False before the first."""
     shifted = np.zeros_like(values)
     shifted[1:] = values[:-1]
     return shifted
 
 
 def following(values: npt.NDArray[Value]) -> npt.NDArray[Value]:
-    """The value after each position; 0 or False after the last."""
+    """Return the value after each position; 0 or False after the last."""
     shifted = np.zeros_like(values)
     shifted[:-1] = values[1:]
     return shifted
@@ -214,7 +214,7 @@ class LegalSteps(NamedTuple):
 
 
 def legal_steps(labels: Sequence[Hashable], scheme: Scheme) -> LegalSteps:
-    """Which of the labels may follow which, come first and come last."""
+    """Return which labels may follow which, and which may come first and last."""
     foreign = foreign_label(labels, scheme.tags)
     if foreign is not None:
         raise bad_label(labels[foreign], f"label {foreign}", scheme)
@@ -229,7 +229,7 @@ def legal_steps(labels: Sequence[Hashable], scheme: Scheme) -> LegalSteps:
 
 
 def _reachable(origin: BoolArray, steps: BoolArray) -> BoolArray:
-    """What can be reached from ``origin`` [L] by any number of steps [L, L]."""
+    """Return the labels [L] that can be reached from ``origin`` [L] by any number of steps [L, L]."""
     found = origin
     while True:
         more = found | steps[found].any(axis=0)

@@ -1,4 +1,4 @@
-"""A batch of sequences, each position a sparse row of attributes: the one layout the native core reads."""
+"""A batch of sequences, each position a sparse row of attributes: the layout that the native core reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crfkit.exceptions import InputError
 
 
 class Batch:
-    """What all batches have in common: N sequences, laid end to end."""
+    """Base class of batches: N sequences, laid end to end."""
 
     offsets: IntArray  # [N+1]
 
@@ -88,7 +88,7 @@ class Sequences(Batch):
             )
 
     def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> Sequences:
-        """The given sequences, in the given order; a sequence may come more than once."""
+        """Return the given sequences, in the given order; a sequence may come more than once."""
         chosen = checked_ids(sequence_ids, self.n_sequences)
         offsets, positions = gather(self.offsets, chosen)
         indptr, entries = gather(self.indptr, positions)
@@ -101,8 +101,8 @@ class Sequences(Batch):
         )
 
     def only(self, kept: BoolArray) -> Sequences:
-        """The same positions with the entries ``kept`` [nnz] alone."""
-        before = offsets_of(kept)  # [nnz+1] kept ones before a place
+        """Return the same positions with only the entries ``kept`` [nnz]."""
+        before = offsets_of(kept)  # [nnz+1] how many kept entries are before a place
         return Sequences(
             offsets=self.offsets,
             indptr=before[self.indptr],
@@ -117,7 +117,7 @@ class Sequences(Batch):
         indices: IdArray,
         values: FloatArray | None,
     ) -> Sequences:
-        """The same positions with more entries at the end of each: other attributes than it has."""
+        """Return the same positions with further entries, of new attributes, at the end of each."""
         bounds = self.indptr + indptr  # [ΣT+1]
         total = int(bounds[-1])
         mine = np.arange(self.indices.size) + np.repeat(indptr[:-1], np.diff(self.indptr))
@@ -133,7 +133,7 @@ class Sequences(Batch):
 
     @classmethod
     def end_to_end(cls, parts: Sequence[Sequences], n_attributes: int) -> Sequences:
-        """All sequences of the parts, which are over one vocabulary."""
+        """Concatenate the sequences of the parts, which share one vocabulary."""
         values = None
         if any(part.values is not None for part in parts):
             values = np.concatenate(
@@ -149,24 +149,24 @@ class Sequences(Batch):
 
 
 def _joined(bounds: list[IntArray]) -> IntArray:
-    """Bounds of ranges laid end to end."""
+    """Return the bounds of ranges laid end to end."""
     return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(some) for some in bounds)]))
 
 
 @dataclass(frozen=True)
 class LabelHints:
-    """What is known beforehand about labels: which one an attribute speaks for, which one a position has."""
+    """Prior knowledge of labels: the only label that an attribute scores, the label that a position has."""
 
-    classes: list[Any]  # the labels that the others are places in
+    classes: list[Any]  # the labels whose places the arrays hold
     own: IdArray | None  # [A] the one label that an attribute scores; -1: any
     forced: IdArray | None  # [ΣT] the label that a position gets in decoding; -1: any
 
     def own_among(self, classes: list[Any]) -> IdArray | None:
-        """``own`` as places in these labels."""
+        """Return ``own`` as places in these labels."""
         return None if self.own is None else self._places(classes)[self.own]
 
     def forced_among(self, classes: list[Any]) -> IdArray | None:
-        """``forced`` as places in these labels; a label that is not among them forces nothing."""
+        """Return ``forced`` as places in these labels; a label that is not among them is not forced."""
         return None if self.forced is None else self._places(classes)[self.forced]
 
     def _places(self, classes: list[Any]) -> IdArray:
@@ -176,19 +176,19 @@ class LabelHints:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Sequences and the vocabulary whose ids they hold: X for those who have encoded it already."""
+    """Sequences and the vocabulary whose ids they hold: an X that is encoded already."""
 
     sequences: Sequences
     vocabulary: Vocabulary
     hints: LabelHints | None = None
 
     def forced(self, classes: list[Any]) -> IdArray | None:
-        """The label that each position has for certain, as a place in ``classes`` [ΣT]; -1: any."""
+        """Return the forced label of each position, as a place in ``classes`` [ΣT]; -1: any."""
         return None if self.hints is None else self.hints.forced_among(classes)
 
 
 def checked_ids(sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequences: int) -> IntArray:
-    """Numbers of sequences [M], all of them in 0 .. N-1."""
+    """Return the numbers of sequences [M] as an array; raise unless all are in 0 .. N-1."""
     chosen = np.asarray(sequence_ids, dtype=np.int64)
     if chosen.ndim != 1:
         raise InputError(f"sequence_ids must be 1-D, got {chosen.ndim}-D")
@@ -198,7 +198,7 @@ def checked_ids(sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequenc
 
 
 def gather(bounds: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
-    """New bounds [M+1] of the chosen ranges laid end to end, and the old place of every element in them."""
+    """Return the bounds [M+1] of the chosen ranges laid end to end, and the old place of every element."""
     starts = bounds[chosen]  # [M]
     new_bounds = offsets_of(bounds[chosen + 1] - starts)
     shift = np.repeat(starts - new_bounds[:-1], np.diff(new_bounds))

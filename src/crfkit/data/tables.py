@@ -1,8 +1,8 @@
-"""Tables of numbers and categories with missing values: the input of potentials that are trees.
+"""Tables of numbers and categories with missing values: the input of tree potentials.
 
-A :class:`TableSchema` is learned from training data: what each column is called, whether it holds numbers or
-categories, and which. It makes a :class:`Table` of any other data. Strings are categories; numbers and bools
-are numbers; None, NaN and what is not there are missing. Categories that training never saw are missing too.
+A :class:`TableSchema` is learned from training data: the name of each column, whether it holds numbers or
+categories, and which categories. It encodes other data as a :class:`Table`. Strings are categories; numbers
+and bools are numbers; None, NaN and absent values are missing, and so are categories not seen in training.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TableColumn:
 
     name: str
     categories: tuple[str, ...] | None  # None: numbers
-    declared: bool = False  # categories because the user says so: numbers are welcome, too
+    declared: bool = False  # the user declared it as categories: numbers are accepted, too
 
     @property
     def is_category(self) -> bool:
@@ -42,11 +42,11 @@ class Table(Batch):
     """N sequences of positions with K values each."""
 
     values: FloatArray  # [ΣT, K] numbers, or places in the column's categories; NaN: missing
-    outside: FloatArray  # [K] what stands beyond the ends: NaN, of categories one more than there are
+    outside: FloatArray  # [K] the values beyond the ends: NaN; for categories, their number
     offsets: IntArray  # [N+1]
 
     def piece(self, start: int, stop: int) -> Table:
-        """The sequences start..stop-1."""
+        """Return the sequences start..stop-1."""
         low, high = int(self.offsets[start]), int(self.offsets[stop])
         return Table(self.values[low:high], self.outside, self.offsets[start : stop + 1] - low)
 
@@ -55,7 +55,7 @@ class Table(Batch):
         return Table(self.values[rows], self.outside, offsets)
 
     def windows(self, positions: IntArray, before: int, after: int) -> FloatArray:
-        """The windows around some positions [P, W·K], so many before and so many behind."""
+        """Return the windows around some positions [P, W·K], with this many positions before and after."""
         sequence = np.searchsorted(self.offsets, positions, side="right") - 1
         low, high = self.offsets[sequence], self.offsets[sequence + 1]
         n_columns = self.values.shape[1]
@@ -71,20 +71,20 @@ class Table(Batch):
 
 @dataclass(frozen=True)
 class TableSchema:
-    """The columns that training data had. Those in which everything was missing are left out."""
+    """The columns of the training data, without those in which all values were missing."""
 
     columns: tuple[TableColumn, ...]  # [K]
-    width: int | None  # how many values a row has where columns go by place; None: they go by name
+    width: int | None  # how many values a row has if columns are identified by place; None: by name
     places: tuple[int, ...] = ()  # [K] of the columns in such rows
 
     @classmethod
     def learn(
         cls, X: Any, lengths: Any = None, categorical: Collection[str | int] | None = None
     ) -> tuple[TableSchema, Table]:
-        """The schema of training data, and the data itself.
+        """Learn the schema of training data, and return it with the encoded data.
 
-        The columns named (or, where they go by place, numbered) by ``categorical`` hold categories even if
-        they look like numbers.
+        The columns in ``categorical`` (names, or numbers if columns are identified by place) hold categories
+        even if they look like numbers.
         """
         raw = read_raw(X, lengths)
         named: set[str] = set()
@@ -107,7 +107,7 @@ class TableSchema:
                 columns.append(column)
                 places.append(place)
         if raw.offsets[-1] and not columns:
-            raise InputError("X has no values: every one of its columns is missing everywhere")
+            raise InputError("X has no values: all values of all columns are missing")
         if empty:
             warnings.warn(
                 f"nothing but missing values in {len(empty)} of {len(raw.columns)} columns "
@@ -125,7 +125,7 @@ class TableSchema:
         return self._table(raw)
 
     def number_of(self, meant: str | int) -> int | None:
-        """Which of the columns is meant, by its name or, where they go by place, its place; None: none."""
+        """Return the number of a column, given by its name or its place; None if there is no such column."""
         for k, column in enumerate(self.columns):
             if column.name == str(meant) and (self.width is None or isinstance(meant, str)):
                 return k
@@ -135,7 +135,7 @@ class TableSchema:
 
     @property
     def outside(self) -> FloatArray:
-        """What stands before the first and behind the last position [K]."""
+        """The values before the first and after the last position [K]."""
         places = [math.nan if c.categories is None else len(c.categories) for c in self.columns]
         return np.array(places, dtype=np.float64)
 
@@ -158,14 +158,14 @@ class TableSchema:
             self._warn_of_other_names(raw)
 
     def _warn_of_other_names(self, raw: RawTable) -> None:
-        """Names that are not there are missing values; where most are not, but others, they are misnomers."""
+        """Warn if most columns of training are missing and there are unknown ones: the names may be wrong."""
         lacking = [column.name for column in self.columns if column.name not in raw.columns]
         unknown = set(raw.columns) - {column.name for column in self.columns}
         if unknown and 2 * len(lacking) > len(self.columns):
             warnings.warn(
                 f"X has {len(self.columns) - len(lacking)} of the {len(self.columns)} columns of training: "
                 f"{', '.join(map(repr, lacking[:5]))}{', …' if len(lacking) > 5 else ''} count as missing, "
-                f"and others, such as {min(unknown)!r}, are not looked at",
+                f"and others, such as {min(unknown)!r}, are ignored",
                 InputWarning,
                 stacklevel=6,
             )
@@ -202,7 +202,7 @@ class TableSchema:
 
     @classmethod
     def from_header(cls, record: Any, name: str) -> TableSchema:
-        """The schema in a model file's header."""
+        """Return the schema in a model file's header."""
         try:
             columns = tuple(
                 TableColumn(
@@ -231,7 +231,7 @@ class TableSchema:
 
 
 def _learned(name: str, values: RawColumn, categorical: bool, raw: RawTable) -> TableColumn | None:
-    """The column that training values make; None where all are missing."""
+    """Return the column learned from training values; None if all are missing."""
     if isinstance(values, TextColumn):
         filled = [cell for cell in values.cells if cell]
         numbers = [cell for cell in filled if cell not in _MISSING_NUMBERS]
@@ -248,7 +248,7 @@ def _learned(name: str, values: RawColumn, categorical: bool, raw: RawTable) -> 
         _check_value(name, value, t, raw)
         if isinstance(value, str) != texts and not categorical:
             raise InputError(
-                f"{raw.place(t)}: feature {name!r} holds {'text' if texts else 'numbers'} before, and here "
+                f"{raw.place(t)}: feature {name!r} holds {'text' if texts else 'numbers'} before, but here "
                 f"{value!r:.60}: make it all text or all numbers, or name it in categorical=[…]"
             )
     if texts or categorical:
@@ -257,7 +257,7 @@ def _learned(name: str, values: RawColumn, categorical: bool, raw: RawTable) -> 
 
 
 def _encoded(column: TableColumn, values: RawColumn, raw: RawTable) -> FloatArray:
-    """The values of a column as numbers [ΣT]."""
+    """Return the values of a column as numbers [ΣT]."""
     if isinstance(values, TextColumn):
         table = np.array([_cell(column, cell, values, raw) for cell in values.cells] or [math.nan])
         encoded: FloatArray = table[values.codes] if values.codes.size else np.empty(0)
@@ -288,7 +288,7 @@ def _encoded(column: TableColumn, values: RawColumn, raw: RawTable) -> FloatArra
     return encoded
 
 
-_MANY = 20  # positions: if none of them has a category that training knew, the data is of another kind
+_MANY = 20  # positions: if none of them has a known category, the data is probably of another kind
 
 
 def _warn_unseen(column: TableColumn, values: RawColumn) -> None:
@@ -296,7 +296,7 @@ def _warn_unseen(column: TableColumn, values: RawColumn) -> None:
     some = next((value for value in cells if not _absent(value) and value != ""), None)
     if some is not None:
         warnings.warn(
-            f"none of the categories of {column.name!r} (such as {some!r:.40}) was there in training: all "
+            f"none of the categories of {column.name!r} (such as {some!r:.40}) was seen in training: all "
             "count as missing",
             InputWarning,
             stacklevel=6,
@@ -304,9 +304,9 @@ def _warn_unseen(column: TableColumn, values: RawColumn) -> None:
 
 
 def _cell(column: TableColumn, cell: str, values: TextColumn, raw: RawTable) -> float:
-    """A cell of a text file as a number."""
+    """Return a cell of a text file as a number."""
     if column.categories is not None:
-        # looked up in sorted order
+        # categories are sorted
         place = int(np.searchsorted(np.array(column.categories, dtype=object), cell)) if cell else 0
         known = place < len(column.categories) and column.categories[place] == cell
         return float(place) if cell and known else math.nan
@@ -322,8 +322,8 @@ def _cell(column: TableColumn, cell: str, values: TextColumn, raw: RawTable) -> 
 def _other_kind(column: TableColumn, value: Any, where: str) -> InputError:
     held = "numbers" if column.categories is None else "text"
     return InputError(
-        f"{where}: feature {column.name!r} held {held} in training, and here {value!r:.60}: it must be of "
-        "one kind; None is a missing value"
+        f"{where}: feature {column.name!r} held {held} in training, but here {value!r:.60}: use the same "
+        "kind as in training; None is a missing value"
     )
 
 

@@ -1,4 +1,4 @@
-"""What ``fit`` is given, checked: labels, lengths, weights of sequences and of classes."""
+"""Checks of the arguments of ``fit``: labels, lengths, weights of sequences and of classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crfkit.exceptions import InputError
 
 
 def cut_as(X: Any, y: list[Any], lengths: Any) -> Any:
-    """Where X is one table with the rows of all sequences, it is cut as y is."""
+    """Return ``lengths``, or those of y's sequences if X is one table with the rows of all sequences."""
     return [len(labels) for labels in y] if lengths is None and is_table(X) else lengths
 
 
@@ -28,7 +28,7 @@ def _numbers(name: str, values: Any) -> FloatArray:
 
 
 def require_data(sequences: Batch, classes: list[Any]) -> None:
-    """Raise where there is nothing to train on or nothing to learn."""
+    """Raise if there is nothing to train on or nothing to learn."""
     if sequences.n_sequences == 0:
         raise InputError("there is nothing to train on: X has no sequences")
     if sequences.n_positions == 0:
@@ -38,13 +38,13 @@ def require_data(sequences: Batch, classes: list[Any]) -> None:
 
 
 def sequence_weights(sample_weight: npt.ArrayLike | None, n_sequences: int) -> FloatArray | None:
-    """[N] of them; None where they are all 1."""
+    """Return the weights of the sequences [N]; None if they are all 1."""
     if sample_weight is None:
         return None
     weights = _numbers("sample_weight", sample_weight)
     if weights.shape != (n_sequences,):
         raise InputError(
-            f"sample_weight must be one number a sequence, [{n_sequences}]; got shape {weights.shape}"
+            f"sample_weight must be one number per sequence, [{n_sequences}]; got shape {weights.shape}"
         )
     bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(bad):
@@ -57,7 +57,7 @@ def sequence_weights(sample_weight: npt.ArrayLike | None, n_sequences: int) -> F
 
 
 def class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> FloatArray | None:
-    """[L] of them; None where they are all 1."""
+    """Return the weights of the labels [L]; None if they are all 1."""
     if class_weight is None:
         return None
     if class_weight == "balanced":
@@ -66,7 +66,7 @@ def class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> Floa
         return balanced
     unknown = [label for label in class_weight if label not in classes]
     if unknown:
-        warnings.warn(f"class_weight names the label {unknown[0]!r}, which is not in y", stacklevel=4)
+        warnings.warn(f"class_weight names the label {unknown[0]!r}, but y has no such label", stacklevel=4)
     weights = _numbers("class_weight", [class_weight.get(label, 1.0) for label in classes])
     if not ((weights > 0) & (weights < np.inf)).all():
         raise InputError(f"class_weight must be positive and finite, got {class_weight!r}")

@@ -1,10 +1,9 @@
 """Names and their ids: strings to 0, 1, 2, … in order of first appearance, and back.
 
-The strings live in one native arena with a hash table beside it. Both are plain arrays (``to_arrays``), and a
-vocabulary made by ``from_arrays`` looks names up in them where they lie, so that a memory-mapped model is
-ready at once; it copies them when the first name is added. Names are stored as UTF-8: any text will do, the
-empty string and NUL characters included, but for lone surrogates, which have no UTF-8 form and raise
-``InputError``.
+The strings are in a native arena with a hash table. Both are plain arrays (``to_arrays``). A vocabulary made
+by ``from_arrays`` uses these arrays in place, so that a memory-mapped model is ready at once; it copies them
+when the first name is added. Names are stored as UTF-8. Any text is possible, also the empty string and NUL
+characters, except lone surrogates, which have no UTF-8 form and raise ``InputError``.
 """
 
 from __future__ import annotations
@@ -47,32 +46,32 @@ class Vocabulary:
         return f"Vocabulary({len(self)} names)"
 
     def lookup(self, names: Iterable[str | bytes]) -> IdArray:
-        """Ids of the names, -1 for unknown ones; [len(names)]."""
+        """Return the ids of the names, -1 for unknown ones; [len(names)]."""
         return self.native.find(names)
 
     def add(self, names: Iterable[str | bytes]) -> IdArray:
-        """Ids of the names, [len(names)]; new ones are appended. After an error nothing has been added."""
+        """Add new names and return the ids of all, [len(names)]. After an error nothing has been added."""
         return self.native.add(names)
 
     def strings(self, start: int = 0, stop: int | None = None) -> list[str]:
-        """The names with ids ``start .. stop-1``, in order."""
+        """Return the names with ids ``start .. stop-1``, in order."""
         start, stop, _ = slice(start, stop).indices(len(self))
         return self.native.strings(start, stop)
 
     def add_columns(self, n: int) -> None:
-        """Appends ``"0" .. str(n-1)``, the names of an array's columns."""
+        """Append ``"0" .. str(n-1)``, the names of an array's columns."""
         self.native.add_columns(n)
 
     def names_columns(self) -> bool:
-        """Whether the names are ``"0" .. str(len-1)``: a vocabulary of array columns."""
+        """Tell whether the names are ``"0" .. str(len-1)``: a vocabulary of array columns."""
         return self.native.has_columns()
 
     def copy(self) -> Vocabulary:
-        """Return a vocabulary with the same names, which may grow by itself."""
+        """Return a copy, which can grow independently."""
         return Vocabulary.from_arrays(self.to_arrays())
 
     def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Copies of the arrays that hold it; see docs/model-file.md for their meaning."""
+        """Return copies of its arrays; see docs/model-file.md for their meaning."""
         arena, offsets, slots = self.native.arrays()
         return {
             "arena": arena,  # uint8 [bytes]
@@ -89,7 +88,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Vocabulary:
-        """A vocabulary over the arrays of ``to_arrays``, without a copy: they must not change afterwards.
+        """Return a vocabulary over the arrays of ``to_arrays``, without a copy: they must not change later.
 
         The arrays may come from a damaged file: look-ups then find nothing or raise, and never read outside.
         """
@@ -99,7 +98,7 @@ class Vocabulary:
         version = _array(arrays, "hash_version", np.uint32)
         vocabulary = cls.from_native(_native.Vocabulary.attach(arena, offsets, slots))
         if version.shape != (1,) or version[0] != _native.HASH_VERSION:
-            # Hashed by another version of crfkit: the strings are good, the table is not.
+            # Hashed by another version of crfkit: the strings can be used, the table cannot.
             vocabulary = cls(vocabulary.strings())
             if len(vocabulary) != offsets.size - 1:
                 raise ModelFileError("the vocabulary holds the same name twice")

@@ -1,4 +1,4 @@
-"""Data to try things on, generated on the spot."""
+"""Generated data sets for experiments and examples."""
 
 from crfkit.datasets.addresses import addresses
 from crfkit.datasets.casino import casino

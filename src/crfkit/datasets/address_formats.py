@@ -1,7 +1,7 @@
-"""How seven countries write an address: the parts, their order, and what goes on one line.
+"""The address formats of seven countries: the parts, their order, and their lines.
 
-An address is a list of lines, a line a list of parts, a part a label with its text. Nothing here is noisy:
-what people, forms and scanners do to addresses is in ``address_noise``.
+An address is a list of lines, a line is a list of parts, and a part is a label with its text. There is no
+noise here: ``address_noise`` adds the errors of people, forms and scanners.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 Line = list[Part]
 Format = Callable[[Random], list[Line]]
 
-# Every label a part can have; "O" marks what belongs to no field (commas, "c/o", a phone number).
+# Every label a part can have; "O" marks tokens that belong to no field (commas, "c/o", a phone number).
 FIELDS = (
     *("recipient", "company", "number", "street", "unit", "district"),
     *("city", "region", "postcode", "country", "box"),
@@ -65,7 +65,7 @@ def _company(r: Random, language: str) -> str:
 
 
 def _head(r: Random, language: str, titles: str) -> list[Line]:
-    """The addressee: a person, a company, both, or nobody."""
+    """Return the addressee: a person, a company, both, or nobody."""
     lines = []
     kind = r.random()
     if kind < 0.6 or kind > 0.92:
@@ -103,7 +103,7 @@ def _house(r: Random, letters: float = 0.1) -> str:
 
 
 def united_states(r: Random) -> list[Line]:
-    """742 Evergreen Terrace Apt 3B, Springfield, IL 62704."""
+    """Make an address like 742 Evergreen Terrace Apt 3B, Springfield, IL 62704."""
     kinds = "Street Avenue Road Boulevard Drive Lane Court Place Way Parkway Circle Highway Terrace Trail"
     kind = _pick(r, kinds)
     choice = r.random()
@@ -143,7 +143,7 @@ def united_states(r: Random) -> list[Line]:
 
 
 def united_kingdom(r: Random) -> list[Line]:
-    """Flat 2, 14 Church Lane, Headington, Oxford, Oxon OX3 7BQ."""
+    """Make an address like Flat 2, 14 Church Lane, Headington, Oxford, Oxon OX3 7BQ."""
     kinds = "Street Road Lane Avenue Close Gardens Crescent Grove Terrace Mews Drive Way Row Hill Square Walk"
     kind = _pick(r, kinds)
     stems, endings = vocabulary.TOWN_PARTS["en"]
@@ -178,7 +178,7 @@ def united_kingdom(r: Random) -> list[Line]:
 
 
 def germany(r: Random) -> list[Line]:
-    """Lindenstraße 12a, 50674 Köln."""
+    """Make an address like Lindenstraße 12a, 50674 Köln."""
     stems, endings = vocabulary.TOWN_PARTS["de"]
     last = _pick(r, vocabulary.LAST_NAMES["de"])
     choice = r.random()
@@ -220,7 +220,7 @@ def germany(r: Random) -> list[Line]:
 
 
 def france(r: Random) -> list[Line]:
-    """12 bis rue Victor Hugo, Bât. C, 75008 Paris Cedex 08."""
+    """Make an address like 12 bis rue Victor Hugo, Bât. C, 75008 Paris Cedex 08."""
     kind = _pick(r, "rue rue rue avenue boulevard place impasse allée chemin quai cours square route")
     first, last = _pick(r, vocabulary.FIRST_NAMES["fr"]), _pick(r, vocabulary.LAST_NAMES["fr"])
     town = _town(r, "fr", "FR")
@@ -252,7 +252,7 @@ def france(r: Random) -> list[Line]:
 
 
 def brazil(r: Random) -> list[Line]:
-    """Rua XV de Novembro, 123, apto 31 - Centro - Curitiba - PR, 80020-310."""
+    """Make an address like Rua XV de Novembro, 123, apto 31 - Centro - Curitiba - PR, 80020-310."""
     kind = _pick(r, "Rua Rua Rua Avenida Travessa Alameda Praça Rodovia Estrada Largo")
     first, last = _pick(r, vocabulary.FIRST_NAMES["pt"]), _pick(r, vocabulary.LAST_NAMES["pt"])
     name = r.choice(
@@ -293,7 +293,7 @@ def brazil(r: Random) -> list[Line]:
 
 
 def italy(r: Random) -> list[Line]:
-    """Via Giuseppe Garibaldi, 15, 20121 Milano MI."""
+    """Make an address like Via Giuseppe Garibaldi, 15, 20121 Milano MI."""
     kind = _pick(r, "Via Via Via Viale Piazza Corso Vicolo Largo Strada")
     first, last = _pick(r, vocabulary.FIRST_NAMES["it"]), _pick(r, vocabulary.LAST_NAMES["it"])
     day = f"{_pick(r, 'XX IV XXV')} {_pick(r, 'Settembre Novembre Aprile')}"
@@ -313,7 +313,7 @@ def italy(r: Random) -> list[Line]:
 
 
 def netherlands(r: Random) -> list[Line]:
-    """Keizersgracht 123-II, 1015 CJ Amsterdam."""
+    """Make an address like Keizersgracht 123-II, 1015 CJ Amsterdam."""
     stems, endings = vocabulary.TOWN_PARTS["nl"]
     kind = _pick(r, "straat straat straat weg laan gracht plein kade dijk hof singel")
     stem, prince = _pick(r, stems), f"Prins {_pick(r, vocabulary.FIRST_NAMES['nl'])}"

@@ -1,8 +1,8 @@
-"""What people, forms and scanners do to addresses.
+"""Noise in addresses, as made by people, forms and scanners.
 
 Three stages: ``rearrange`` works on lines and parts (left out, moved, extra words), ``separate`` turns them
 into tokens with or without commas between, ``blur`` damages letters (abbreviations, case, typing errors,
-misread characters). Each takes the strength of the noise, 0 (none) to 1 (hard to read for people, too).
+misread characters). Each takes the strength of the noise, 0 (none) to 1 (hard to read even for people).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def rearrange(lines: list[Line], noise: float, r: Random) -> list[Line]:
 
 
 def separate(lines: list[Line], noise: float, r: Random) -> list[Token]:
-    """Cut parts into tokens and put, or forget, commas and other marks between the lines."""
+    """Split parts into tokens and put, or leave out, commas and other marks between the lines."""
     mark = r.choices([",", ";", "-", "|", "/"], [20, 1, 3, 1, 1])[0]
     forget = r.random() < 0.9 * noise  # this writer uses no marks at all
     tokens: list[Token] = []

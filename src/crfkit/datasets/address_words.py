@@ -1,7 +1,7 @@
 """The vocabularies of the address generator, by country.
 
-Short lists go a long way: names of streets and towns are mostly put together from two or three parts
-(Oak + field, Birken + weg), so that held-out addresses hold many words that training never saw.
+Short lists suffice: most names of streets and towns are composed of two or three parts (Oak + field,
+Birken + weg), so that held-out addresses have many words that do not occur in training.
 """
 
 from __future__ import annotations

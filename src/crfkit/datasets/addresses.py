@@ -27,8 +27,8 @@ def addresses(
     noise : 0 to 1. Parts left out or in another order, missing commas, abbreviations, upper or lower case,
         missing accents, typing errors, misread characters. At 0 addresses are complete and clean.
     scheme : ``"IOB2"`` for labels ``B-street``, ``I-street``, ``O``; ``"plain"`` for ``street``, ``O``.
-    countries : which formats, out of US, GB, DE, FR, BR, IT, NL; all of them by default.
-    random_state : the same number gives the same addresses; None gives others each time.
+    countries : some of US, GB, DE, FR, BR, IT, NL; all of them by default.
+    random_state : the same number gives the same addresses; None gives different ones each time.
 
     Returns
     -------

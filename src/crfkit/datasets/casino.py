@@ -1,7 +1,7 @@
 """The occasionally dishonest casino: a fair die that is now and then swapped for a loaded one.
 
 The classic toy of hidden Markov models (Durbin, Eddy, Krogh and Mitchison, Biological Sequence Analysis,
-1998, chapter 3): the rolls are seen, the die is to be guessed. The loaded die shows six half of the time; the
+1998, chapter 3): the rolls are observed, the die is the label. The loaded die shows six half of the time; the
 casino keeps the fair die from one roll to the next with probability 0.95, the loaded one with 0.9.
 """
 
@@ -23,8 +23,8 @@ def casino(
 ) -> tuple[list[list[int]], list[list[str]]]:
     """Roll dice in a dishonest casino.
 
-    ``stay`` says how probably the fair and the loaded die are kept for the next roll. Each sequence starts
-    from the long-run share of the dice: with these numbers two thirds of the rolls are of the fair one.
+    ``stay`` are the probabilities that the fair and the loaded die are kept for the next roll. Each sequence
+    starts from the stationary distribution: by default, two thirds of the rolls are with the fair die.
 
     Returns
     -------

@@ -1,10 +1,9 @@
 """Galaxy: two spiral arms around a dense core that both classes share.
 
 After Lafferty, Zhu and Liu, "Kernel conditional random fields" (ICML 2004), figure 4. Points come from a
-hidden Markov chain of two states; each emits points of its arm or, with the probability ``core``, of the
-core, where the two look alike. Without their neighbours half of the core's points are guessed wrong; the
-chain tells better. The arms are thin and long: neighbours tell more than distance does, which is where a
-graph kernel with unlabelled points helps.
+hidden Markov chain of two states. Each state emits points of its arm or, with the probability ``core``, of
+the core, where both have the same distribution. Without the chain, half of the core's points are classified
+wrongly. The arms are thin and long, so a graph kernel with unlabelled points helps.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ def galaxy(
     noise: float = 0.1,
     random_state: int | None = None,
 ) -> tuple[list[FloatArray], list[list[str]]]:
-    """Points of two spiral arms and their common core, in sequences.
+    """Make sequences of points of two spiral arms and their common core.
 
     ``stay`` is the probability to stay in a state, ``core`` the share of points in the core, ``noise`` the
-    standard deviation around an arm's line. The i.i.d. Bayes error is core / 2: the arms do not overlap.
+    standard deviation around an arm's line. The i.i.d. Bayes error is core / 2, as the arms do not overlap.
 
     Returns
     -------

@@ -24,12 +24,12 @@ def gaussian_mixtures(
     world: int = 0,
     random_state: int | None = None,
 ) -> tuple[list[FloatArray], list[list[int]]]:
-    """Points of a Markov chain over Gaussian mixtures, in sequences.
+    """Make sequences of points from a Markov chain over Gaussian mixtures.
 
     ``stay`` is the probability to stay in a state; the other states share the rest equally. ``spread`` is the
     standard deviation of the components' means, whose own standard deviations lie between 0.5 and 1.3.
-    ``world`` is the seed of means and covariances, ``random_state`` that of the points: samples of the same
-    world are of the same distribution.
+    ``world`` is the seed of means and covariances, ``random_state`` that of the points: samples with the same
+    ``world`` have the same distribution.
 
     Returns
     -------

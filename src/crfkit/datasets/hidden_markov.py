@@ -11,7 +11,7 @@ from crfkit.exceptions import InputError
 def hidden_states(
     n_sequences: int, length: int, n_states: int, stay: float, rng: np.random.Generator
 ) -> IntArray:
-    """States [N, T]: the first is any, each next one stays with this probability, else is any other."""
+    """Draw states [N, T]: the first uniformly; each next one stays with this probability, or is any other."""
     if n_sequences < 0 or length < 0:
         raise InputError(f"n_sequences and length must be 0 or more, got {n_sequences} and {length}")
     if not 0 <= stay <= 1:

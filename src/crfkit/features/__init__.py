@@ -1,6 +1,6 @@
-"""From tokens to the attributes a CRF learns from.
+"""Conversion of tokens to the attributes that a CRF is trained on.
 
-Names are fetched at first use: tagging with a template does not wait for the builder.
+Names are imported at first use: tagging with a template does not import the builder.
 """
 
 from crfkit._lazy import public_names

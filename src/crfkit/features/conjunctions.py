@@ -1,6 +1,6 @@
-"""Conjunctions: attributes that are there where all of several others are (McCallum, UAI 2003).
+"""Conjunctions: attributes that are present where several others all are (McCallum, UAI 2003).
 
-A conjunction of ``a`` and ``b`` is called ``a & b``; where values are not 1, its value is their product.
+The conjunction of ``a`` and ``b`` is called ``a & b``; its value is the product of their values.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _JOINT = " & "
 
 
 def conjunction_name(atoms: Sequence[str]) -> str:
-    """What a conjunction of these attributes is called."""
+    """Return the name of the conjunction of these attributes."""
     return _JOINT.join(atoms)
 
 
 class Occurrences:
-    """The positions of each attribute: the sequences read by column."""
+    """The positions of each attribute: the transpose of the sequences."""
 
     def __init__(self, sequences: Sequences) -> None:
         order = np.argsort(sequences.indices, kind="stable")
@@ -41,13 +41,13 @@ class Occurrences:
         return np.diff(self.indptr)
 
     def of(self, attribute: int) -> tuple[IntArray, FloatArray]:
-        """Positions and values of an attribute."""
+        """Return the positions and values of an attribute."""
         part = slice(self.indptr[attribute], self.indptr[attribute + 1])
         positions = self.positions[part]
         return positions, np.ones(len(positions)) if self.values is None else self.values[part]
 
     def of_all(self, attributes: Sequence[int]) -> tuple[IntArray, FloatArray]:
-        """Where all of these attributes occur, and the product of their values."""
+        """Return the positions where all of these attributes occur, and the products of their values."""
         positions, values = self.of(attributes[0])
         for other in attributes[1:]:
             there, factors = self.of(other)
@@ -60,7 +60,7 @@ Column = tuple[IntArray, FloatArray]  # positions and values of an attribute
 
 
 def with_columns(sequences: Sequences, ids: IntArray, columns: Sequence[Column]) -> Sequences:
-    """The sequences with more entries: attribute ids[i] has those of columns[i]."""
+    """Return the sequences with additional entries: those of attribute ids[i] are in columns[i]."""
     if not sum(len(positions) for positions, _ in columns):
         return sequences
     rows = np.repeat(np.arange(sequences.n_positions), np.diff(sequences.indptr))
@@ -83,7 +83,7 @@ def with_columns(sequences: Sequences, ids: IntArray, columns: Sequence[Column])
 
 
 class Conjunctions:
-    """Conjunctions over the ids of a vocabulary, which has their names and those of their atoms."""
+    """Conjunctions over the ids of a vocabulary, which holds their names and those of their atoms."""
 
     def __init__(self, vocabulary: Vocabulary, atoms: Mapping[str, Sequence[str]]) -> None:
         self.atoms = {name: tuple(parts) for name, parts in atoms.items()}
@@ -92,7 +92,7 @@ class Conjunctions:
 
     @classmethod
     def from_record(cls, vocabulary: Vocabulary, record: Any) -> Conjunctions:
-        """The conjunctions in the header of a file, as ``to_record`` gives them; None: there are none."""
+        """Return the conjunctions in the header of a file, as ``to_record`` makes it; None: none."""
         try:
             found = {made: list(atoms) for made, atoms in record or ()}
         except (TypeError, ValueError) as error:
@@ -103,11 +103,11 @@ class Conjunctions:
         return cls(vocabulary, found)
 
     def to_record(self) -> list[list[Any]]:
-        """Names and atoms, as JSON values for the header of a file."""
+        """Return names and atoms, as JSON values for the header of a file."""
         return [[name, list(atoms)] for name, atoms in self.atoms.items()]
 
     def fill(self, sequences: Sequences) -> Sequences:
-        """The sequences with the conjunctions that hold at each position."""
+        """Return the sequences with the conjunctions that hold at each position."""
         if self._ids is None:
             return sequences
         occurrences = Occurrences(sequences)
@@ -120,7 +120,7 @@ NO_CONJUNCTIONS: Conjunctions = Conjunctions(Vocabulary(), {})
 
 
 def expand(X: Encoded, atoms: Mapping[str, Sequence[str]]) -> Encoded:
-    """X with these conjunctions in it and in its vocabulary; X itself stays as it is."""
+    """Return a copy of X with these conjunctions in it and in its vocabulary."""
     if not atoms:
         return X
     vocabulary = Vocabulary([*X.vocabulary.strings(), *atoms])

@@ -1,7 +1,7 @@
-"""Attributes that score pairs of neighbouring labels: which ones they are.
+"""Which attributes score pairs of neighbouring labels.
 
 An attribute of position t scores its label y[t]; an edge attribute scores the pair (y[t-1], y[t]), as the
-``B`` templates of CRF++ and Wapiti do. They are told by how their names begin.
+``B`` templates of CRF++ and Wapiti do. Edge attributes are identified by the prefixes of their names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KINDS = {"edge": EDGE, "both": STATE | EDGE}
 
 
 def edge_prefixes(edge_attributes: Any) -> dict[str, str]:
-    """A prefix, several, or a mapping of prefixes to "edge" or "both": as that mapping."""
+    """Return a prefix, several prefixes, or a mapping of prefixes to "edge" or "both" as such a mapping."""
     if edge_attributes is None:
         return {}
     if isinstance(edge_attributes, str):
@@ -37,14 +37,14 @@ def edge_prefixes(edge_attributes: Any) -> dict[str, str]:
     for prefix, kind in edge_attributes.items():
         if not isinstance(prefix, str) or not prefix or kind not in _KINDS:
             raise InputError(
-                "edge_attributes must map prefixes of attribute names to 'edge' (label pairs alone) or "
+                "edge_attributes must map prefixes of attribute names to 'edge' (only label pairs) or "
                 f"'both' (labels as well); got {prefix!r}: {kind!r}"
             )
     return dict(edge_attributes)
 
 
 def attribute_kinds(vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> npt.NDArray[np.uint8] | None:
-    """What each attribute scores [A]: STATE, EDGE or both; None where no prefixes are given."""
+    """Return what each attribute scores [A]: STATE, EDGE or both; None if no prefixes are given."""
     if not prefixes:
         return None
     arena, offsets, _ = vocabulary.native.arrays()

@@ -1,4 +1,4 @@
-"""Which features a linear CRF has: attributes with a label, transitions, attributes with a label pair."""
+"""The features of a linear CRF: attributes with a label, transitions, attributes with a label pair."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FeatureIndex:
     state_labels: IdArray  # [F]
     edges: Mask  # [L, L] label bigrams with a weight
     edges2: Mask | None = None  # [L, L, L] label trigrams with a weight; None in a first-order model
-    pair_indptr: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [A+1] left out: no pairs
+    pair_indptr: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [A+1] by default: no pairs
     pair_ids: IdArray = field(default_factory=lambda: np.zeros(0, np.int32))  # [G] previous label * L + label
 
     # The parts of a vector of weights: edges [L, L], edges2 [L, L, L], pair features [G], state features [F].
@@ -49,7 +49,7 @@ class FeatureIndex:
 
     @property
     def order(self) -> int:
-        """1, or 2 where label trigrams have weights."""
+        """1, or 2 if label trigrams have weights."""
         return 1 if self.edges2 is None else 2
 
     @property
@@ -58,28 +58,28 @@ class FeatureIndex:
 
     @property
     def n_features(self) -> int:
-        """F + G and the transitions, all together."""
+        """F + G + the number of transitions."""
         n_transitions = sum(int(mask.sum()) for mask in (self.edges, self.edges2) if mask is not None)
         return len(self.state_labels) + n_transitions + len(self.pair_ids)
 
     @cached_property
     def places(self) -> IntArray:
-        """Where in a vector of weights each feature is, ascending [n_features]."""
+        """The place of each feature in a vector of weights, ascending [n_features]."""
         masks = [mask.ravel() for mask in (self.edges, self.edges2) if mask is not None]
         return np.flatnonzero(np.concatenate([*masks, np.ones(sum(self.sizes[2:]), np.bool_)]))
 
     def state_keys(self) -> IntArray:
-        """``attribute * L + label`` of every state feature, ascending [F]."""
+        """Return ``attribute * L + label`` of every state feature, ascending [F]."""
         return _keys(self.state_indptr, self.state_labels, self.n_labels)
 
     def pair_keys(self) -> IntArray:
-        """``(attribute * L + previous label) * L + label`` of every pair feature, ascending [G]."""
+        """Return ``(attribute * L + previous label) * L + label`` of every pair feature, ascending [G]."""
         return _keys(self.pair_indptr, self.pair_ids, self.n_labels**2)
 
     def speaking_for(self, own: IdArray) -> FeatureIndex:
-        """This index without the state features of attributes for another label than their own.
+        """Return this index without the state features of attributes for other labels than their own.
 
-        ``own`` [A] has the one label that an attribute may score; -1: any.
+        ``own`` [A] is the only label that an attribute may score; -1: any.
         """
         keys = self.state_keys()
         label = own[keys // self.n_labels]
@@ -88,7 +88,7 @@ class FeatureIndex:
         return replace(self, state_indptr=indptr, state_labels=labels)
 
     def union(self, keys: IntArray, edges: Mask, edges2: Mask | None, pair_keys: IntArray) -> FeatureIndex:
-        """This index with more state features (as ``state_keys``), transitions and pair features in it."""
+        """Return this index with more state features (as ``state_keys``), transitions and pair features."""
         merged = np.union1d(self.state_keys(), keys)
         merged_pairs = np.union1d(self.pair_keys(), pair_keys)
         return FeatureIndex(
@@ -106,7 +106,7 @@ def _keys(indptr: IntArray, ids: IdArray, width: int) -> IntArray:
 
 
 def rows_of(keys: IntArray, width: int, n_attributes: int) -> tuple[IntArray, IdArray]:
-    """Ascending keys ``attribute * width + id`` as indptr [A+1] and ids."""
+    """Convert ascending keys ``attribute * width + id`` to indptr [A+1] and ids."""
     indptr = np.searchsorted(keys // width, np.arange(n_attributes + 1)).astype(np.int64)
     return indptr, (keys % width).astype(np.int32)
 
@@ -123,11 +123,11 @@ def build_index(
     kinds: npt.NDArray[np.uint8] | None = None,  # [A]
     transitions: bool = True,
 ) -> FeatureIndex:
-    """The features seen at least ``min_freq`` times in the data, or all possible ones.
+    """Return the features seen at least ``min_freq`` times in the data, or all possible ones.
 
-    A feature is counted once for every position where its attribute is present, whatever its value. A
+    A feature is counted once for every position where its attribute is present, with any value. A
     position whose label is one of several counts for each of them; one whose label is missing counts for
-    none. ``kinds`` says what each attribute scores (``features.edge_attributes``); None: labels. Pair
+    none. ``kinds`` is what each attribute scores (``features.edge_attributes``); None: labels. Pair
     features are counted where both labels are known. ``transitions=False`` leaves out label bigrams.
     """
     L = n_labels
@@ -166,7 +166,7 @@ def _pair_features(
     min_freq: float,
     everything: bool,
 ) -> tuple[IntArray, IdArray]:
-    """Which label pairs each attribute scores: indptr [A+1] and pair ids [G]."""
+    """Return which label pairs each attribute scores: indptr [A+1] and pair ids [G]."""
     L = n_labels
     scoring = (kinds & EDGE) != 0
     if everything:
@@ -189,7 +189,7 @@ def _pair_features(
 
 
 def _transitions(offsets: IntArray, labels: Labels, n_labels: int, span: int, min_freq: float) -> Mask:
-    """Which runs of ``span`` labels occur at least min_freq times, [L] * span."""
+    """Return which runs of ``span`` labels occur at least min_freq times, [L] * span."""
     ids = labels.ids.astype(np.int64)
     n = len(ids)
     shape = (n_labels,) * span

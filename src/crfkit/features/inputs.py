@@ -1,4 +1,4 @@
-"""X as a model takes it: through its template where it has one, or as ``data.encode`` reads it."""
+"""Encoding of a model's X: by its template if it has one, otherwise by ``data.encode``."""
 
 from __future__ import annotations
 
@@ -27,43 +27,43 @@ def encode_input(
     lengths: Any = None,
     n_jobs: int | None = None,
 ) -> Sequences:
-    """X over the ids of the vocabulary; new attributes are added with ``grow``, passed over without it."""
+    """Encode X with the ids of the vocabulary; ``grow`` adds new attributes, otherwise they are dropped."""
     if isinstance(X, Encoded):
         return _renumber(X, vocabulary, grow)
     if template is None:
         if isinstance(X, Columns):
             raise InputError(
-                "columns become attributes through a template: give one to CRF(template=…), "
+                "columns need a template that makes attributes: pass one as CRF(template=…), "
                 "or make attributes of them first (crfkit.features)"
             )
         return encode(X, vocabulary, grow=grow, lengths=lengths)
     if lengths is not None:
-        raise InputError("lengths goes with arrays; a model with a template takes sentences of rows of cells")
+        raise InputError("lengths is for arrays; a model with a template takes sentences of rows of cells")
     columns = X if isinstance(X, Columns) else Columns.from_rows(X)
     return template.encode(columns, vocabulary, grow=grow, n_jobs=n_jobs)
 
 
 def hints_of(X: Any, vocabulary: Vocabulary) -> LabelHints | None:
-    """What an earlier step knows about labels, over the ids of the vocabulary."""
+    """Return the label hints of an earlier step, over the ids of the vocabulary."""
     if not isinstance(X, Encoded) or X.hints is None:
         return None
     hints = X.hints
     if hints.own is None or X.vocabulary is vocabulary:
         return hints
     own = np.full(len(vocabulary), -1, np.int32)  # [A]
-    ids = _ids_in(vocabulary, X.vocabulary)[: len(hints.own)]  # names may have come since
+    ids = _ids_in(vocabulary, X.vocabulary)[: len(hints.own)]  # names may have been added since
     own[ids[ids >= 0]] = hints.own[ids >= 0]
     return replace(hints, own=own)
 
 
 def given_template(template: Any) -> Template | None:
-    """The template that an estimator was given: itself, or its text."""
+    """Return an estimator's template, given as such or as text."""
     if template is None or isinstance(template, Template):
         return template
     if isinstance(template, str):
         if "\n" not in template and "%" not in template and os.path.exists(template):
             raise InputError(
-                f"template={template!r} is a file: give its text, or Template.read(path) of crfkit.features"
+                f"template={template!r} is a file: pass its text, or crfkit.features.Template.read(path)"
             )
         return Template.parse(template)
     raise InputError(
@@ -72,7 +72,7 @@ def given_template(template: Any) -> Template | None:
 
 
 def _renumber(X: Encoded, vocabulary: Vocabulary, grow: bool) -> Sequences:
-    """The sequences with the ids of another vocabulary."""
+    """Return the sequences with the ids of another vocabulary."""
     if X.vocabulary is vocabulary:
         return X.sequences
     ids = vocabulary.add(X.vocabulary.strings()) if grow else _ids_in(vocabulary, X.vocabulary)  # [A]
@@ -80,14 +80,14 @@ def _renumber(X: Encoded, vocabulary: Vocabulary, grow: bool) -> Sequences:
     return replace(known, indices=ids[known.indices], n_attributes=len(vocabulary))
 
 
-# The last answer for a source, with the target and the sizes it holds for: in a pipeline both stay the same
-# from call to call, and looking up every name each time would cost more than tagging.
+# The last result for a source, with its target and the sizes of both. In a pipeline they stay the same from
+# call to call, and looking up every name each time would cost more than tagging.
 _LAST: WeakKeyDictionary[Vocabulary, tuple[ref[Vocabulary], int, int, IdArray]]
 _LAST = WeakKeyDictionary()
 
 
 def _ids_in(target: Vocabulary, source: Vocabulary) -> IdArray:
-    """The id in one vocabulary of each name of another, -1 where it is unknown [A of the source]."""
+    """Return the id in ``target`` of each name of ``source``, -1 if it is unknown [A of the source]."""
     last = _LAST.get(source)
     if last is not None and last[0]() is target and last[1:3] == (len(target), len(source)):
         return last[3]

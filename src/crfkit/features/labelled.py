@@ -1,4 +1,4 @@
-"""The first step of all training on attributes: X and y, read and encoded."""
+"""The first step of training on attributes: reading and encoding X and y."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class LabelledInput:
 
     @property
     def has_transitions(self) -> bool:
-        """Whether label bigrams are features: not with a template that has no B line."""
+        """Whether label bigrams are features; they are not if there is a template without a B line."""
         return self.template is None or self.template.transitions
 
     def kinds(self, edge_attributes: Any) -> npt.NDArray[np.uint8] | None:
-        """What each attribute scores [A] (``attribute_kinds``); the template may have edge attributes too."""
+        """Return what each attribute scores [A] (``attribute_kinds``), also by the template's B lines."""
         prefixes = edge_prefixes(edge_attributes)
         if self.template is not None:
             prefixes |= self.template.edge_attributes
@@ -51,7 +51,7 @@ def read_labelled(
     template: Template | str | None = None,
     lengths: Any = None,
     vocabulary: Vocabulary | None = None,  # names that come first
-    classes: Iterable[Any] = (),  # labels beside those of y
+    classes: Iterable[Any] = (),  # labels in addition to those of y
     sample_weight: npt.ArrayLike | None = None,
     class_weight: Any = None,
     n_jobs: int | None = None,

@@ -9,7 +9,7 @@ _RUNS = re.compile(r"(.)\1+")
 
 
 def full_shape(word: str) -> str:
-    """The pattern of a word, sign by sign: ``X`` a capital, ``x`` another letter, ``9`` a digit.
+    """Return the shape of a word: ``X`` for a capital, ``x`` for another letter, ``9`` for a digit.
 
     >>> full_shape("McDonald"), full_shape("80020-310")
     ('XxXxxxxx', '99999-999')
@@ -19,7 +19,7 @@ def full_shape(word: str) -> str:
 
 @lru_cache(maxsize=65536)
 def word_shape(word: str) -> str:
-    """The pattern of a word: ``X`` a capital, ``x`` a small letter, ``9`` a digit; runs are shortened.
+    """Return the shape of a word with runs shortened: ``X`` a capital, ``x`` another letter, ``9`` a digit.
 
     >>> word_shape("McDonald"), word_shape("2nd"), word_shape("SW1A"), word_shape("80020-310")
     ('XxXx', '9x', 'X9X', '9-9')

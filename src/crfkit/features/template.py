@@ -1,7 +1,7 @@
 """Templates: which cells of a column file make which attributes, in CRF++'s or Wapiti's language.
 
-``template_crfpp.py`` and ``template_wapiti.py`` say what the two languages mean, docs/templates.md shows it.
-Expanding is native and threaded (``native/templates/template_expand.h``).
+``template_crfpp.py`` and ``template_wapiti.py`` define the two languages, docs/templates.md has examples.
+Expansion is native and threaded (``native/templates/template_expand.h``).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Template:
     text: str
     dialect: str = "auto"  # afterwards "crf++" or "wapiti"
     source: str = field(default="template", compare=False)  # for messages
-    n_columns: int = field(init=False, compare=False)  # that it needs: the largest column index + 1
+    n_columns: int = field(init=False, compare=False)  # columns it needs: the largest column index + 1
     _lines: list[Line] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Template:
         lines = _PARSERS[dialect](text, self.source)
         if not lines:
             raise InputError(
-                f"{self.source}: the template has no lines; the least is one such as U00:%x[0,0]"
+                f"{self.source}: the template has no lines; write at least one, such as U00:%x[0,0]"
             )
         if len(lines) > _MOST_LINES:
             raise InputError(
@@ -87,20 +87,20 @@ class Template:
 
     @classmethod
     def parse(cls, text: str, dialect: str = "auto", source: str = "template") -> Template:
-        """The template in a text.
+        """Parse a template.
 
         Parameters
         ----------
         text : template lines.
-        dialect : ``"crf++"``, ``"wapiti"``, or ``"auto"``: Wapiti if a line begins with a small letter or
-            ``*`` or has a macro that only Wapiti knows, else CRF++.
-        source : the text's name in error messages, which are ``InputError`` and give source:line.
+        dialect : ``"crf++"``, ``"wapiti"``, or ``"auto"``: Wapiti if a line begins with a lower-case letter
+            or ``*`` or has a macro that only Wapiti knows, otherwise CRF++.
+        source : the name of the text in error messages.
         """
         return cls(text, dialect, source)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], dialect: str = "auto") -> Template:
-        """The template in a UTF-8 file, ``-`` for standard input."""
+        """Read a template from a UTF-8 file, or from standard input for ``-``."""
         name = source_name(path)
         with open_input(path) as file:
             content = file.read()
@@ -113,7 +113,7 @@ class Template:
 
     @classmethod
     def from_record(cls, record: Any, source: str) -> Template | None:
-        """The template in the header of a file, as ``to_record`` gives it; None: there is none."""
+        """Return the template in the header of a file, as ``to_record`` makes it; None: there is none."""
         if record is None:
             return None
         if not isinstance(record, dict) or not all(
@@ -123,7 +123,7 @@ class Template:
         return cls.parse(record["text"], record["dialect"], source)
 
     def to_record(self) -> dict[str, str]:
-        """Dialect and text, as JSON values for the header of a file."""
+        """Return dialect and text, as JSON values for the header of a file."""
         return {"dialect": self.dialect, "text": self.text}
 
     @cached_property
@@ -136,29 +136,29 @@ class Template:
 
     @cached_property
     def edge_attributes(self) -> dict[str, str]:
-        """Which attributes score pairs of labels, by the beginning of their names.
+        """Prefixes of the attributes that score pairs of labels.
 
-        The value is ``"edge"``, or ``"both"`` where they score single labels too.
+        The value is ``"edge"``, or ``"both"`` if they score single labels too.
         """
         scopes = {line.scope for line in self._making}
         return {prefix: scope for prefix, scope in _PREFIXES[self.dialect].items() if scope in scopes}
 
     @cached_property
     def single_cell_prefixes(self) -> tuple[str, ...]:
-        """Beginnings of the attributes that say what one cell holds: ``U00:`` of ``U00:%x[0,0]``."""
+        """Prefixes of the attributes made of a single cell: ``U00:`` of ``U00:%x[0,0]``."""
         single = {_prefix(line) for line in self._making if line.scope == "node" and len(line.macros) == 1}
         others = {_prefix(line) for line in self._making if line.scope != "node" or len(line.macros) != 1}
         clash = next((p for p in sorted(single) if any(other.startswith(p) for other in others)), None)
         if clash is not None:
             raise InputError(
-                f"{self.source}: the attributes that begin with {clash!r} are not all of one cell; begin "
-                "every line with a name of its own, such as U00: (or say which attributes are items)"
+                f"{self.source}: the attributes that begin with {clash!r} are not all from one cell; begin "
+                "every line with a distinct name, such as U00: (or set which attributes are items)"
             )
         return tuple(sorted(single))
 
     @cached_property
     def single_cells(self) -> dict[str, Macro]:
-        """The cell that attributes with this beginning hold: of lines of a name, theirs alone, and a cell."""
+        """The cell by prefix, for lines that consist of a distinct prefix and one cell."""
         prefixes = [_prefix(line) for line in self._making]
         return {
             prefix: line.macros[0]
@@ -171,10 +171,10 @@ class Template:
     def encode(
         self, columns: Columns, vocabulary: Vocabulary, *, grow: bool, n_jobs: int | None = None
     ) -> Sequences:
-        """The attributes at every position, as ids of the vocabulary.
+        """Make the attributes at every position, as ids of the vocabulary.
 
-        ``grow=True`` adds new attributes, with the ids of a run on one thread whatever ``n_jobs``;
-        ``grow=False`` drops unknown ones. ``n_jobs=None`` uses all cores.
+        ``grow=True`` adds new attributes; their ids do not depend on ``n_jobs``. ``grow=False`` drops unknown
+        ones. ``n_jobs=None`` uses all cores.
         """
         if not isinstance(columns, Columns):
             raise InputError(
@@ -189,7 +189,7 @@ class Template:
         return Sequences(columns.offsets, indptr, indices, values, n_attributes)
 
     def attributes(self, rows: Sequence[Sequence[str]]) -> list[list[str]]:
-        """The attributes at each row of one sequence, as strings: to see what a template does."""
+        """Return the attributes at each row of one sequence, as strings, to check a template."""
         vocabulary = Vocabulary()
         encoded = self.encode(Columns.from_rows([rows]), vocabulary, grow=True, n_jobs=1)
         names = vocabulary.strings()
@@ -204,8 +204,8 @@ class Template:
             if macro.column >= columns.n_columns
         )
         raise InputError(
-            f"{self.source}:{number}: {macro.text} looks at column {macro.column}, but {columns.source} has "
-            f"{columns.n_columns} columns to look at (columns count from 0, without the label)"
+            f"{self.source}:{number}: {macro.text} reads column {macro.column}, but {columns.source} has "
+            f"{columns.n_columns} columns (counted from 0, without the label)"
         )
 
     @cached_property
@@ -221,8 +221,8 @@ class Template:
     @cached_property
     def _program(self) -> _native.TemplateProgram:
         before, after = _OUTSIDE[self.dialect]
-        # CRF++ makes attributes of label pairs where there is a pair; Wapiti at the first position as well,
-        # where they are known and have no effect.
+        # CRF++ makes attributes of label pairs where there is a pair; Wapiti also at the first position,
+        # where they have no effect.
         lines = [
             (
                 self.dialect == "crf++" and line.scope == "edge",
@@ -243,7 +243,7 @@ class Template:
 
 
 def _prefix(line: Line) -> str:
-    """What all attributes of a line begin with."""
+    """Return the prefix of all attributes of a line."""
     first = line.pieces[0] if line.pieces else ""
     return first if isinstance(first, str) else ""
 

@@ -1,7 +1,7 @@
 """CRF++'s templates.
 
 A line ``U…`` makes an attribute of the label at each position, a line ``B…`` one of the pair of labels at
-each position but the first. The line is copied, its own name included, and ``%x[row,column]`` in it becomes
+each position but the first. The line is copied with its name, and ``%x[row,column]`` in it is replaced by
 the cell ``row`` lines further down. Rows are -8 to 8, written without a plus sign; outside the sequence the
 cells are ``_B-1`` (just before it), ``_B-2``, … and ``_B+1`` (just after it), ``_B+2``, …
 
@@ -23,7 +23,7 @@ _MACRO = re.compile(r"%x\[(-?[0-9]+),([0-9]+)\]")
 
 
 def parse_crfpp(text: str, source: str) -> list[Line]:
-    """The lines of a CRF++ template; an ``InputError`` names source and line of what is not one."""
+    """Parse a CRF++ template; an ``InputError`` names source and line of an invalid line."""
     lines = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.rstrip("\r")

@@ -1,4 +1,4 @@
-"""What a template says, in either dialect, after parsing: lines of literal text and macros."""
+"""A parsed template, in either dialect: lines of literal text and macros."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Scope: TypeAlias = Literal["node", "edge", "both"]
 
 @dataclass(frozen=True)
 class Macro:
-    """``%x[row,column]`` and its kin: text made from one cell."""
+    """A macro such as ``%x[row,column]``: text made from one cell."""
 
-    text: str  # as it stands in the template
+    text: str  # as written in the template
     command: Literal["x", "t", "m"]  # the cell; whether the pattern matches; what it matches
     row: int  # from the anchor
     column: int
     anchor: Literal["here", "first", "last"] = "here"  # the position itself, row 0, the row after the last
-    fold: bool = False  # ASCII capitals become small letters
+    fold: bool = False  # ASCII capitals become lower case
     pattern: str = ""  # of the commands t and m
 
 
@@ -45,7 +45,7 @@ def cut_line(
 ) -> tuple[str | Macro, ...]:
     """Cut a line into text and macros, which begin with ``%``.
 
-    ``made`` gets the match of each ``%`` and the line from there on; it raises where it is no macro.
+    ``made`` gets the match of each ``%`` and the line from there on; it raises if it is not a macro.
     """
     pieces: list[str | Macro] = []
     end = 0
@@ -61,12 +61,12 @@ def cut_line(
 
 
 def whole_number(digits: str, base: int = 10) -> int:
-    """The number that digits say, maybe after a sign or 0x; more than LARGEST for one that is too long."""
+    """Parse digits, with an optional sign or 0x; a number that is too long becomes LARGEST + 1."""
     sign = -1 if digits.startswith("-") else 1
     body = digits.lstrip("+-").removeprefix("0x").removeprefix("0X").lstrip("0")
     return sign * (LARGEST + 1 if len(body) > 20 else int(body or "0", base))
 
 
 def fail(source: str, number: int, problem: str, line: str) -> NoReturn:
-    """Raises the error that a line is not a template line."""
+    """Raise the error for an invalid template line."""
     raise InputError(f"{source}:{number}: {problem}: {line!r}")

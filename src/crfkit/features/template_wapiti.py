@@ -1,13 +1,13 @@
 r"""Wapiti's templates ("patterns").
 
 A line begins with ``u`` (an attribute of the label), ``b`` (of the pair of labels) or ``*`` (both), in either
-case; the attribute begins with the small letter. Unlike in CRF++, ``#`` starts a comment anywhere, even
+case; the attribute begins with the lower-case letter. Unlike in CRF++, ``#`` starts a comment anywhere, even
 inside a pattern, and white space at the end of a line is dropped. The macros:
 
 - ``%x[row,column]`` is the cell.
-- ``%t[row,column,"pattern"]`` is ``true`` or ``false``: does the pattern match anywhere in the cell?
-- ``%m[row,column,"pattern"]`` is the part of the cell that matches first, or nothing.
-- With a capital ``%X``, ``%T``, ``%M``, the result's ASCII capitals become small letters.
+- ``%t[row,column,"pattern"]`` is ``true`` or ``false``: whether the pattern matches anywhere in the cell.
+- ``%m[row,column,"pattern"]`` is the first match in the cell, or empty.
+- With a capital ``%X``, ``%T``, ``%M``, the result's ASCII capitals become lower case.
 
 A row counts from the current position, or with ``@`` from the first row of the sequence (``@1``), or from its
 last (``@-1``). Outside the sequence the cells are ``_x-1`` to ``_x-4`` and then ``_x-#`` before it, and
@@ -32,7 +32,7 @@ AFTER = ("_x+1", "_x+2", "_x+3", "_x+4", "_x+#")
 
 _SPACE = " \t\v\f\r"
 _SCOPES: dict[str, Scope] = {"u": "node", "b": "edge", "*": "both"}
-# What C's scanf takes for "[@%i,%u" or "[%i,%u".
+# What C's scanf accepts for "[@%i,%u" or "[%i,%u".
 _MACRO = re.compile(
     r"%([xtmXTM])\[(@?)[ \t\v\f\r]*([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*),[ \t\v\f\r]*(\+?[0-9]+)"
     r'(?:,"((?:[^"\\]|\\.)*)")?\]'
@@ -40,7 +40,7 @@ _MACRO = re.compile(
 
 
 def parse_wapiti(text: str, source: str) -> list[Line]:
-    """The lines of a Wapiti template; an ``InputError`` names source and line of what is not one."""
+    """Parse a Wapiti template; an ``InputError`` names source and line of an invalid line."""
     lines = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.partition("#")[0].rstrip(_SPACE)

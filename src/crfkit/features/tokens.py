@@ -1,7 +1,7 @@
-"""A good first set of attributes for words: enough for addresses, names and chunks, short enough to read.
+"""A good first set of attributes for words, for example in addresses, names and chunks.
 
-Each attribute is a string ``name=value`` (or a bare name) and is either there or not. A neighbour's
-attributes carry its offset: ``-1:lower=st`` is said of the word behind ``st``.
+Each attribute is a string ``name=value`` (or a bare name) and is either present or not. A neighbour's
+attributes have its offset as a prefix: the word after ``st`` has ``-1:lower=st``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def token_features(tokens: Sequence[str], *, window: int = 2) -> list[list[str]]
     Parameters
     ----------
     tokens : the words of one sequence.
-    window : how many neighbours on either side to look at.
+    window : how many neighbours on each side to use.
 
     Returns
     -------

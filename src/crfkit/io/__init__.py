@@ -1,4 +1,4 @@
-"""Files in and out."""
+"""Reading and writing of files."""
 
 from crfkit._lazy import public_names
 

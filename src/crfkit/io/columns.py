@@ -1,12 +1,11 @@
-"""Column files: one token a line, columns between blanks or tabs, an empty line between sentences.
+"""Column files: one token per line, columns separated by blanks or tabs, an empty line between sentences.
 
-They are parsed natively, in pieces, so that a stream takes memory for what is under way alone. The rules:
+They are parsed natively, in pieces, so that a stream only takes memory for the current piece. The rules:
 
-- Cells are between blanks and tabs, and a run of them counts once; with ``separator="tab"`` every single tab
-  ends a cell, so that cells may be empty or hold blanks. Other white space (no-break space, …) belongs to
-  cells.
-- A line that is empty, or holds blanks and tabs alone, ends a sentence; any number of them counts once. So
-  does a line whose first cell is ``-DOCSTART-``, which is left out.
+- Runs of blanks and tabs separate cells; with ``separator="tab"`` every single tab does, so that cells may be
+  empty or hold blanks. Other white space (no-break space, …) belongs to cells.
+- A line that is empty, or holds only blanks and tabs, ends a sentence; several such lines count once. A line
+  whose first cell is ``-DOCSTART-`` also ends a sentence and is left out.
 - A carriage return at the end of a line (CRLF files) and a UTF-8 byte-order mark at the start are dropped.
 - All rows have the same number of columns. The text is UTF-8 and has no NUL bytes. Otherwise an
   ``InputError`` names path and line.
@@ -31,7 +30,7 @@ _SMALLEST_PIECE = 1 << 12
 
 
 def read_columns(source: Source, *, separator: str | None = None) -> Columns:
-    """All sentences of a column file.
+    """Read all sentences of a column file.
 
     Parameters
     ----------
@@ -53,11 +52,11 @@ def read_columns(source: Source, *, separator: str | None = None) -> Columns:
 def stream_columns(
     source: Source, *, separator: str | None = None, positions: int = 65536, prompt: bool = False
 ) -> Iterator[Columns]:
-    """The sentences of a column file, some at a time, in order: for files larger than memory, and for pipes.
+    """Yield the sentences of a column file in pieces: for files larger than memory, and for pipes.
 
     Each ``Columns`` has whole sentences, with about ``positions`` rows in all (a longer sentence stays
-    whole). ``prompt=True`` gives sentences as soon as they are complete, however few: for a pipe whose other
-    end waits for the answer.
+    whole). ``prompt=True`` yields sentences as soon as they are complete, for a pipe whose other end waits
+    for the answer.
     """
     parser = _parser(source, separator)
     if positions < 1:
@@ -82,7 +81,7 @@ def write_columns(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[Col
     """Write tables, one after the other, as one column file with tabs between the cells.
 
     A cell with a tab or a line break raises ``InputError``. Cells that are empty or hold blanks are written,
-    with a warning: such a file is to be read with ``separator="tab"``.
+    with a warning: read such a file with ``separator="tab"``.
     """
     blanks = False
     with open_output(path) as file:
@@ -102,7 +101,7 @@ def write_columns(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[Col
 
 
 def _check_cells(table: Columns) -> bool:
-    """Whether single tabs must part the columns; raise where not even these can."""
+    """Tell whether the file needs ``separator="tab"``; raise if a cell cannot be written at all."""
     cells = table.cells.strings()
     broken = next((k for k, cell in enumerate(cells) if "\t" in cell or "\n" in cell or "\r" in cell), None)
     if broken is not None:
@@ -110,7 +109,7 @@ def _check_cells(table: Columns) -> bool:
         if len(at):
             raise InputError(
                 f"{table.source}:{table.lines[at[0]]}: the cell {cells[broken]!r} has a tab or a line break, "
-                "which columns cannot hold"
+                "which a column file cannot hold"
             )
     return any(not cell or " " in cell for cell in cells)
 

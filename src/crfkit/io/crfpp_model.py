@@ -1,8 +1,8 @@
-"""CRF++'s models, text (``crf_learn -t``) and binary, read.
+"""Reader of CRF++'s models, text (``crf_learn -t``) and binary.
 
-Both hold the labels, the template lines, and for each attribute where its weights begin: one a label where
-the attribute begins with ``U``, one a pair of labels (ordered by the previous label) where it begins with
-``B``.
+Both hold the labels, the template lines, and for each attribute the place of its first weight. An attribute
+that begins with ``U`` has one weight per label. One that begins with ``B`` has one weight per pair of labels,
+ordered by the previous label.
 
 Text: ``name: value`` lines, labels, template, lines ``place attribute``, weights, with an empty line between.
 Binary: version, type, cost factor, number of weights, columns, bytes of the dictionary; labels and template
@@ -10,8 +10,8 @@ lines, each list with its size and each string with a NUL; a double array for th
 (``native/foreign/double_array.h``); weights in single precision. The byte order is that of the machine, in
 practice little-endian.
 
-The cost factor is not used: ``crf_learn`` always writes 1, and ``crf_test`` multiplies scores by what its own
-option says (``-c``, 1 if not given), whatever is in the file.
+The cost factor is not used: ``crf_learn`` always writes 1, and ``crf_test`` multiplies scores by its own
+option ``-c`` (default 1), not by the value in the file.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _BINARY = struct.Struct("<IidIIII")  # version, type, cost factor, weights, colu
 
 
 def is_crfpp_model(start: bytes) -> bool:
-    """Whether a file with these first bytes is a model of CRF++, text or binary."""
+    """Tell whether a file with these first bytes is a model of CRF++, text or binary."""
     return start.startswith(_TEXT_MAGIC) or _is_binary(start)
 
 
 def read_crfpp_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
-    """The model in a file that ``crf_learn`` wrote, text or binary, with its template.
+    """Read the model in a file that ``crf_learn`` wrote, text or binary, with its template.
 
-    ``encoding`` is that of the data it was trained on.
+    ``encoding`` is that of the training data.
     """
     data, name = read_source(source, encoding)
     with naming(name):
@@ -69,7 +69,7 @@ def _is_binary(start: bytes) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What both kinds of files hold."""
+    """The content of either kind of file."""
 
     n_weights: int  # as announced
     labels: list[bytes]  # [L]
@@ -90,7 +90,7 @@ def _parse_text(data: ByteArray) -> _Parts:
     if not sections.content.endswith(b"\n"):  # without it, the last number may lack digits
         raise Damage("it is cut off within its last line")
     with warnings.catch_warnings():
-        # Where it meets something that is not a number, NumPy warns (before 2.3) or raises.
+        # At anything that is not a number, NumPy warns (before 2.3) or raises.
         warnings.simplefilter("error")
         try:
             weights = np.fromstring(data[at:].tobytes(), sep="\n")  # [maxid]
@@ -147,7 +147,7 @@ def _parse_binary(data: ByteArray) -> _Parts:
             f"it is cut off or damaged: {weights_at + 4 * n_weights} bytes expected, {len(data)} found"
         )
     starts, arena, offsets = _native.double_array_keys(data[dictionary_at:weights_at])
-    with np.errstate(invalid="ignore"):  # what is no number is refused later, with the place
+    with np.errstate(invalid="ignore"):  # NaN is refused later, with a message
         weights = np.frombuffer(data, "<f4", n_weights, weights_at).astype(np.float64)  # [maxid]
     return _Parts(
         n_weights,
@@ -202,5 +202,5 @@ def _names(names: list[bytes]) -> tuple[ByteArray, IntArray]:
 def _template_line(line: bytes, encoding: str) -> str:
     text = text_of(line, encoding)
     if text[0] not in "UB" or "\n" in text:
-        raise Damage(f"{text!r:.60} is no template line")
+        raise Damage(f"{text!r:.60} is not a template line")
     return text

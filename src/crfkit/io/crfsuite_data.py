@@ -1,4 +1,4 @@
-"""CRFsuite's data files: a position a line, fields between TABs, the label first.
+"""CRFsuite's data files: one position per line, fields separated by TABs, the label first.
 
 A field is ``name`` or ``name:value``; docs/formats.md has all the rules.
 """
@@ -18,12 +18,12 @@ from crfkit.io.opening import Source
 def read_crfsuite(
     source: Source, vocabulary: Vocabulary, *, grow: bool, labels: bool | Literal["optional"] = True
 ) -> Examples:
-    r"""All sequences of a CRFsuite data file: a path (gzipped or not), ``-``, or a binary file object.
+    r"""Read all sequences of a CRFsuite data file: a path (gzipped or not), ``-``, or a binary file object.
 
     ``grow=True`` adds new attributes to the vocabulary, ``grow=False`` drops unknown ones. With
     ``labels="optional"`` a line that begins with a TAB has no label; with ``labels=False`` there is no label
-    field, and every field is an attribute. The values of an attribute that comes more than once in a line are
-    added up, and zeros dropped. Whatever is wrong raises ``InputError`` with path and line.
+    field, and every field is an attribute. The values of an attribute that is repeated in a line are
+    added up, and zeros dropped. Any error in the file raises ``InputError`` with path and line.
     """
     return read_items("crfsuite", source, vocabulary, grow=grow, labels=labels)
 
@@ -37,10 +37,10 @@ def stream_crfsuite(
     positions: int = POSITIONS,
     prompt: bool = False,
 ) -> Iterator[Examples]:
-    """The same, in pieces of whole sequences with about so many positions, in bounded memory.
+    """Yield the sequences in pieces of whole sequences with about ``positions`` positions, in bounded memory.
 
-    Label ids mean the same in all pieces. ``prompt=True`` gives every sequence as soon as the empty line
-    after it has come, for input that somebody types or another program writes bit by bit.
+    Label ids mean the same in all pieces. ``prompt=True`` yields every sequence as soon as the empty line
+    after it has been read, for interactive input.
     """
     return stream_items(
         "crfsuite", source, vocabulary, grow=grow, labels=labels, positions=positions, prompt=prompt
@@ -55,11 +55,11 @@ def write_crfsuite(
     *,
     vocabulary: Vocabulary | None = None,
 ) -> None:
-    r"""Writes a CRFsuite data file; a path is complete at the end or, after an error, as it was before.
+    r"""Write a CRFsuite data file. After an error, a file at a path is as it was before.
 
-    X is whatever ``CRF.fit`` takes (attributes are named as there), ``y`` its labels and ``weights`` [N] the
+    X is as in ``CRF.fit`` (with the same names of attributes), ``y`` its labels and ``weights`` [N] the
     weights of the sequences. With ``vocabulary``, X is ``Sequences``, or ``Examples`` or an iterator of them
-    (``stream_crfsuite``, say), which bring their own labels and weights. Without ``y``, lines begin with a
+    (such as ``stream_crfsuite``), which have their own labels and weights. Without ``y``, lines begin with a
     TAB: crfkit reads them with ``labels="optional"``; CRFsuite itself cannot read data without labels.
 
     Colons and backslashes are escaped, and values written in full precision. What the format cannot hold (an

@@ -1,10 +1,9 @@
-"""CRFsuite's model files (``.crfsuite``), read and written.
+"""Reader and writer of CRFsuite's model files (``.crfsuite``).
 
 A file is a header of 48 bytes; the chunk ``FEAT`` with the features (type, source, label, weight); a
 dictionary of the labels and one of the attributes (CQDB, ``native/foreign/cqdb.h``); and the chunks ``LFRF``
-and ``AFRF``, which list the features of each label and each attribute. These lists repeat what the features
-themselves say, so they are written but not read. Numbers are little-endian, nearly all of them 32 bits, so
-that a file is never larger than 4 GiB.
+and ``AFRF``, which list the features of each label and each attribute. These lists are redundant, so they are
+written but not read. Numbers are little-endian, nearly all of them 32 bits, so a file has at most 4 GiB.
 """
 
 from __future__ import annotations
@@ -44,17 +43,17 @@ _HEADER = struct.Struct("<4sI4s9I")
 _CHUNK = struct.Struct("<4sII")  # name, size, number of entries
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
 _STATE, _TRANSITION = 0, 1
-_DICTIONARY = 24 + 8 * 256  # bytes of one without strings
-_PER_STRING = 29  # bytes beside the string: record header, NUL, two hash slots, link
+_DICTIONARY = 24 + 8 * 256  # bytes of a dictionary without strings
+_PER_STRING = 29  # bytes in addition to the string: record header, NUL, two hash slots, link
 
 
 def is_crfsuite_model(start: bytes) -> bool:
-    """Whether a file with these first bytes is a model of CRFsuite."""
+    """Tell whether a file with these first bytes is a model of CRFsuite."""
     return start.startswith(MAGIC)
 
 
 def read_crfsuite_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
-    """The model in a ``.crfsuite`` file, with labels and attributes in the file's order.
+    """Read the model in a ``.crfsuite`` file, with labels and attributes in the file's order.
 
     ``encoding`` is that of the labels and attributes; python-crfsuite writes UTF-8.
     """
@@ -118,13 +117,12 @@ def _ascending(keys: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArra
 
 
 def write_crfsuite_model(path: str | os.PathLike[str] | IO[bytes], model: ForeignModel) -> None:
-    """Writes a ``.crfsuite`` file that CRFsuite and python-crfsuite read.
+    """Write a ``.crfsuite`` file that CRFsuite and python-crfsuite read.
 
-    As CRFsuite does, it leaves out features of weight 0 and attributes that have no feature left. A file at
-    a path is complete or, after any failure, as it was before. ``InputError`` where the model has something
-    that the format cannot hold.
+    As in CRFsuite, features of weight 0 and attributes without other features are left out. After an error,
+    a file at a path is as it was before. Raises ``InputError`` if the format cannot hold the model.
     """
-    chunks = _serialise(model)  # what can be wrong is found before the file is touched
+    chunks = _serialise(model)  # errors are raised before the file is touched
     with open_output(path) as file:
         for chunk in chunks:
             file.write(chunk)
@@ -173,7 +171,7 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
     if not np.isfinite(features["weight"]).all():
         raise InputError("the model has weights that are not finite")
     from_label = np.bincount(edges // L, minlength=L)
-    # CRFsuite never fills in the number of features there: with 0, the file is its own to the last byte.
+    # CRFsuite never fills in the number of features there: with 0, the file is identical to CRFsuite's.
     header = _HEADER.pack(MAGIC, total, _KIND, _VERSION, 0, L, A, at[1], at[2], at[3], at[5], at[6])
     return [
         header,
@@ -182,14 +180,14 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
         _native.cqdb_chunk(*labels).data,
         _native.cqdb_chunk(*attributes).data,
         bytes(padding),
-        # CRFsuite keeps room for a label before the first and one after the last, and never uses it.
+        # CRFsuite reserves room for a label before the first and one after the last, but never uses it.
         *_references(b"LFRF", at[5], sizes[5], from_label, n_state, 2),
         *_references(b"AFRF", at[6], sizes[6], counts, 0, 0),
     ]
 
 
 def _name_arrays(vocabulary: Vocabulary, used: BoolArray, what: str) -> tuple[ByteArray, IntArray]:
-    """The names in use as arena [bytes] and offsets [n+1]."""
+    """Return the names in use as arena [bytes] and offsets [n+1]."""
     arrays = vocabulary.to_arrays()
     arena, offsets = arrays["arena"].view(np.uint8), arrays["offsets"].view(np.int64)
     lengths = np.diff(offsets)
@@ -206,7 +204,7 @@ def _name_arrays(vocabulary: Vocabulary, used: BoolArray, what: str) -> tuple[By
 
 
 def _references(name: bytes, at: int, size: int, counts: IntArray, first: int, spare: int) -> list[bytes]:
-    """Which features each label or attribute has: counts [n] of consecutive ones from ``first`` on."""
+    """Return the lists of the features of each label or attribute: counts [n], consecutive from ``first``."""
     n = len(counts)
     starts = np.concatenate(([0], np.cumsum(counts)))[:-1] + np.arange(n)  # [n] of each list, in words
     lists = np.empty(n + int(counts.sum()), "<u4")

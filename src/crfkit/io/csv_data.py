@@ -20,7 +20,7 @@ from crfkit.exceptions import InputError
 from crfkit.io.opening import Source, open_input, open_output, source_name
 
 _DELIMITERS = ",;\t"
-_SNIFFED = 20  # records that tell the delimiter
+_SNIFFED = 20  # records used to detect the delimiter
 _POSITIONS = 65536
 
 
@@ -35,21 +35,21 @@ class NamedColumns(Columns):
         return (NamedColumns, (*fields, self.names))
 
     def column_number(self, name: str) -> int:
-        """The number of the column with this name, for ``column``, ``codes`` and ``without``."""
+        """Return the number of the column with this name, for ``column``, ``codes`` and ``without``."""
         return _place(name, self.names, self.source)
 
     def select(self, places: Sequence[int]) -> NamedColumns:
-        """The columns at these places, in this order, with their names."""
+        """Return the columns at these places, in this order, with their names."""
         names = tuple(self.names[self._column_index(k)] for k in places)
         return self.of(super().select(places), names)
 
     def subset(self, sequence_ids: Sequence[int] | npt.NDArray[np.integer]) -> NamedColumns:
-        """The given sequences, in the given order; a sequence may come more than once."""
+        """Return the given sequences, in the given order; a sequence may come more than once."""
         return self.of(super().subset(sequence_ids), self.names)
 
     @staticmethod
     def of(columns: Columns, names: tuple[str, ...]) -> NamedColumns:
-        """The same columns with names."""
+        """Return the same columns with names."""
         return NamedColumns(
             columns.cells, columns.ids, columns.offsets, columns.lines, columns.source, names=names
         )
@@ -62,11 +62,11 @@ def read_csv(
     delimiter: str | None = None,
     header: bool = True,
 ) -> NamedColumns:
-    """All sequences of a CSV file: a path (gzipped or not), ``-``, or a binary file object.
+    """Read all sequences of a CSV file: a path (gzipped or not), ``-``, or a binary file object.
 
     A new sequence begins after an empty line (or a row of empty cells), and where the value of
     ``sequence_column`` (a name, or a number from 0) changes; an empty cell there means "the same as above".
-    That column is left out of the result. ``delimiter=None`` tells comma, semicolon and tab from the first
+    That column is left out of the result. ``delimiter=None`` detects comma, semicolon or tab from the first
     lines. With ``header=False`` the columns are called "0", "1", …
     """
     reader = _Reader(source, sequence_column, delimiter, header)
@@ -84,9 +84,9 @@ def stream_csv(
     positions: int = _POSITIONS,
     prompt: bool = False,
 ) -> Iterator[NamedColumns]:
-    """The same, in pieces of whole sequences with about so many rows, in bounded memory.
+    """Yield the sequences in pieces of whole sequences with about ``positions`` rows, in bounded memory.
 
-    ``prompt=True`` gives sentences as soon as they are complete, however few.
+    ``prompt=True`` yields sequences as soon as they are complete.
     """
     if positions < 1:
         raise InputError(f"positions must be at least 1, got {positions}")
@@ -105,7 +105,7 @@ def write_csv(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[NamedCo
 
 
 class CsvRows:
-    """A header and then the rows of sequences, with an empty line between these, as the bytes of a file."""
+    """A writer of a header and sequences of rows, with an empty line between sequences, to bytes."""
 
     def __init__(self) -> None:
         self._text = io.StringIO(newline="")
@@ -126,7 +126,7 @@ class CsvRows:
         self._begun = True
 
     def take(self) -> bytes:
-        """What has been written since it was taken last."""
+        """Return the bytes written since the last call."""
         text = self._text.getvalue().encode()
         self._text.seek(0)
         self._text.truncate()
@@ -134,7 +134,7 @@ class CsvRows:
 
 
 class _Reader:
-    """Records, checked and numbered, and what the header says about them."""
+    """A reader of records, which it checks and numbers, and of the header."""
 
     def __init__(
         self, source: Source, sequence_column: str | int | None, delimiter: str | None, header: bool
@@ -146,7 +146,7 @@ class _Reader:
         self._sequence_column = sequence_column
         self._delimiter = delimiter
         self._header = header
-        self._all_names: tuple[str, ...] = ()  # the sequence column's too
+        self._all_names: tuple[str, ...] = ()  # with the sequence column
         self._key: int | None = None  # its place
 
     def pieces(self, positions: int) -> Iterator[NamedColumns]:
@@ -174,7 +174,7 @@ class _Reader:
             yield self.columns(cells, lines, offsets)
 
     def columns(self, cells: list[str], lines: list[int], offsets: list[int]) -> NamedColumns:
-        """Cells [ΣT * K], row by row, as columns."""
+        """Return the cells [ΣT * K], row by row, as columns."""
         names = tuple(name for k, name in enumerate(self._all_names) if k != self._key)
         vocabulary = Vocabulary()
         return NamedColumns(
@@ -187,7 +187,7 @@ class _Reader:
         )
 
     def _records(self, file: IO[bytes]) -> Iterator[tuple[int, list[str]]]:
-        """Rows of as many cells as there are columns, and empty rows, each with its line."""
+        """Yield rows with one cell per column, and empty rows, each with its line number."""
         first = file.readline()
         text = self._lines(chain([first] if first else [], file))
         head = list(islice(text, 1))
@@ -202,7 +202,7 @@ class _Reader:
             except csv.Error as error:
                 raise InputError(
                     f"{self._name}:{line}: not a CSV record ({error}); a quotation mark inside a quoted cell "
-                    'is written twice, and a cell that is one alone as """"'
+                    'is written twice, and a cell that is only a quotation mark as """"'
                 ) from error
             if not any(row) or (len(row) == 1 and not row[0].strip(" \t")):
                 row = []
@@ -237,7 +237,7 @@ class _Reader:
             self._key = self._sequence_column % len(names)
         if self._key is not None and len(names) == 1:
             raise InputError(
-                f"{self._name}:{line}: there is no column beside the sequence column {names[0]!r}"
+                f"{self._name}:{line}: there is no column except the sequence column {names[0]!r}"
             )
 
     def _lines(self, lines: Iterator[bytes]) -> Iterator[str]:
@@ -254,7 +254,7 @@ class _Reader:
 
 
 def _sniff(head: list[str], file: IO[bytes]) -> str:
-    """The delimiter that cuts the first records into equal numbers of cells, the more the better."""
+    """Return the delimiter that splits the first records into equally many cells, preferably the most."""
     more = file.peek(1).decode(errors="replace").split("\n")  # type: ignore[attr-defined]
     sample = head + [f"{line}\n" for line in more[:-1]]  # the last one may be cut off
 

@@ -1,4 +1,4 @@
-"""A data file of any format: opened once, looked at, then read."""
+"""A data file of any format, opened once: its format is detected, then it is read."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class DataFile:
-    """One input file and its format; ``auto`` formats are found out here. A context manager."""
+    """One input file and its format, which ``auto`` detects. A context manager."""
 
     format: DataFormat
-    told: str  # in words, what told the format; "" where somebody has said it
+    told: str  # how the format was detected, for messages; "" if it was given
 
     def __init__(
         self,
@@ -38,27 +38,27 @@ class DataFile:
     ) -> None:
         """Open a path, or standard input for ``-``.
 
-        With ``tables``, a file of which neither ``format`` nor its name says the format is taken for a table.
-        ``separator`` and ``sequence_column`` are for the formats that can be told so.
+        With ``tables``, the file is a table if neither ``format`` nor its name determines the format.
+        ``separator`` and ``sequence_column`` are passed to the formats that have these options.
         """
         self.name = "<stdin>" if path == "-" else path
         self.options = {"separator": separator, "sequence_column": sequence_column}
         self._own = path != "-"
-        # A large buffer: its beginning is looked at, and then read again by those who parse it.
+        # A large buffer: its beginning is read to detect the format, and again by the parser.
         self.file: Any = (
             open(path, "rb", buffering=HEAD) if self._own else sys.stdin.buffer  # noqa: SIM115 (closed below)
         )
         try:
             model = binary_model_format(self._head()[:64])
             if model is not None:
-                raise InputError(f"{self.name}: expected data, and this is a model ({model})")
+                raise InputError(f"{self.name}: expected data, but this is a model ({model})")
             self.format, self.told = self._format_of(path, format, tables)
         except BaseException:
             self.close()
             raise
 
     def _format_of(self, path: str, format: str, tables: bool) -> tuple[DataFormat, str]:
-        """The format, and in words what told it."""
+        """Return the format, and how it was detected, for messages."""
         if format != "auto":
             return FORMATS[format], ""
         named = format_by_name(path)
@@ -69,10 +69,10 @@ class DataFile:
         return format_by_content(self._head()), " (told by its content)"
 
     def _head(self) -> bytes:
-        """The first bytes, unpacked; they can be read again."""
+        """Return the first bytes, unpacked; they can be read again."""
         head: bytes = self.file.peek(HEAD)[:HEAD]
         if head[:2] == b"\x1f\x8b":
-            with contextlib.suppress(zlib.error):  # the parser will say what is wrong with it
+            with contextlib.suppress(zlib.error):  # the parser reports the error
                 return zlib.decompressobj(31).decompress(head, HEAD)
         return head
 
@@ -89,18 +89,18 @@ class DataFile:
 
     @property
     def waits(self) -> bool:
-        """Whether somebody may be waiting at the other end, as at a terminal or a pipe."""
+        """Whether the input is interactive: a terminal or a pipe."""
         with contextlib.suppress(OSError, ValueError, AttributeError):
             return not stat.S_ISREG(os.fstat(self.file.fileno()).st_mode)
         return False
 
     def table(self) -> Columns:
-        """All rows of a table."""
+        """Return all rows of a table."""
         columns: Columns = self.format.read(self.file, **self._settings())
         return columns
 
     def tables(self, positions: int, prompt: bool = False) -> Iterator[Columns]:
-        """The rows of a table in pieces of about so many; with ``prompt``, as soon as a sequence is there."""
+        """Yield the rows of a table in pieces; with ``prompt``, as soon as a sequence is complete."""
         pieces: Iterator[Columns] = self.format.stream(
             self.file, **self._settings(), positions=positions, prompt=prompt
         )
@@ -110,14 +110,14 @@ class DataFile:
         return {own: self.options[option] for option, own in self.format.options}
 
     def examples(self, vocabulary: Vocabulary, *, grow: bool) -> Examples:
-        """All sequences of attributes."""
+        """Return all sequences of attributes."""
         examples: Examples = self.format.read(self.file, vocabulary, grow=grow)
         return examples
 
     def example_pieces(
         self, vocabulary: Vocabulary, *, grow: bool, labelled: bool, positions: int, prompt: bool = False
     ) -> Iterator[Examples]:
-        """The sequences of attributes in pieces; labels may be missing where the format can say so."""
+        """Yield the sequences of attributes in pieces; labels may be missing if the format permits it."""
         labels = "optional" if labelled and self.format.optional_labels else labelled
         pieces: Iterator[Examples] = self.format.stream(
             self.file, vocabulary, grow=grow, labels=labels, positions=positions, prompt=prompt

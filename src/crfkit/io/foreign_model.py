@@ -1,7 +1,7 @@
-"""A model of another tool as it comes out of its file, and what the readers of such files have in common.
+"""A model of another tool, and functions that the readers of such models share.
 
 Nothing in a file is trusted: counts and offsets are checked against its size before anything is allocated,
-and whatever is wrong becomes a ``ModelFileError`` with the file's name and the reason.
+and any error becomes a ``ModelFileError`` with the file's name and the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crfkit.io.model_file import Source
 
 ByteArray = npt.NDArray[np.uint8]
 
-_LABEL_TABLE = 1 << 25  # bytes that label pairs may always take; more only in proportion to the file
+_LABEL_TABLE = 1 << 25  # bytes that label pairs may always take; the limit grows with the file
 _LABEL_TABLE_GROWTH = 16
 
 
@@ -34,7 +34,7 @@ class ForeignModel:
     """A first-order linear-chain CRF with the weights of another tool.
 
     Attribute a has the state features ``state_indptr[a] .. state_indptr[a+1]-1``, for the labels
-    ``state_labels``, ascending; and where attributes score label pairs, the features ``pair_indptr[a] ..
+    ``state_labels``, ascending; and if attributes score label pairs, the features ``pair_indptr[a] ..
     pair_indptr[a+1]-1`` for ``pair_ids = previous label * L + label``, ascending.
     """
 
@@ -53,12 +53,12 @@ class ForeignModel:
 
 
 class Damage(ValueError):
-    """What is wrong with a file; ``naming`` adds which one."""
+    """An error in a file; ``naming`` adds the file's name."""
 
 
 @contextlib.contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Turns what a parser raises into a ``ModelFileError`` that names the file."""
+    """Turn exceptions of a parser into a ``ModelFileError`` that names the file."""
     try:
         yield
     except (ValueError, OverflowError) as error:
@@ -66,7 +66,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def read_source(source: Source, encoding: str) -> tuple[ByteArray, str]:
-    """The bytes of a path, a file object or bytes, and the name for messages; the encoding must exist."""
+    """Check the encoding, and return the bytes of a path, file object or bytes and its name for messages."""
     _is_utf8(encoding)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return np.frombuffer(bytes(source), np.uint8), "<bytes>"
@@ -80,10 +80,10 @@ def read_source(source: Source, encoding: str) -> tuple[ByteArray, str]:
 
 
 def vocabulary_of(arena: ByteArray, offsets: IntArray, encoding: str, *, cut: bool = False) -> Vocabulary:
-    """The names arena [bytes], offsets [n+1] as a vocabulary; they must be text and all different.
+    """Return the names arena [bytes], offsets [n+1] as a vocabulary; they must be text and all different.
 
-    ``cut=True`` says that names may begin or end within a character: what is left of it is then written as
-    ``\\x`` and two digits a byte, as templates write it.
+    ``cut=True`` permits names that begin or end within a character: each of its remaining bytes is written as
+    ``\\x`` and two digits, as in templates.
     """
     if _is_utf8(encoding):
         try:
@@ -92,7 +92,7 @@ def vocabulary_of(arena: ByteArray, offsets: IntArray, encoding: str, *, cut: bo
             hint = "; pass encoding='…' if the model was made from text in another encoding"
             raise Damage(f"{error}{hint if 'UTF-8' in str(error) else ''}") from error
     if cut:
-        raise Damage(f"its patterns match bytes, so that they would match {encoding} and UTF-8 differently")
+        raise Damage(f"its patterns match bytes, so they would match {encoding} and UTF-8 differently")
     content, ends = arena.tobytes(), offsets.tolist()
     pieces = (content[a:b] for a, b in pairwise(ends))
     names = [piece.decode(encoding) for piece in pieces]
@@ -103,7 +103,7 @@ def vocabulary_of(arena: ByteArray, offsets: IntArray, encoding: str, *, cut: bo
 
 
 def text_of(content: bytes, encoding: str) -> str:
-    """Text such as a template."""
+    """Decode text such as a template."""
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -122,7 +122,7 @@ def _is_utf8(encoding: str) -> bool:
 
 
 def check_label_count(n_labels: int, file_size: int) -> None:
-    """Whether a table of label pairs is in proportion to the file."""
+    """Raise if a table of label pairs would be out of proportion to the file."""
     if n_labels < 1:
         raise Damage("it has no labels")
     if 8 * n_labels**2 > max(_LABEL_TABLE, _LABEL_TABLE_GROWTH * file_size):
@@ -133,13 +133,13 @@ def check_label_count(n_labels: int, file_size: int) -> None:
 
 
 def check_finite(weights: FloatArray) -> None:
-    """No NaN and no infinity."""
+    """Raise if a weight is NaN or infinite."""
     if not np.isfinite(weights).all():
         raise Damage("it has weights that are not finite")
 
 
 def rows_of(keys: IntArray, width: int, n_rows: int) -> tuple[IntArray, IdArray]:
-    """Ascending keys ``row * width + column`` [n] as row bounds [n_rows+1] and columns [n]."""
+    """Convert ascending keys ``row * width + column`` [n] to row bounds [n_rows+1] and columns [n]."""
     if len(keys) and not (keys[1:] > keys[:-1]).all():
         raise Damage("it has a feature twice")
     rows = keys // width
@@ -158,13 +158,13 @@ def model_of_blocks(
     template_lines: list[str],
     dialect: str,
 ) -> ForeignModel:
-    """The model of a tool that gives each attribute a block of weights: one a label, or one a label pair.
+    """Make the model of a tool in which each attribute has a block of weights, per label or per label pair.
 
     Parameters
     ----------
-    state_starts, pair_starts : [A] where the blocks of an attribute begin in the list of all weights, -1
-        where it has none. Pairs are ordered by the previous label.
-    places, weights : [n] the weights that are not zero, and where in the list of all weights they are.
+    state_starts, pair_starts : [A] where the blocks of an attribute begin in the list of all weights; -1:
+        it has none. Pairs are ordered by the previous label.
+    places, weights : [n] the weights that are not zero, and their places in the list of all weights.
     template_lines : the template. Its first edge line without a macro (a bare ``B``) stands for plain label
         transitions, so the weights of that attribute become the transition table.
     """

@@ -1,8 +1,8 @@
-"""The data formats there are. A new one is a module of this room and an entry in ``FORMATS``.
+"""The table of data formats. A new format is a module in this package and an entry in ``FORMATS``.
 
-The module of a format ``x`` has ``read_x``, ``stream_x`` and ``write_x``. They give and take ``Columns``
-where rows have cells, and ``Examples`` over a vocabulary where they have ready-made attributes. It is
-imported when the format is used; importing this table is cheap, and help texts need its names.
+The module of a format ``x`` has ``read_x``, ``stream_x`` and ``write_x``. They return and take ``Columns`` if
+rows have cells, and ``Examples`` over a vocabulary if rows have ready-made attributes. The module is imported
+when the format is used, so that help texts can use this table cheaply.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-HEAD = 1 << 16  # bytes that are looked at
+HEAD = 1 << 16  # bytes used to detect the format
 
 # An attribute: a name with a letter in it (12:30 is a time), = or :, and something after it.
 _NAMED = re.compile(rb"[^=:]*[A-Za-z_][^=:]*[=:].")
@@ -23,13 +23,13 @@ _NAMED = re.compile(rb"[^=:]*[A-Za-z_][^=:]*[=:].")
 class Head(NamedTuple):
     """What the first bytes of a file look like."""
 
-    is_tagged_csv: bool  # whether it begins as 'crfkit tag' writes csv
-    tabs: bool  # whether most rows have some
+    is_tagged_csv: bool  # whether it begins like csv written by 'crfkit tag'
+    tabs: bool  # whether most rows have tabs
     is_table: bool  # whether most rows are equally long, and few cells are attributes such as w[0]=the
 
     @classmethod
     def of(cls, start: bytes) -> Head:
-        """What these bytes look like; of ``HEAD`` bytes or more, the last line is taken to be cut off."""
+        """Classify the first bytes of a file; with ``HEAD`` bytes or more, the last line may be cut off."""
         lines = start.split(b"\n")
         tagged = b",predicted" in lines[0]
         if len(start) >= HEAD:
@@ -43,18 +43,18 @@ class Head(NamedTuple):
 
 
 class DataFormat(NamedTuple):
-    """What is to be known of a data format before any file of it is read."""
+    """The properties of a data format."""
 
     name: str
-    words: str  # what it is, for help texts
+    words: str  # description for help texts
     module: str
     endings: tuple[str, ...]  # of file names
     is_told_by: Callable[[Head], bool]
-    is_table: bool  # whether rows have cells, which a template looks at; else they have attributes
-    has_header: bool = False  # a table that names its columns, one of which may tell sequences apart
-    # What readers of tables can be told, and how they call it.
+    is_table: bool  # whether rows have cells, which a template reads; otherwise they have attributes
+    has_header: bool = False  # a table with named columns, one of which may identify sequences
+    # Options of readers of tables, and their names there.
     options: tuple[tuple[str, str], ...] = ()
-    optional_labels: bool = False  # attributes: whether positions without a label can be told from others
+    optional_labels: bool = False  # attributes: whether positions may have no label
 
     @property
     def read(self) -> Callable[..., Any]:
@@ -80,7 +80,7 @@ class DataFormat(NamedTuple):
 FORMATS = {
     format.name: format
     for format in (
-        # Most rows are equally long: a stray line should be named by the parser, not make it another format.
+        # Most rows are equally long: a stray line should be a parser's error, not change the detected format.
         DataFormat(
             "columns",
             "one token per line, as CoNLL, CRF++ and Wapiti have it",
@@ -119,11 +119,11 @@ FORMATS = {
         ),
     )
 }
-USUAL_TABLE = FORMATS["columns"]  # where rows have cells, and nothing says which format it is
+USUAL_TABLE = FORMATS["columns"]  # the format of tables if nothing else determines it
 
 
 def format_by_name(path: str) -> DataFormat | None:
-    """The format that the file's ending stands for; None where it says nothing."""
+    """Return the format of a file's ending; None if no format has this ending."""
     name, ending = os.path.splitext(path.lower())
     if ending in (".gz", ".gzip"):
         ending = os.path.splitext(name)[1]
@@ -131,11 +131,11 @@ def format_by_name(path: str) -> DataFormat | None:
 
 
 def format_by_content(start: bytes) -> DataFormat:
-    """The format that the first bytes of a file look like."""
+    """Return the format that the first bytes of a file look like."""
     head = Head.of(start)
     return next(format for format in FORMATS.values() if format.is_told_by(head))
 
 
 def names_of(*, tables: bool, last: str = "or") -> str:
-    """The names of the formats with cells, or of those with attributes, in words."""
+    """Return the names of the formats with cells, or of those with attributes, as text."""
     return f" {last} ".join(format.name for format in FORMATS.values() if format.is_table == tables)

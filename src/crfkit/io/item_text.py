@@ -1,4 +1,4 @@
-"""What the item files of CRFsuite and MALLET have in common: a position a line, read and written natively."""
+"""Item files of CRFsuite and MALLET: one position per line, read and written natively."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crfkit.io.opening import Source, open_input, open_output, source_name
 
 Format: TypeAlias = Literal["crfsuite", "mallet"]
 
-POSITIONS = 65536  # of a piece, about: pieces are whole sequences
+POSITIONS = 65536  # approximate size of a piece: pieces are whole sequences
 _CHUNK = 1 << 18  # bytes read at a time
 _LABELS = {True: "required", False: "absent", "optional": "optional"}
 
@@ -37,7 +37,7 @@ def stream_items(
     positions: int,
     prompt: bool,
 ) -> Iterator[Examples]:
-    """Pieces of whole sequences; ``names`` of later pieces begin with those of earlier ones."""
+    """Yield pieces of whole sequences; ``names`` of later pieces begin with those of earlier ones."""
     if positions < 1:
         raise InputError(f"positions must be at least 1, got {positions}")
     if labels not in _LABELS or (format == "mallet" and labels == "optional"):
@@ -56,7 +56,7 @@ def read_items(
     grow: bool,
     labels: bool | Literal["optional"],
 ) -> Examples:
-    """All of it in one piece: after an error the vocabulary is as it was."""
+    """Read a file in one piece; after an error the vocabulary is as it was before."""
     for piece in stream_items(
         format, source, vocabulary, grow=grow, labels=labels, positions=sys.maxsize, prompt=False
     ):
@@ -89,7 +89,7 @@ def _pieces(
 
 
 def _warn(text: _native.ItemText, name: str, said: set[str]) -> None:
-    """What CRFsuite does with a file, and hardly anyone wants, is done too, but said once."""
+    """Warn once per file about behaviour of CRFsuite that is followed here but rarely wanted."""
     notes = {
         "carriage return": (
             text.carriage_return_line,
@@ -116,7 +116,7 @@ def write_items(
     weights: Any,
     vocabulary: Vocabulary | None,
 ) -> None:
-    """X in any shape ``write_crfsuite`` describes, to an item file."""
+    """Write X, in any shape that ``write_crfsuite`` accepts, to an item file."""
     pieces = _examples(X, y, weights, vocabulary)
     with open_output(path) as file:
         _write(format, file, pieces)
@@ -125,7 +125,7 @@ def write_items(
 def _examples(
     X: Any, y: Any, weights: Any, vocabulary: Vocabulary | None
 ) -> Iterator[tuple[Examples, Vocabulary, bool]]:
-    """Pieces with their vocabulary, and whether they have labels."""
+    """Yield pieces with their vocabulary, and whether they have labels."""
     if isinstance(X, Encoded) and vocabulary is None:
         X, vocabulary = X.sequences, X.vocabulary
     ready = isinstance(X, (Sequences, Examples, Iterator))
@@ -143,7 +143,7 @@ def _examples(
     if y is not None or weights is not None:
         raise InputError("Examples have labels and weights already: leave y and weights out")
     pieces: Iterable[Any] = [X] if isinstance(X, Examples) else X
-    labelled: bool | None = None  # what is read without labels has none at all
+    labelled: bool | None = None  # data read without labels has none at all
     for piece in pieces:
         if not isinstance(piece, Examples):
             raise InputError(f"X must be an iterator of Examples, but it gave {type(piece).__name__}")
@@ -193,7 +193,7 @@ def _write(format: Format, file: IO[bytes], pieces: Iterator[tuple[Examples, Voc
 
 
 def _blocks(offsets: IntArray) -> Iterator[tuple[int, int]]:
-    """Ranges of sequences of about ``POSITIONS`` positions, or of one sequence."""
+    """Yield ranges of sequences with about ``POSITIONS`` positions, or of one sequence."""
     start, n = 0, offsets.size - 1
     while start < n:
         stop = int(np.searchsorted(offsets, offsets[start] + POSITIONS, side="right")) - 1

@@ -1,4 +1,4 @@
-"""Data of MALLET's SimpleTagger: a position a line, words between blanks, the label last; docs/formats.md."""
+"""Data of MALLET's SimpleTagger: one position per line, words, the label last; see docs/formats.md."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from crfkit.io.opening import Source
 
 
 def read_mallet(source: Source, vocabulary: Vocabulary, *, grow: bool, labels: bool = True) -> Examples:
-    """All sequences of a SimpleTagger file: a path (gzipped or not), ``-``, or a binary file object.
+    """Read all sequences of a SimpleTagger file: a path (gzipped or not), ``-``, or a binary file object.
 
     The last word of a line is the label, or with ``labels=False`` an attribute like all others.
     ``grow=True`` adds new attributes to the vocabulary, ``grow=False`` drops unknown ones. An attribute that
-    comes more than once in a line counts once.
+    is repeated in a line counts once.
     """
     return read_items("mallet", source, vocabulary, grow=grow, labels=labels)
 
@@ -31,7 +31,7 @@ def stream_mallet(
     positions: int = POSITIONS,
     prompt: bool = False,
 ) -> Iterator[Examples]:
-    """The same, in pieces of whole sequences, as ``stream_crfsuite`` gives them."""
+    """Yield the sequences in pieces, as ``stream_crfsuite`` does."""
     return stream_items(
         "mallet", source, vocabulary, grow=grow, labels=labels, positions=positions, prompt=prompt
     )
@@ -40,7 +40,7 @@ def stream_mallet(
 def write_mallet(
     path: str | os.PathLike[str] | IO[bytes], X: Any, y: Any = None, *, vocabulary: Vocabulary | None = None
 ) -> None:
-    """Writes a SimpleTagger file from the same X and y as ``write_crfsuite``; without y, one without labels.
+    """Write a SimpleTagger file from X and y as in ``write_crfsuite``; without y, a file without labels.
 
     What the format cannot hold (values other than 1, weights, empty sequences, names that are empty or have
     blanks inside) raises ``InputError`` with the place.

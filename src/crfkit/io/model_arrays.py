@@ -1,4 +1,4 @@
-"""The arrays of a model file, taken out with the type and the shape that they should have."""
+"""The arrays of a model file, checked for type and shape."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crfkit.io.model_file import Arrays, Source, read_model
 
 
 class ModelArrays:
-    """Arrays by name. A missing or unexpected one is a ``ModelFileError`` that names the model."""
+    """Arrays by name. A missing or malformed array raises a ``ModelFileError`` that names the model."""
 
     def __init__(self, arrays: Arrays, name: str) -> None:
         self.arrays = arrays
@@ -24,17 +24,17 @@ class ModelArrays:
         return key in self.arrays
 
     def wrong(self, what: str) -> ModelFileError:
-        """An error that says what is wrong with the model."""
+        """Return an error about the model."""
         return ModelFileError(f"cannot read the model {self.name}: {what}")
 
     def under(self, prefix: str) -> Arrays:
-        """The arrays whose names begin so, by the rest of their names."""
+        """Return the arrays whose names begin with the prefix, by the rest of their names."""
         return {key[len(prefix) :]: array for key, array in self.arrays.items() if key.startswith(prefix)}
 
     def take(
         self, key: str, dtype: type[np.generic], shape: tuple[int | None, ...], *, infinite: bool = False
     ) -> npt.NDArray[Any]:
-        """The array ``key``. Lengths that are None in ``shape`` may be any.
+        """Return the array ``key``. A None in ``shape`` permits any length.
 
         Numbers must be finite; with ``infinite`` they may be infinite, but not NaN.
         """
@@ -62,7 +62,7 @@ class ModelArrays:
 
 
 def open_model(source: Source) -> tuple[dict[str, Any], ModelArrays]:
-    """The header and the arrays of a model file of crfkit, mapped into memory from a path."""
+    """Return the header and the arrays of a model file of crfkit, mapped into memory from a path."""
     header, arrays = read_model(source)
     name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
     return header, ModelArrays(arrays, name)

@@ -1,7 +1,7 @@
 """The model file: a JSON header and named arrays, checksummed, memory-mapped on load, no code inside.
 
-docs/model-file.md defines the format. Writing is atomic. Reading trusts nothing: whatever is wrong with a
-file raises ``ModelFileError`` with the path and the reason, before anything is allocated or followed.
+docs/model-file.md defines the format. Writing is atomic. Reading trusts nothing: any error in a file raises
+``ModelFileError`` with the path and the reason, before anything is allocated or used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VERSION = 1
 ALIGNMENT = 64
 MAX_HEADER = 64 << 20  # bytes of JSON
 
-# magic, version, crc32 of the JSON, bytes of JSON, bytes of the whole file, zeros, crc32 of what is before it
+# magic, version, crc32 of the JSON, bytes of JSON, bytes of the whole file, zeros, crc32 of the bytes before
 _PREAMBLE = struct.Struct("<8sIIQQ28sI")
 _DTYPES = {
     "bool": "|b1",
@@ -47,10 +47,10 @@ def write_model(
     header: Mapping[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
 ) -> None:
-    """Writes a model file with a header of JSON values and arrays of bools, ints and floats.
+    """Write a model file with a header of JSON values and arrays of bools, ints and floats.
 
-    A path is written atomically: the file is complete or, after any failure, as it was before. A symbolic
-    link stays one. Into a (buffered, binary) file object the bytes are written from its current position on.
+    A path is written atomically: after an error, the file is as it was before. A symbolic link stays one. To
+    a (buffered, binary) file object the bytes are written from its current position on.
     """
     chunks = _serialise(header, arrays)
     with open_output(path, lasting=True) as file:
@@ -59,16 +59,16 @@ def write_model(
 
 
 def read_model(source: Source, *, mmap: bool = True, verify: bool = True) -> tuple[dict[str, Any], Arrays]:
-    """The header and the arrays, read-only, of a model file at a path, in bytes, or in a file object.
+    """Read the header and the arrays, read-only, of a model file at a path, in bytes, or in a file object.
 
     ``mmap=True`` maps a file at a path instead of reading it: its pages are shared between processes and
-    loaded when used. ``verify=False`` leaves out the arrays' checksums, so that opening takes the same short
-    time whatever the size; all else is checked still. A file object is read from its current position to
-    the end of the model and no further.
+    loaded when used. ``verify=False`` skips the checksums of the arrays, so that the time to open a file does
+    not depend on its size; everything else is checked. A file object is read from its current position to the
+    end of the model.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         data, name = memoryview(source).toreadonly().cast("B"), "<bytes>"
-        # What may change under the arrays' feet, or lies across their alignment, is copied.
+        # Buffers that may change later, or that may not be aligned, are copied.
         if not isinstance(source, bytes):
             data = memoryview(bytes(data))
         _check_size(_unpack_preamble(data[: _PREAMBLE.size], name)[2], len(data), name)
@@ -84,7 +84,7 @@ def read_model(source: Source, *, mmap: bool = True, verify: bool = True) -> tup
 def _serialise(
     header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> Iterator[bytes | memoryview]:
-    """The bytes of the file, in order. Everything that can be wrong is found before the first of them."""
+    """Return an iterator over the bytes of the file. Errors are raised before the first bytes."""
     stored = {name: _storable(name, array) for name, array in arrays.items()}
     table: list[dict[str, Any]] = []
     data_size = 0
@@ -103,7 +103,7 @@ def _serialise(
     text = _dump(header, table)
     if len(text) > MAX_HEADER:
         raise ModelFileError(f"the header takes {len(text)} bytes as JSON, more than {MAX_HEADER}")
-    _load_json(text, "the header")  # what could not be read back is refused now
+    _load_json(text, "the header")  # raises if it could not be read back
     data_start = _aligned(_PREAMBLE.size + len(text))
     total = data_start + data_size
     preamble = _PREAMBLE.pack(MAGIC, VERSION, zlib.crc32(text), len(text), total, b"", 0)[:-4]
@@ -157,7 +157,7 @@ def _open(path: str, mmap: bool) -> memoryview:
 
 
 def _read_stream(stream: IO[bytes], name: str) -> bytes:
-    """As many bytes as the preamble announces, in pieces: a false number must not allocate them ahead."""
+    """Read the announced number of bytes in pieces, so that a false number does not allocate memory."""
     data = bytearray(_read_some(stream, _PREAMBLE.size))
     total = _unpack_preamble(data, name)[2]
     while len(data) < total:
@@ -177,9 +177,9 @@ def _read_some(stream: IO[bytes], count: int) -> bytes:
 
 
 def _unpack_preamble(data: bytes | bytearray | memoryview, name: str) -> tuple[int, int, int]:
-    """Checksum and size of the JSON, and size of the file."""
+    """Return the checksum and size of the JSON, and the size of the file."""
     if bytes(data[: len(MAGIC)]) != MAGIC:
-        raise _damaged(name, "it is not a crfkit model (its first bytes are others)")
+        raise _damaged(name, "it is not a crfkit model (its first bytes are wrong)")
     if len(data) < _PREAMBLE.size:
         raise _damaged(name, f"it is cut off after {len(data)} bytes")
     _, version, json_crc, json_size, total, zeros, crc = _PREAMBLE.unpack(data)

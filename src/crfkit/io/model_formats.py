@@ -1,8 +1,8 @@
 """The formats of model files: crfkit's own and those of other tools.
 
-A new one is a module of this room and an entry in ``MODEL_FORMATS``. The module of the format ``x`` has
-``is_x_model(start)``, which tells its files by their first bytes, and ``read_x_model(source, encoding=…)``,
-which gives a ``ForeignModel``.
+A new format is a module in this package and an entry in ``MODEL_FORMATS``. The module of the format ``x`` has
+``is_x_model(start)``, which recognises its files by their first bytes, and ``read_x_model(source,
+encoding=…)``, which returns a ``ForeignModel``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OWN = "crfkit"
 MAGIC = b"\x89CRFKIT\n"  # not ASCII, and its newline does not survive a text-mode transfer
-# Of other tools: their modules, and what functions there are called after.
+# Formats of other tools: the module, and the name used in its functions.
 _FOREIGN = {
     "crfsuite": ("crfkit.io.crfsuite_model", "crfsuite"),
     "wapiti": ("crfkit.io.wapiti_model", "wapiti"),
@@ -25,12 +25,12 @@ _FOREIGN = {
 }
 MODEL_FORMATS = (OWN, *_FOREIGN)
 WRITABLE = (OWN, "crfsuite")
-START = 64  # bytes that tell the format
-_TEXT_MAGIC = b"#mdl#"  # of the only models that are text and cannot be data
+START = 64  # bytes used to detect the format
+_TEXT_MAGIC = b"#mdl#"  # of Wapiti: the only text models that cannot be data
 
 
 def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> str | None:
-    """Which of ``MODEL_FORMATS`` a file is in, by its first bytes; None if in none of them."""
+    """Return which of ``MODEL_FORMATS`` a file has, by its first bytes; None if it has none of them."""
     if isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as file:
             start = file.read(START)
@@ -38,7 +38,7 @@ def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview
         start = bytes(source[:START])
     if start.startswith(MAGIC):
         return OWN
-    # Fetched when needed: those who tag with crfkit's own models do not wait for the others.
+    # Imported when needed: tagging with crfkit's own models does not import the others.
     for format, (module, name) in _FOREIGN.items():
         if getattr(import_module(module), f"is_{name}_model")(start):
             return format
@@ -46,14 +46,14 @@ def model_format(source: str | os.PathLike[str] | bytes | bytearray | memoryview
 
 
 def binary_model_format(start: bytes) -> str | None:
-    """The same of a file that should hold data: None also where it may be text."""
+    """Return the model format of a file that should hold data; also None if it may be text."""
     if b"\0" not in start and not start.startswith((MAGIC, _TEXT_MAGIC)):
         return None
     return model_format(start)
 
 
 def read_foreign(source: Source, format: str, encoding: str) -> ForeignModel:
-    """The model in a file of another tool."""
+    """Read the model in a file of another tool."""
     module, name = _FOREIGN[format]
     model: ForeignModel = getattr(import_module(module), f"read_{name}_model")(source, encoding=encoding)
     return model

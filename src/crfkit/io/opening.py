@@ -1,4 +1,4 @@
-"""Opening files: paths, ``-`` for standard input and output, file objects; gzip; writing all or nothing."""
+"""Opening files: paths, ``-`` for standard input and output, file objects; gzip; atomic writing."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _PIECE = 1 << 16  # bytes
 
 
 def source_name(source: Source) -> str:
-    """The name of a source in messages: its path, ``<stdin>``, or the name of the file object."""
+    """Return the name of a source in messages: its path, ``<stdin>``, or the name of the file object."""
     if isinstance(source, (str, os.PathLike)):
         name = "<stdin>" if source == "-" else os.fspath(source)
     else:
         name = str(getattr(source, "name", "<stream>"))
-    # A path may hold bytes that are no text; they are shown as escapes.
+    # A path may hold bytes that are not text; they are shown as escapes.
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def open_input(source: Source) -> io.BufferedReader:
-    """Opens a path, ``-`` (standard input) or a binary file object for reading bytes.
+    """Open a path, ``-`` (standard input) or a binary file object for reading bytes.
 
-    Gzip is told by its first bytes and unpacked on the way; where it is damaged or cut off, reading raises
-    ``InputError``. Closing the result closes a file opened here, and leaves the caller's file object and
-    standard input open. ``read1`` gives what has come so far, without waiting for more.
+    Gzip is recognised by its first bytes and unpacked; if it is damaged or cut off, reading raises
+    ``InputError``. Closing the result closes a file opened here, but not the caller's file object or standard
+    input. ``read1`` returns the bytes available so far, without waiting for more.
     """
     name = source_name(source)
     if isinstance(source, (str, os.PathLike)) and source != "-":
         with contextlib.ExitStack() as undo:
             file = undo.enter_context(open(source, "rb"))
             opened = _unpacked(file, name)
-            undo.pop_all()  # it is the caller's to close
+            undo.pop_all()  # the caller closes it
             return opened
     stream = sys.stdin.buffer if isinstance(source, (str, os.PathLike)) else source
     if isinstance(stream, io.TextIOBase):
@@ -54,8 +54,8 @@ def open_input(source: Source) -> io.BufferedReader:
 
 
 def _unpacked(file: io.BufferedReader, name: str) -> io.BufferedReader:
-    """The file itself, or what is packed in it."""
-    # The second byte is waited for only when the first makes it likely.
+    """Return the file, or its unpacked content."""
+    # Wait for the second byte only if the first is that of gzip.
     first = file.peek(1)[:2]
     if first == _GZIP_MAGIC[:1]:
         file = _put_back(file.read(2), file)
@@ -70,7 +70,7 @@ def _put_back(read: bytes, file: io.BufferedReader) -> io.BufferedReader:
 
 
 class _Raw(io.RawIOBase):
-    """A readable stream out of a function that gives up to n bytes."""
+    """A readable stream made from a function that returns up to n bytes."""
 
     def readable(self) -> bool:
         return True
@@ -83,11 +83,11 @@ class _Raw(io.RawIOBase):
 
     @abstractmethod
     def some(self, n: int) -> bytes:
-        """Up to n bytes; none at the end."""
+        """Return up to n bytes; none at the end."""
 
 
 class _Guest(_Raw):
-    """Somebody else's file object: read, never closed."""
+    """The caller's file object, which is never closed."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._read = getattr(file, "read1", file.read)
@@ -122,7 +122,7 @@ class _Prefixed(_Raw):
 
 
 class _Unzipped(_Raw):
-    """What a gzip file holds; damage is an ``InputError``."""
+    """The content of a gzip file; damage raises ``InputError``."""
 
     def __init__(self, file: io.BufferedReader, name: str) -> None:
         self._file = file
@@ -142,12 +142,12 @@ class _Unzipped(_Raw):
 
 @contextlib.contextmanager
 def open_output(path: str | os.PathLike[str] | IO[bytes], *, lasting: bool = False) -> Iterator[IO[bytes]]:
-    """A binary file to write: all of it arrives at the path, or after an error the old file stays.
+    """Open a binary file for writing; after an error, the old file stays.
 
-    It is written to a temporary file in the same directory, which takes the path's place at the end; a
-    symbolic link stays one. ``-`` is standard output; it, devices, pipes and file objects are written
-    directly. A path that ends in ``.gz`` is compressed. With ``lasting`` it is not, and the new file is on
-    the disk before the old one gives way, so that a power cut leaves one of them.
+    The bytes go to a temporary file in the same directory, which replaces the path at the end; a symbolic
+    link stays one. ``-`` is standard output; it, devices, pipes and file objects are written directly. A path
+    that ends in ``.gz`` is compressed. With ``lasting`` it is not, and the new file is on the disk before it
+    replaces the old one, so that one of them survives a power cut.
     """
     if not isinstance(path, (str, os.PathLike)):
         yield path
@@ -165,7 +165,7 @@ def open_output(path: str | os.PathLike[str] | IO[bytes], *, lasting: bool = Fal
         return
     temporary = target.parent / f".crfkit-{os.urandom(8).hex()}.tmp"
     try:
-        # 0o666 is cut by the umask, as for any file a user creates.
+        # 0o666 is restricted by the umask, as for any file a user creates.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         with open(os.open(temporary, flags, 0o666), "wb") as file:
             if target.name.endswith(".gz") and not lasting:
@@ -187,7 +187,7 @@ def open_output(path: str | os.PathLike[str] | IO[bytes], *, lasting: bool = Fal
 
 
 def _sync_directory(directory: Path) -> None:
-    """Makes the new name last through a power cut, where the system lets one open a directory."""
+    """Make the new name survive a power cut, on systems where a directory can be opened."""
     with contextlib.suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:
@@ -197,9 +197,9 @@ def _sync_directory(directory: Path) -> None:
 
 
 class _Whole:
-    """A raw stream, which standard output is with ``python -u``, that writes all it is given.
+    """A raw stream (standard output with ``python -u``) whose ``write`` writes everything.
 
-    By itself it may write a part, say so by a number, and leave it to the caller to write the rest.
+    A raw stream itself may write only a part and return how much.
     """
 
     def __init__(self, raw: io.RawIOBase) -> None:
@@ -213,11 +213,11 @@ class _Whole:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: there is no buffer."""
 
 
 def check_writable(path: str) -> None:
-    """Raise where a file cannot be written: before the work, not after it."""
+    """Raise if a file cannot be written, so that the error comes before the work."""
     if path == "-":
         return
     directory = os.path.dirname(os.path.realpath(path))
@@ -225,7 +225,7 @@ def check_writable(path: str) -> None:
         raise InputError(f"{path}: it is a directory; name a file for the result")
     if not os.path.isdir(directory):
         raise InputError(f"{path}: there is no directory {directory}")
-    if os.path.isfile(path) or not os.path.exists(path):  # a device or a pipe takes what it is given
+    if os.path.isfile(path) or not os.path.exists(path):  # not a device or a pipe
         for place in (directory, path):
             if os.path.exists(place) and not os.access(place, os.W_OK):
                 raise InputError(f"{path}: {place} cannot be written to")

@@ -1,8 +1,8 @@
-"""The frame of the pages that are written to be read in a browser: one file, nothing from the network.
+"""The frame of HTML pages: one file, nothing from the network.
 
-Colours follow the reader's light or dark setting, and a click on the head of a column sorts its table: by the
-number in ``data-v`` where a cell has one, else by its text (that of its part of class ``x``, where it has
-one). Heads of class ``n`` are numbers, largest first. Without scripts the tables stay as they are.
+Colours follow the reader's light or dark setting. A click on the head of a column sorts its table: by the
+number in ``data-v`` if a cell has one, otherwise by its text (that of its part of class ``x``, if any). Heads
+of class ``n`` are numbers, largest first. Without scripts the tables are not sorted.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from html import escape
 
 
 def framed(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """A page with HTML for its body; ``style`` and ``script`` come after those of all pages."""
+    """Return a page with this HTML as its body; ``style`` and ``script`` are added to the common ones."""
     return _PAGE.format(title=escape(title), body=body, style=_STYLE + style, script=_SORTING + script)
 
 
 def column_head(name: str, *, number: bool = False) -> str:
-    """The head of a column that can be sorted by."""
+    """Return the head of a sortable column."""
     kind = ' class="n"' if number else ""
     return f'<th{kind} scope="col"><button type="button">{escape(name)}</button></th>'
 

@@ -1,4 +1,4 @@
-"""How wide text is on a terminal, and text that fits into so many columns of it."""
+"""The width of text on a terminal, and text padded or shortened to a width."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 
 def width_of(text: str) -> int:
-    """Columns that the text takes on a terminal: wide characters two, combining ones none."""
+    """Return the width of text on a terminal: wide characters take two columns, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(
@@ -15,13 +15,13 @@ def width_of(text: str) -> int:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """The text in ``width`` columns, at the left or the right of them."""
+    """Pad the text to ``width`` columns, on the right, or with ``right`` on the left."""
     blanks = " " * (width - width_of(text))
     return blanks + text if right else text + blanks
 
 
 def shorten(text: str, width: int) -> str:
-    """The text in at most ``width`` columns, with an ellipsis where something is left out."""
+    """Shorten the text to at most ``width`` columns, with an ellipsis if it is cut."""
     if width_of(text) <= width:
         return text
     kept = ""

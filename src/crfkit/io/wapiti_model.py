@@ -1,4 +1,4 @@
-"""Wapiti's text models, read.
+"""Reader of Wapiti's text models.
 
     #mdl#2#12              type (0 maxent, 1 MEMM, 2 CRF) and number of weights; old files have no type
     #rdr#1/1/0             template lines, columns they need, whether attributes get a u in front
@@ -10,10 +10,10 @@
     4=0x1.798de8dfed4d8p-1 weights that are not zero
 
 An attribute that begins with ``u`` has a weight for each label, one with ``b`` for each pair of labels, one
-with ``*`` first the former, then the latter; the weights of the attributes follow each other in their order.
+with ``*`` first the former, then the latter; the weights are in the order of the attributes.
 
-A maximum-entropy model is scored as a CRF is, and read as one. A MEMM is not: its scores are normalised at
-each position, which no CRF weights can do.
+A maximum-entropy model is scored like a CRF and read as one. A MEMM is refused: its scores are normalised at
+each position, which no CRF weights can express.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _BIGGEST_LINE = 64  # bytes of a line that is not a netstring
 
 
 def is_wapiti_model(start: bytes) -> bool:
-    """Whether a file with these first bytes is a model of Wapiti."""
+    """Tell whether a file with these first bytes is a model of Wapiti."""
     return start.startswith(MAGIC)
 
 
 def read_wapiti_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
-    """The model in a file that ``wapiti train`` wrote, with its template.
+    """Read the model in a file that ``wapiti train`` wrote, with its template.
 
-    ``encoding`` is that of the data it was trained on.
+    ``encoding`` is that of the training data.
     """
     data, name = read_source(source, encoding)
     with naming(name):
@@ -61,16 +61,16 @@ def read_wapiti_model(source: Source, *, encoding: str = "utf-8") -> ForeignMode
 
 
 class _Lines:
-    """Reads a model from top to bottom."""
+    """A reader of a model's lines, in order."""
 
     def __init__(self, data: ByteArray) -> None:
         self.data = data
         self.at = 0
 
     def numbers(self, pattern: bytes, what: str) -> list[int]:
-        """The numbers of a line such as ``#mdl#2#12``."""
+        """Return the numbers of a line such as ``#mdl#2#12``."""
         piece = self.data[self.at : self.at + _BIGGEST_LINE].tobytes()
-        # At most 9 digits for what is not the number of weights, 18 for that: no overflow further on.
+        # At most 18 digits for the number of weights and 9 for all others: no overflow later.
         found = re.compile(rb"\s*" + pattern.replace(b"#N", rb"#([0-9]{1,18})") + rb"\s").match(piece)
         if not found:
             shown = piece.split(b"\n")[0].decode("latin-1")
@@ -79,7 +79,7 @@ class _Lines:
         return [int(number) for number in found.groups() if number is not None]
 
     def strings(self, n: int) -> tuple[ByteArray, IntArray]:
-        """n netstrings, as arena and offsets."""
+        """Read n netstrings, as arena and offsets."""
         arena, offsets, self.at = _native.netstrings(self.data, self.at, n)
         return arena, offsets
 
@@ -91,8 +91,8 @@ def _parse(data: ByteArray, encoding: str) -> ForeignModel:
         raise Damage(f"it is of type {kind[0]}, which Wapiti does not have")
     if kind == [_MEMM]:
         raise Damage(
-            "it is a maximum-entropy Markov model (MEMM), whose scores are normalised at each position: no "
-            "CRF can score so. Train it again with --type crf"
+            "it is a maximum-entropy Markov model (MEMM), whose scores are normalised at each position, "
+            "which a CRF cannot do. Train it again with --type crf"
         )
     n_lines, _, *flags = lines.numbers(rb"#rdr#N/([0-9]{1,9})(?:/([01]))?", "#rdr#lines/columns/flag")
     template = [text_of(line, encoding) for line in _split(*lines.strings(n_lines))]
@@ -120,12 +120,12 @@ def _parse(data: ByteArray, encoding: str) -> ForeignModel:
     if L * L * len(letters) >= 1 << 62:
         raise Damage("it has an impossible number of weights")
     starts = np.cumsum(sizes) - sizes
-    if flags == [1]:  # the letter was put in front of the attributes by Wapiti, and is no part of them
+    if flags == [1]:  # Wapiti has put the letter before the attributes; it is not part of them
         arena, offsets = np.delete(arena, offsets[:-1]), offsets - np.arange(len(offsets))
     order = np.argsort(places, kind="stable")
     return model_of_blocks(
         vocabulary_of(*labels, encoding).strings(),
-        # Patterns match bytes, so what they copy may be a part of a character.
+        # Patterns match bytes, so a match may be a part of a character.
         vocabulary_of(arena, offsets, encoding, cut=any(re.search("%[mMtT]", line) for line in template)),
         np.where(with_state, starts, -1),
         np.where(with_pairs, starts + with_state * L, -1),
@@ -142,14 +142,14 @@ def _split(arena: ByteArray, offsets: IntArray) -> list[bytes]:
 
 
 def _template_line(line: str) -> str:
-    # More than one line, or a comment, would be another template when it is parsed again.
+    # More than one line, or a comment, would become a different template when parsed again.
     if not line or "\n" in line or "#" in line:
-        raise Damage(f"{line!r:.60} is no template line")
+        raise Damage(f"{line!r:.60} is not a template line")
     return line[0].lower() + line[1:]
 
 
 def _number(word: bytes) -> float:
-    """A weight that is not in the hexadecimal form Wapiti writes, but that C reads too."""
+    """Parse a weight that is not in the hexadecimal form that Wapiti writes, but that C can read."""
     text = word.decode("latin-1")
     for read in (float, float.fromhex):
         with contextlib.suppress(ValueError):

@@ -1,6 +1,6 @@
-"""How good are the labels? By token, sequence and segment; reports, confusions, scikit-learn scorers.
+"""Scores of labels by token, sequence and segment; reports, confusion matrices, scikit-learn scorers.
 
-Also how sure a score is and whether two taggers differ, and the label schemes that segments are written in.
+Also confidence intervals of scores, tests whether two taggers differ, and label schemes of segments.
 """
 
 from crfkit._lazy import public_names

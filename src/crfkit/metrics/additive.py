@@ -1,7 +1,7 @@
-"""Metrics as sums over sequences: what resampling needs.
+"""Metrics as functions of sums over sequences, for resampling.
 
-Every metric here is a function of counts that add up: F1 is 2·correct / (predicted + true). So the score of
-a resampled data set takes no new scoring, only a weighted sum of each sequence's counts.
+For example, F1 is 2·correct / (predicted + true). So a resampled data set need not be scored again: its score
+follows from a weighted sum of the counts of each sequence.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _token_f1(
     ]
     counts = np.stack(columns, axis=1).reshape(pairs.n_sequences, n, 3)
     if labels is not None:
-        padded = np.concatenate([counts, np.zeros_like(counts[:, :1])], axis=1)  # the last: labels never seen
+        padded = np.concatenate([counts, np.zeros_like(counts[:, :1])], axis=1)  # the last: absent labels
         place = {name: k for k, name in enumerate(pairs.names)}
         counts = padded[:, [place.get(label, n) for label in labels]]
     return _averaged_f1(counts, average, every=labels is not None)
@@ -80,7 +80,7 @@ def _segment_recall(pairs: Pairs, scheme: str | None = None) -> Additive:
 
 
 def _averaged_f1(counts: IntArray, average: str, *, every: bool = False) -> Additive:
-    """F1 from correct, predicted and true [N, classes, 3]; ``every``: also of classes that are not there."""
+    """Make F1 from correct, predicted and true [N, classes, 3]; ``every``: also of absent classes."""
     if average not in ("micro", "macro", "weighted"):
         raise InputError(f"average must be 'macro', 'weighted' or 'micro', got {average!r}")
     n_sequences, n_classes, _ = counts.shape
@@ -100,7 +100,7 @@ def _f1(sums: FloatArray) -> FloatArray:
     return _ratio(2 * sums[..., 0], sums[..., 1] + sums[..., 2])
 
 
-# By the name of the function that computes the same from labels.
+# By the name of the function that computes the same score from labels.
 ADDITIVE: dict[str, Callable[..., Additive]] = {
     "token_accuracy": _token_accuracy,
     "token_f1": _token_f1,
@@ -110,11 +110,11 @@ ADDITIVE: dict[str, Callable[..., Additive]] = {
     "segment_recall": _segment_recall,
     "strict_segment_f1": _strict_segment_f1,
 }
-BY_TOKEN = ("token_accuracy", "token_f1")  # metrics that see one token at a time
+BY_TOKEN = ("token_accuracy", "token_f1")  # metrics that score single tokens
 
 
 def additive(metric: str, pairs: Pairs, options: dict[str, Any]) -> Additive:
-    """The metric of that name on these labels."""
+    """Return the metric of that name on these labels."""
     known = [name for name in signature(ADDITIVE[metric]).parameters if name != "pairs"]
     for name in options:
         if name not in known:

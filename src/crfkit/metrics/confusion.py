@@ -1,4 +1,4 @@
-"""Which label is taken for which."""
+"""Confusion matrices: which labels are mistaken for which."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ConfusionMatrix:
     counts: IntArray  # [L, L]
 
     def most_confused(self, n: int = 10) -> list[tuple[Hashable, Hashable, int]]:
-        """The ``n`` commonest mistakes as (true label, predicted label, count), the commonest first."""
+        """Return the ``n`` commonest mistakes as (true label, predicted label, count), in order."""
         mistakes = self.counts * (1 - np.eye(len(self.labels), dtype=np.int64))
         order = np.argsort(-mistakes, axis=None, kind="stable")[:n]
         cells = [(int(flat) // len(self.labels), int(flat) % len(self.labels)) for flat in order]

@@ -1,10 +1,10 @@
-"""The report of conlleval, the scorer of the CoNLL shared tasks, to the last character.
+"""The report of conlleval, the scorer of the CoNLL shared tasks, character by character.
 
-The script (Tjong Kim Sang, version of 2004-01-26) is the yardstick of published chunking and entity results.
-For the tags it knows (``B I E O [ ] .``) numbers and layout are its own, oddities included: the type ``0``
-counts as no type, types are padded by bytes, and the line of the empty type (labels such as a bare ``B``)
-comes twice where both labellings have it. ``S``, ``L`` and ``U``, which it does not know, are read as
-:mod:`crfkit.metrics.segments` says.
+The script (Tjong Kim Sang, version of 2004-01-26) is the standard of published chunking and entity results.
+For the tags it knows (``B I E O [ ] .``) numbers and layout are the same, including its oddities: the type
+``0`` counts as no type, types are padded by bytes, and the line of the empty type (labels such as a bare
+``B``) is printed twice if both labellings have it. ``S``, ``L`` and ``U``, which it does not know, are read
+as in :mod:`crfkit.metrics.segments`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ConllevalReport(Report):
         for kind, score in self.scores.items():
             padding = " " * (17 - len(str(kind).encode("utf-8", "surrogateescape")))
             line = f"{padding}{kind}: {_numbers(score)}  {score.predicted}"
-            # The script forgets that it has just seen a type if that was the empty one.
+            # The script does not notice a repeated type if it is empty.
             lines += [line] * (2 if kind == "" and score.true and score.predicted else 1)
         return "\n".join(lines)
 
@@ -53,8 +53,8 @@ def conlleval(
     """Score segments; ``print()`` the result for conlleval's report.
 
     ``raw`` is the script's ``-r``: labels have no tags, and each token that is not outside is a segment of
-    its own. ``outside`` is its ``-o``: another label for outside; the script heeds it with ``-r`` alone, this
-    function always. ``scheme`` is needed for IOBES labels without a single ``S`` only.
+    its own. ``outside`` is its ``-o``: another label for outside; the script uses it only with ``-r``, this
+    function always. ``scheme`` is only needed for IOBES labels without any ``S``.
 
     >>> print(conlleval([["B-NP", "I-NP", "O"]], [["B-NP", "O", "O"]]))
     processed 3 tokens with 1 phrases; found: 1 phrases; correct: 0.

@@ -1,7 +1,7 @@
-"""McNemar's test: do two taggers differ, judged by what one gets right and the other wrong?
+"""McNemar's test whether two taggers differ, based on the units where exactly one of them is right.
 
-McNemar (1947); the exact form is the binomial test that, of the units on which exactly one tagger is right,
-each has half. Dietterich (1998) recommends it for comparing classifiers on one test set.
+McNemar (1947); the exact form is the binomial test that each tagger is right in half of these units.
+Dietterich (1998) recommends it for comparing classifiers on one test set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crfkit.metrics.tokens import right_sequences
 
 @dataclass(frozen=True)
 class McNemar:
-    """How often both taggers, one of them or none is right, and how likely chance makes them so unlike."""
+    """How often both taggers, one of them or none is right, and the p-values of the difference."""
 
     level: str
     both_right: int
@@ -52,11 +52,11 @@ def mcnemar(
 ) -> McNemar:
     """Compare two taggers on the same sequences.
 
-    ``level`` says what is right or wrong. Tokens of one sentence hang together, which the test does not know:
-    prefer sequences where there are enough of them. With ``"segment"`` the units are all segments that are
-    there or that one of the taggers found; a tagger is right about one if it found it and it is there, or did
-    not and it is not. So segments missed and segments made up both count. ``scheme`` and ``strict`` say how
-    segments are read, as in ``segment_scores`` and ``strict_segment_scores``.
+    ``level`` is the unit that is right or wrong. The test assumes independent units, but tokens of a sentence
+    are not: prefer sequences if there are enough of them. With ``"segment"`` the units are all true segments
+    and those that a tagger predicted. A tagger is right about a true segment if it predicted it, and about
+    any other if it did not. So missed and wrongly predicted segments both count. ``scheme`` and ``strict``
+    define how segments are read, as in ``segment_scores`` and ``strict_segment_scores``.
     """
     a, b = Pairs.of(y_true, y_a, ("y_true", "y_a")), Pairs.of(y_true, y_b, ("y_true", "y_b"))
     if level == "token":
@@ -81,7 +81,7 @@ def mcnemar(
 
 
 def _keys(spans: SegmentSpans, n_tokens: int, n_types: int) -> IntArray:
-    """A number for each segment [M], equal for equal segments."""
+    """Return a number for each segment [M], equal for equal segments."""
     return (spans.starts * (n_tokens + 1) + spans.ends) * n_types + spans.types
 
 

@@ -1,4 +1,4 @@
-"""True and predicted labels side by side, checked and coded once for all metrics."""
+"""Pairs of true and predicted labels, checked and coded once for all metrics."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Pairs(Batch):
     true: IntArray  # [ΣT] places in names
     pred: IntArray  # [ΣT]
     offsets: IntArray  # [N+1]
-    places: tuple[str, str] = ("y_true[{i}][{t}]", "y_pred[{i}][{t}]")  # what messages call positions
+    places: tuple[str, str] = ("y_true[{i}][{t}]", "y_pred[{i}][{t}]")  # how messages name positions
 
     @classmethod
     def of(
         cls, y_true: LabelSequences, y_pred: LabelSequences, called: tuple[str, str] = ("y_true", "y_pred")
     ) -> Pairs:
-        """Check and code both; they must have the same shape and hold nothing but labels."""
+        """Check and code both labellings; they must have the same shape and no missing labels."""
         true, pred = LabelCodes.of(y_true, called[0]).slim(), LabelCodes.of(y_pred, called[1]).slim()
         if len(true) != len(pred):
             raise InputError(
@@ -52,12 +52,12 @@ class Pairs(Batch):
         )
 
     def over(self, names: list[Hashable]) -> Pairs:
-        """The same over other names, which hold all of these."""
+        """Return the same pairs over other names, which must include all of these."""
         table = _places(self.names, names)  # [K]
         return replace(self, names=names, true=table[self.true], pred=table[self.pred])
 
     def with_tokens(self) -> Pairs:
-        """The pairs as they are; an ``InputError`` where there is no token at all."""
+        """Return the pairs; raise ``InputError`` if there are no tokens."""
         if not self.n_tokens:
             raise InputError("no tokens to score: all sequences are empty")
         return self
@@ -78,12 +78,12 @@ class Pairs(Batch):
         return np.repeat(np.arange(self.n_sequences), self.lengths)
 
     def renamed(self, rename: Callable[[Hashable], Hashable]) -> Pairs:
-        """The pairs with other names for the labels; those of one new name become one label."""
+        """Return the pairs with renamed labels; labels with the same new name become one label."""
         new = [rename(name) for name in self.names]
         return replace(self, names=new).over(list(dict.fromkeys(new)))
 
     def first_place(self, name: int) -> str | None:
-        """Where the label with this place in names is first seen, as messages call it; None: nowhere."""
+        """Return the first position of the label with this place in names, for messages; None: nowhere."""
         for text, ids in zip(self.places, (self.true, self.pred), strict=True):
             seen = np.flatnonzero(ids == name)
             if len(seen):
@@ -93,11 +93,11 @@ class Pairs(Batch):
 
 
 def _places(names: Sequence[Hashable], among: Sequence[Hashable]) -> IntArray:
-    """Where each of the names is among others [K]."""
+    """Return the place of each name among others [K]."""
     place = {name: k for k, name in enumerate(among)}
     return np.array([place[name] for name in names], dtype=np.int64)
 
 
 def sorted_labels(labels: Iterable[Hashable]) -> list[Hashable]:
-    """Distinct labels in a stable order; labels of several types are ordered by type name, then value."""
+    """Return the distinct labels in a stable order: by the name of their type, then by value."""
     return sorted(set(labels), key=lambda label: (type(label).__name__, label))

@@ -1,4 +1,4 @@
-"""Counts, the scores made of them, and a report that prints as a table and exports as a dict."""
+"""Counts, the scores computed from them, and a report that prints as a table and exports as a dict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Averaging = Literal["micro", "macro", "weighted"]
 
 @dataclass(frozen=True)
 class Score:
-    """How often something was found, how often it is there, and how often both agree.
+    """Counts of correct, predicted and true items, and their precision, recall and F1.
 
     Ratios with an empty denominator are 0, as in conlleval and scikit-learn.
     """
@@ -24,12 +24,12 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """The share of what was predicted that is right."""
+        """The share of predicted items that are correct."""
         return self.correct / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of what is there that was found."""
+        """The share of true items that were found."""
         return self.correct / self.true if self.true else 0.0
 
     @property
@@ -40,13 +40,13 @@ class Score:
 
     @property
     def percentages(self) -> tuple[float, float, float]:
-        """Precision, recall and F1 in percent, in conlleval's own arithmetic: printed digits are the same."""
+        """Precision, recall and F1 in percent, in conlleval's arithmetic, to print the same digits."""
         precision, recall = 100 * self.correct / (self.predicted or 1), 100 * self.correct / (self.true or 1)
         total = precision + recall
         return precision, recall, 2 * precision * recall / total if total else 0.0
 
     def to_dict(self) -> dict[str, float]:
-        """Scores and counts by name; ``support`` is the number of true items."""
+        """Return scores and counts by name; ``support`` is the number of true items."""
         return {
             "precision": self.precision,
             "recall": self.recall,
@@ -72,7 +72,7 @@ class Average:
         return 100 * self.precision, 100 * self.recall, 100 * self.f1
 
     def to_dict(self) -> dict[str, float]:
-        """The four numbers by name."""
+        """Return the four numbers by name."""
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.support}
 
 
@@ -91,7 +91,7 @@ class Report:
 
     @property
     def token_accuracy(self) -> float:
-        """The share of tokens with the right label; 0 where there are none."""
+        """The share of tokens with the right label; 0 if there are none."""
         return self.n_correct_tokens / self.n_tokens if self.n_tokens else 0.0
 
     @property
@@ -114,11 +114,11 @@ class Report:
 
     @property
     def weighted(self) -> Average:
-        """The mean over types, weighted by how often each is there."""
+        """The mean over types, weighted by the number of true items."""
         return self._mean({name: score.true for name, score in self.scores.items()})
 
     def averaged_f1(self, average: Averaging) -> float:
-        """F1 of all types pooled (micro), or its mean over types (macro, weighted)."""
+        """Return F1 of all types pooled (micro), or its mean over types (macro, weighted)."""
         if average not in ("micro", "macro", "weighted"):
             raise InputError(f"average must be 'macro', 'weighted' or 'micro', got {average!r}")
         if average == "micro":
@@ -137,7 +137,7 @@ class Report:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as nested dicts of numbers."""
+        """Return everything as nested dicts of numbers."""
         return {
             "unit": self.unit,
             "token_accuracy": self.token_accuracy,

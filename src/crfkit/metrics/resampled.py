@@ -1,7 +1,7 @@
-"""Scores of one labelling, or of two, on sequences drawn or swapped at random.
+"""Scores of one or two labellings on sequences drawn or swapped at random.
 
-``Summed`` is for our own metrics, which are functions of sums over sequences; ``Rescored`` calls any function
-anew for each sample. Both draw in the same way.
+``Summed`` is for crfkit's metrics, which are functions of sums over sequences; ``Rescored`` calls a function
+for each sample. Both draw in the same way.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _BLOCK = 1 << 22  # numbers drawn at a time
 
 
 class Summed:
-    """Scores from counts that add up; D labellings, one or two."""
+    """Scores from sums of counts; D labellings, one or two."""
 
     def __init__(self, labellings: Sequence[Additive], times: IntArray) -> None:
         self._labellings = labellings
-        self._times = times  # [N] how often each sequence is there
+        self._times = times  # [N] how often each sequence occurs
         self.values = np.array([one.value(times @ one.counts) for one in labellings])  # [D]
 
     def resample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """The scores on n data sets drawn with replacement [D, n]."""
+        """Return the scores on n data sets drawn with replacement [D, n]."""
         samples = np.empty((len(self._labellings), n))
         for block in _blocks(n, len(self._times)):
             weights = self._draw(block.stop - block.start, rng)  # [block, N]
@@ -43,7 +43,7 @@ class Summed:
         return samples
 
     def swap(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """The first score minus the second after each of n swappings of the two labellings [n]."""
+        """Return the first score minus the second after each of n swappings of the two labellings [n]."""
         a, b = self._labellings
         sum_a, sum_b = self._times @ a.counts, self._times @ b.counts  # [K]
         samples = np.empty(n)
@@ -54,16 +54,16 @@ class Summed:
         return samples
 
     def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """How often each sequence is in each of n data sets [n, N]."""
+        """Draw how often each sequence occurs in each of n data sets [n, N]."""
         size, total = len(self._times), int(self._times.sum())
-        if size < total:  # sequences that are there many times
+        if size < total:  # some sequences occur many times
             return rng.multinomial(total, self._times / total, size=n).astype(np.float64)
         drawn = rng.integers(size, size=(n, size)) + size * np.arange(n)[:, None]
         return np.bincount(drawn.reshape(-1), minlength=n * size).reshape(n, size).astype(np.float64)
 
 
 class Rescored:
-    """Scores from calls of a metric; D labellings, one or two."""
+    """Scores by calling a metric; D labellings, one or two."""
 
     def __init__(self, metric: Callable[..., float], options: dict[str, Any], pairs: Sequence[Pairs]) -> None:
         self._metric, self._options = metric, options
@@ -72,7 +72,7 @@ class Rescored:
         self.values = np.array([self._score(self._true, pred) for pred in self._labellings])  # [D]
 
     def resample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """The scores on n data sets drawn with replacement [D, n]."""
+        """Return the scores on n data sets drawn with replacement [D, n]."""
         samples = np.empty((len(self._labellings), n))
         for k in range(n):
             drawn = rng.integers(len(self._true), size=len(self._true)).tolist()
@@ -81,7 +81,7 @@ class Rescored:
         return samples
 
     def swap(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """The first score minus the second after each of n swappings of the two labellings [n]."""
+        """Return the first score minus the second after each of n swappings of the two labellings [n]."""
         both = list(zip(*self._labellings, strict=True))  # N pairs of labels
         samples = np.empty(n)
         for k in range(n):
@@ -97,7 +97,7 @@ class Rescored:
 def scores_to_resample(
     metric: Metric, options: dict[str, Any], level: Level, y_true: LabelSequences, *y: LabelSequences
 ) -> Summed | Rescored:
-    """Check and score one labelling or two of the same sequences."""
+    """Check and score one or two labellings of the same sequences."""
     called = ("y_pred",) if len(y) == 1 else ("y_a", "y_b")
     pairs = [Pairs.of(y_true, labels, ("y_true", name)) for labels, name in zip(y, called, strict=True)]
     if not pairs[0].n_sequences:
@@ -109,8 +109,8 @@ def scores_to_resample(
     if level == "token":
         if own not in BY_TOKEN:
             raise InputError(
-                f"level='token' is for {' and '.join(BY_TOKEN)} alone, not for {own or metric!r}, which "
-                "looks at more than one token; use level='sequence'"
+                f"level='token' is only for {' and '.join(BY_TOKEN)}, not for {own or metric!r}, which "
+                "scores more than one token at a time; use level='sequence'"
             )
         pairs, times = _distinct_tokens([pair.with_tokens() for pair in pairs])
     elif level != "sequence":
@@ -121,7 +121,7 @@ def scores_to_resample(
 
 
 def _own_name(metric: Metric) -> str | None:
-    """The name of a metric of our own; None for other functions."""
+    """Return the name of one of crfkit's metrics; None for other functions."""
     if callable(metric):
         name = getattr(metric, "__name__", "")
         own = getattr(tokens, name, None) or getattr(segment_scores, name, None)
@@ -132,7 +132,7 @@ def _own_name(metric: Metric) -> str | None:
 
 
 def _distinct_tokens(pairs: list[Pairs]) -> tuple[list[Pairs], IntArray]:
-    """Each combination of true and predicted labels as a sequence of one token, and how often it is there."""
+    """Return each combination of labels as a sequence of one token, and how often it occurs."""
     n = len(pairs[0].names)
     keys = pairs[0].true  # [ΣT] labels as the digits of a number
     for pair in pairs:

@@ -1,4 +1,4 @@
-"""How sure is a score, and is one tagger better than another? By resampling sequences.
+"""Confidence intervals of scores, and tests of the difference of two taggers, by resampling sequences.
 
 - ``bootstrap``: an interval for a score (Efron and Tibshirani 1993, percentile intervals).
 - ``bootstrap_difference``: an interval and a p-value for the difference of two taggers on the same sequences
@@ -6,9 +6,9 @@
 - ``randomisation_test``: a p-value for the same, by swapping the two taggers' labels at random (Noreen 1989,
   Yeh 2000).
 
-Sequences are drawn, not tokens, because errors within a sentence hang together: intervals from single tokens
-are too narrow. A metric of our own is resampled as sums of counts (:mod:`crfkit.metrics.additive`); any other
-function of (y_true, y_pred) works as well, more slowly.
+Sequences are drawn, not tokens, because errors within a sentence are correlated: intervals from single tokens
+are too narrow. crfkit's metrics are resampled as sums of counts (:mod:`crfkit.metrics.additive`); any other
+function of (y_true, y_pred) works as well, but more slowly.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """The scores of two taggers, ``value`` = a - b with its interval, and how likely chance does as much."""
+    """The scores of two taggers, ``value`` = a - b with its interval, and the p-value of the difference."""
 
     a: float
     b: float
@@ -62,7 +62,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class RandomisationTest:
-    """The scores of two taggers, ``value`` = a - b, and how likely chance does as much."""
+    """The scores of two taggers, ``value`` = a - b, and the p-value of the difference."""
 
     a: float
     b: float
@@ -85,11 +85,11 @@ def bootstrap(
     random_state: RandomState = None,
     **options: Any,
 ) -> Interval:
-    """An interval for a score: the middle of its values on ``n`` data sets drawn from this one.
+    """Return an interval for a score: the middle of its values on ``n`` data sets drawn from this one.
 
-    ``metric`` is the name of one of our metrics (``"token_accuracy"``, ``"token_f1"``,
+    ``metric`` is the name of one of crfkit's metrics (``"token_accuracy"``, ``"token_f1"``,
     ``"sequence_accuracy"``, ``"segment_f1"``, ``"segment_precision"``, ``"segment_recall"``,
-    ``"strict_segment_f1"``), the function itself, or any function of (y_true, y_pred); ``options`` go to it.
+    ``"strict_segment_f1"``), the function itself, or any function of (y_true, y_pred). It gets ``options``.
     ``level="token"`` draws tokens, for metrics of tokens.
     """
     _check_confidence(confidence)
@@ -110,10 +110,11 @@ def bootstrap_difference(
     random_state: RandomState = None,
     **options: Any,
 ) -> Difference:
-    """How much better tagger a is than tagger b, on ``n`` data sets drawn from this one; for both the same.
+    """Return by how much tagger a is better than tagger b, on the same ``n`` data sets drawn from this one.
 
-    The p-value is the share of draws whose difference is off the observed one by at least as much as that is
-    off zero: how often taggers that are equally good would look so different. Parameters as in ``bootstrap``.
+    The p-value is the share of draws whose difference deviates from the observed one by at least as much as
+    the observed one from zero: how often equally good taggers would differ this much. Parameters are those of
+    ``bootstrap``.
     """
     _check_confidence(confidence)
     scores = scores_to_resample(metric, options, level, y_true, y_a, y_b)
@@ -135,10 +136,10 @@ def randomisation_test(
     random_state: RandomState = None,
     **options: Any,
 ) -> RandomisationTest:
-    """Whether taggers a and b differ: swap their labels in a random half of the sequences, ``n`` times.
+    """Test whether taggers a and b differ: swap their labels in a random half of the sequences, ``n`` times.
 
-    If they were equally good, swapping would not matter: the p-value is how often the difference is at least
-    as large as the observed one. Parameters as in ``bootstrap``.
+    If they were equally good, swapping would not matter. The p-value is the share of swaps with a difference
+    at least as large as the observed one. Parameters are those of ``bootstrap``.
     """
     scores = scores_to_resample(metric, options, level, y_true, y_a, y_b)
     samples = scores.swap(n, _generator(n, random_state))
@@ -152,8 +153,8 @@ def _middle(samples: FloatArray, confidence: float) -> tuple[float, float]:
 
 
 def _p_value(samples: FloatArray, observed: float) -> float:
-    """The share of samples as large as the observed, which is one of them: no p-value is 0."""
-    beyond = int(np.count_nonzero(np.abs(samples) >= abs(observed) - 1e-12))  # rounding is no evidence
+    """Return the share of samples at least as large as the observed one, which is included: never 0."""
+    beyond = int(np.count_nonzero(np.abs(samples) >= abs(observed) - 1e-12))  # allows for rounding
     return (beyond + 1) / (len(samples) + 1)
 
 

@@ -28,7 +28,7 @@ class SequenceScorer:
         return self.sign * self.metric(y, estimator.predict(X), **self.options)
 
     def _accept_sample_weight(self) -> bool:
-        """Asked by scikit-learn where several scorers are given: sequence metrics take no weights."""
+        """Tell scikit-learn, which calls this for several scorers, that sequence metrics take no weights."""
         return False
 
     def __repr__(self) -> str:

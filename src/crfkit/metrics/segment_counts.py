@@ -1,4 +1,4 @@
-"""Which segments are there, which were predicted, and which of these are correct: by sequence and by type."""
+"""True, predicted and correct segments, by sequence and by type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Found(NamedTuple):
 
 
 class SegmentCounts(NamedTuple):
-    """What scores are made of."""
+    """The segments that scores are computed from."""
 
     type_names: list[str]
     correct: Found
@@ -27,12 +27,12 @@ class SegmentCounts(NamedTuple):
     true: Found
 
     def by_type(self) -> IntArray:
-        """Correct, predicted and true segments of each type [types, 3]."""
+        """Count correct, predicted and true segments of each type [types, 3]."""
         n = len(self.type_names)
         return np.stack([np.bincount(found.types, minlength=n) for found in self[1:]], axis=1)
 
     def by_sequence(self, n_sequences: int) -> IntArray:
-        """Correct, predicted and true segments of each sequence and type [N, types, 3]."""
+        """Count correct, predicted and true segments of each sequence and type [N, types, 3]."""
         n = len(self.type_names)
         counts = [
             np.bincount(found.sequences * n + found.types, minlength=n_sequences * n) for found in self[1:]
@@ -41,12 +41,12 @@ class SegmentCounts(NamedTuple):
 
 
 def count_forgiving(pairs: Pairs, reading: Reading) -> SegmentCounts:
-    """Count as conlleval does: walk over both labellings side by side.
+    """Count as conlleval does, over both labellings in parallel.
 
-    conlleval is *in agreement* from a token where both labellings start a segment of one type. Wherever both
-    end one, it was correct; agreement is over there, and also where one alone ends or types differ. Its walk
-    token by token is here a question to each token: is the last place before it where agreement began not
-    before the last place where it was over?
+    conlleval is *in agreement* from a token where both labellings start a segment of one type. If both end it
+    at the same token, it was correct. Agreement ends there, and also where only one of them ends it or where
+    types differ. Instead of token by token, agreement is computed for all tokens at once: a token is in
+    agreement unless the last end of agreement before it comes after the last beginning.
     """
     marked = mark(pairs, reading)
     types, (starts_t, starts_p), (ends_t, ends_p) = marked.types, marked.starts, marked.ends
@@ -56,7 +56,7 @@ def count_forgiving(pairs: Pairs, reading: Reading) -> SegmentCounts:
     agreement_over = both_end | (ends_t != ends_p) | ~equal
     agreed = _agreement(starts_t & starts_p & equal, agreement_over)  # [M+1]
     correct = np.flatnonzero(both_end & agreed[:-1])
-    if agreed[-1]:  # the script counts what is still open when its input ends
+    if agreed[-1]:  # the script counts a segment that is still open when its input ends
         correct = np.append(correct, len(equal))
     return SegmentCounts(
         marked.type_names,
@@ -67,7 +67,7 @@ def count_forgiving(pairs: Pairs, reading: Reading) -> SegmentCounts:
 
 
 def _agreement(begins: BoolArray, over: BoolArray) -> BoolArray:
-    """Whether there is agreement when a token is reached, and after the last [M+1]."""
+    """Tell whether there is agreement before each token, and after the last [M+1]."""
     places = np.arange(1, len(begins) + 1)
     last_begin = np.maximum.accumulate(np.append(0, np.where(begins, places, 0)))
     last_over = np.maximum.accumulate(np.append(0, np.where(over, places, 0)))
@@ -80,7 +80,7 @@ def _found(marked: Marked, places: IntArray, side: int) -> Found:
 
 
 def count_strict(pairs: Pairs, scheme: str) -> SegmentCounts:
-    """Count legal segments; correct are those that both labellings have."""
+    """Count legal segments; those in both labellings are correct."""
     true, pred, type_names = strict_spans(pairs, scheme)
     sequence_of = pairs.sequence_of
     return SegmentCounts(
@@ -90,7 +90,7 @@ def count_strict(pairs: Pairs, scheme: str) -> SegmentCounts:
 
 
 def common(a: SegmentSpans, b: SegmentSpans) -> SegmentSpans:
-    """The segments of ``a`` that are in ``b``, too. Those of one labelling are in order, apart."""
+    """Return the segments of ``a`` that are also in ``b``. Both are in order and without overlap."""
     if not len(b.starts):
         return SegmentSpans(a.starts[:0], a.ends[:0], a.types[:0])
     other = np.minimum(np.searchsorted(b.starts, a.starts), len(b.starts) - 1)

@@ -12,10 +12,10 @@ from crfkit.metrics.segments import reading_for
 
 
 def segment_scores(y_true: LabelSequences, y_pred: LabelSequences, *, scheme: str | None = None) -> Report:
-    """Precision, recall and F1 of segments, per type and overall: the numbers of conlleval.
+    """Return precision, recall and F1 of segments, per type and overall: the numbers of conlleval.
 
-    Without ``scheme`` the tags decide: ``S`` is IOBES, ``L`` or ``U`` is BILOU, anything else is read as the
-    script does. Give the scheme where labels are few: IOBES without a single ``S`` looks like something else.
+    Without ``scheme`` the tags decide: ``S`` means IOBES, ``L`` or ``U`` means BILOU, and all others are read
+    as by the script. Pass the scheme if there are few labels: IOBES without any ``S`` is not recognised.
 
     >>> print(round(segment_scores([["B-X", "I-X", "O"]], [["I-X", "I-X", "O"]]).f1, 2))
     1.0
@@ -25,9 +25,9 @@ def segment_scores(y_true: LabelSequences, y_pred: LabelSequences, *, scheme: st
 
 
 def strict_segment_scores(y_true: LabelSequences, y_pred: LabelSequences, *, scheme: str = "IOB2") -> Report:
-    """Precision, recall and F1 of segments by the letter of a scheme; what breaks its rules is no segment.
+    """Return precision, recall and F1 of segments by a scheme's strict rules; illegal segments do not count.
 
-    ``scheme="auto"`` takes the scheme that y_true is in.
+    ``scheme="auto"`` detects the scheme of y_true.
 
     >>> print(round(strict_segment_scores([["B-X", "I-X", "O"]], [["I-X", "I-X", "O"]]).f1, 2))
     0.0
@@ -43,29 +43,29 @@ def segment_f1(
     scheme: str | None = None,
     average: Averaging = "micro",
 ) -> float:
-    """F1 of segments by conlleval's rules, overall (micro) or averaged over types."""
+    """Return F1 of segments by conlleval's rules, overall (micro) or averaged over types."""
     return segment_scores(y_true, y_pred, scheme=scheme).averaged_f1(average)
 
 
 def strict_segment_f1(
     y_true: LabelSequences, y_pred: LabelSequences, *, scheme: str = "IOB2", average: Averaging = "micro"
 ) -> float:
-    """F1 of segments by the letter of a scheme, overall (micro) or averaged over types."""
+    """Return F1 of segments by a scheme's strict rules, overall (micro) or averaged over types."""
     return strict_segment_scores(y_true, y_pred, scheme=scheme).averaged_f1(average)
 
 
 def segment_precision(y_true: LabelSequences, y_pred: LabelSequences, *, scheme: str | None = None) -> float:
-    """Overall precision of segments by conlleval's rules."""
+    """Return the overall precision of segments by conlleval's rules."""
     return segment_scores(y_true, y_pred, scheme=scheme).precision
 
 
 def segment_recall(y_true: LabelSequences, y_pred: LabelSequences, *, scheme: str | None = None) -> float:
-    """Overall recall of segments by conlleval's rules."""
+    """Return the overall recall of segments by conlleval's rules."""
     return segment_scores(y_true, y_pred, scheme=scheme).recall
 
 
 def scores_of(pairs: Pairs, counts: SegmentCounts) -> Report:
-    """A report of counted segments, types in alphabetical order."""
+    """Return a report of counted segments, types in alphabetical order."""
     by_type = dict(zip(counts.type_names, counts.by_type().tolist(), strict=True))
     scores: dict[Hashable, Score]
     scores = {kind: Score(*numbers) for kind, numbers in sorted(by_type.items()) if any(numbers[1:])}

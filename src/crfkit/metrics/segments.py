@@ -1,21 +1,21 @@
-"""Where labels say that segments (chunks, entities) are: as conlleval reads them, and strictly.
+"""Segments (chunks, entities) read from labels, by conlleval's rules or strictly.
 
 A label is a tag, a hyphen and a type: ``B-LOC`` has tag ``B`` and type ``LOC``. Only the first hyphen counts,
-so types may hold hyphens. Two ways of reading segments out of such labels are in use, and they differ on
-label sequences that break the rules (``O I-LOC``), which predictions often do.
+so types may hold hyphens. There are two common ways to read segments from such labels. They differ on label
+sequences that break the rules (``O I-LOC``), as predictions often do.
 
-*conlleval* (``segments``), the scorer of the CoNLL shared tasks, forgives. It reads IOB1, IOB2, IOE1 and IOE2
-alike. A segment starts at a token inside (not ``O``) whose tag is ``B``, or whose predecessor is outside, or
-whose type differs from its predecessor's; it ends before the next start or the next ``O``. A stray ``I-LOC``
-thus starts a segment. After an ``E-X``, ``I-X`` and ``E-X`` start anew. The script also knows ``[`` and ``]``
-(segments of one token each) and ``.``. A sequence's borders count as outside.
+*conlleval* (``segments``), the scorer of the CoNLL shared tasks, is forgiving. It reads IOB1, IOB2, IOE1 and
+IOE2 by the same rules. A segment starts at a token inside (not ``O``) whose tag is ``B``, or whose
+predecessor is outside, or whose type differs from its predecessor's; it ends before the next start or the
+next ``O``. So a stray ``I-LOC`` starts a segment. After an ``E-X``, ``I-X`` and ``E-X`` start a new one. The
+script also knows ``[`` and ``]`` (segments of one token) and ``.``. A sequence's borders count as outside.
 
-The script knows nothing of ``S``, ``L`` and ``U``: of ``S-X S-X`` it makes one segment, and it joins
-``B-X E-X B-X E-X`` as well. So where ``S`` is among the labels, or with ``scheme="IOBES"``, tokens lie in one
-segment if they are of one type, the former is ``B`` or ``I`` and the latter ``I`` or ``E``; BILOU likewise.
+The script does not know ``S``, ``L`` and ``U``: it reads ``S-X S-X`` as one segment, and it also joins
+``B-X E-X B-X E-X``. So if ``S`` is among the labels, or with ``scheme="IOBES"``, two neighbours are in one
+segment if they have the same type, the first is ``B`` or ``I`` and the second ``I`` or ``E``; BILOU likewise.
 
-*Strict* reading (``strict_segments``) takes a scheme at its word. A segment that breaks its rules is none:
-in IOB2 one without its ``B-``, in IOBES one without its ``E-``, and so on.
+*Strict* reading (``strict_segments``) follows the rules of a scheme. A segment that breaks them does not
+count: in IOB2 one without its ``B-``, in IOBES one without its ``E-``, and so on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from crfkit.metrics.pairs import Pairs
 
 
 class Segment(NamedTuple):
-    """Tokens ``start`` to ``end`` (not included) form one segment."""
+    """A segment of the tokens ``start`` to ``end`` (not included)."""
 
     type: str
     start: int
@@ -60,7 +60,7 @@ class Reading:
 
     @classmethod
     def conlleval(cls) -> Reading:
-        """The rules of the script conlleval."""
+        """Return the rules of the script conlleval."""
         tags = "OBIE[]."
         starts, ends = np.zeros((2, len(tags), len(tags), 2), dtype=np.bool_)
         for b, before in enumerate(tags):
@@ -74,7 +74,7 @@ class Reading:
 
     @classmethod
     def forgiving(cls, scheme: Scheme) -> Reading:
-        """A scheme's own segments; labels that its rules do not join to their neighbours start anew."""
+        """Return the rules of a scheme; a label that it does not join to the one before starts a segment."""
         tags = np.arange(len(scheme.tags))  # [G]
         before, here, same = tags[:, None, None], tags[None, :, None], np.array([False, True])
         apart = ~scheme.joined(before, here, same)  # [G, G, 2]
@@ -85,7 +85,7 @@ CONLLEVAL = Reading.conlleval()
 
 
 def reading_for(names: Sequence[object], scheme: str | None) -> Reading:
-    """The reading that conlleval's scores are made of, for labels of these names."""
+    """Return the rules for conlleval's scores of labels with these names."""
     if scheme is not None and scheme != "auto":
         return Reading.forgiving(scheme_called(scheme))
     tags = {name[:1] for name in names if isinstance(name, str) and name[1:2] in ("", "-")}
@@ -99,7 +99,7 @@ def reading_for(names: Sequence[object], scheme: str | None) -> Reading:
 class Marked(NamedTuple):
     """Two labellings with the places where segments start and end.
 
-    Before the first sequence and after each there is a token ``O``; M = ΣT + N + 1 tokens in all.
+    There is a token ``O`` before the first sequence and after each sequence: M = ΣT + N + 1 tokens in all.
     """
 
     type_names: list[str]
@@ -127,7 +127,7 @@ def mark(pairs: Pairs, reading: Reading) -> Marked:
 
 
 def _split(pairs: Pairs, reading: Reading) -> tuple[IntArray, IntArray, list[str]]:
-    """The tag and type of each name [K], and the names of the types, the first the empty one."""
+    """Return the tag and type of each name [K], and the names of the types; the first is empty."""
     kinds = {"": 0}
     tag_of = np.zeros(len(pairs.names), dtype=np.int64)  # [K]
     type_of = np.zeros(len(pairs.names), dtype=np.int64)  # [K]
@@ -140,7 +140,7 @@ def _split(pairs: Pairs, reading: Reading) -> tuple[IntArray, IntArray, list[str
             wanted = ", ".join(t for t in reading.tags if t not in "O.")
             raise InputError(
                 f"{place} is {label!r}, but segments need labels 'O' or tag-type, such as "
-                f"'B-LOC', with a tag out of {wanted}; name another scheme with scheme=, or use token_report "
+                f"'B-LOC', with one of the tags {wanted}; pass another scheme=, or use token_report "
                 "for plain labels"
             )
         tag_of[k] = reading.tags.index(tag)
@@ -149,12 +149,12 @@ def _split(pairs: Pairs, reading: Reading) -> tuple[IntArray, IntArray, list[str
 
 
 def forgiving_spans(pairs: Pairs, reading: Reading) -> tuple[SegmentSpans, SegmentSpans, list[str]]:
-    """The segments of the true and of the predicted labels, and the names of their types."""
+    """Return the segments of the true and of the predicted labels, and the names of their types."""
     marked = mark(pairs, reading)
     spans = []
     for side in range(2):
         starts, ends = np.flatnonzero(marked.starts[side]), np.flatnonzero(marked.ends[side])
-        # Each start goes with the next end, unless another start comes first ("." can do that).
+        # Each start is paired with the next end, unless another start comes first ("." can cause that).
         upper = np.append(starts[1:], len(marked.sequence_of))
         which = np.searchsorted(ends, starts, side="right")
         closed = which < len(ends)
@@ -166,7 +166,7 @@ def forgiving_spans(pairs: Pairs, reading: Reading) -> tuple[SegmentSpans, Segme
 
 
 def strict_spans(pairs: Pairs, scheme: str) -> tuple[SegmentSpans, SegmentSpans, list[str]]:
-    """The legal segments of the true and of the predicted labels, and the names of their types."""
+    """Return the legal segments of the true and of the predicted labels, and the names of their types."""
     if scheme == "auto":
         found = scheme_called(detect_scheme(LabelCodes(pairs.names, pairs.true, pairs.offsets)))
     else:
@@ -188,7 +188,7 @@ def strict_spans(pairs: Pairs, scheme: str) -> tuple[SegmentSpans, SegmentSpans,
 
 
 def segments(labels: Sequence[str], scheme: str | None = None) -> list[Segment]:
-    """The segments of one sequence by conlleval's rules.
+    """Return the segments of one sequence by conlleval's rules.
 
     >>> segments(["B-PER", "I-PER", "O", "I-LOC"])
     [Segment(type='PER', start=0, end=2), Segment(type='LOC', start=3, end=4)]
@@ -199,7 +199,7 @@ def segments(labels: Sequence[str], scheme: str | None = None) -> list[Segment]:
 
 
 def strict_segments(labels: Sequence[str], scheme: str = "IOB2") -> list[Segment]:
-    """The segments of one sequence by the letter of a scheme.
+    """Return the segments of one sequence by a scheme's strict rules.
 
     >>> strict_segments(["B-PER", "I-PER", "O", "I-LOC"])
     [Segment(type='PER', start=0, end=2)]

@@ -1,4 +1,4 @@
-"""Scores that look at one token, or one whole sequence, at a time."""
+"""Scores by token and by whole sequence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crfkit.metrics.report import Averaging, Report, Score
 
 
 def token_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
-    """The share of tokens with the right label.
+    """Return the share of tokens with the right label.
 
     >>> token_accuracy([["A", "B"], ["A"]], [["A", "A"], ["A"]])
     0.6666666666666666
@@ -25,7 +25,7 @@ def token_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
 
 
 def sequence_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
-    """The share of sequences with every label right. An empty sequence counts as right.
+    """Return the share of sequences with every label right. An empty sequence counts as right.
 
     >>> sequence_accuracy([["A", "B"], ["A"]], [["A", "A"], ["A"]])
     0.5
@@ -37,8 +37,8 @@ def sequence_accuracy(y_true: LabelSequences, y_pred: LabelSequences) -> float:
 
 
 def right_sequences(pairs: Pairs) -> IntArray:
-    """1 for each sequence with every label right, 0 for others [N]."""
-    wrong = offsets_of(~pairs.right)  # [ΣT+1] so many before each position
+    """Return 1 for each sequence with every label right, 0 for others [N]."""
+    wrong = offsets_of(~pairs.right)  # [ΣT+1] wrong labels before each position
     right: IntArray = (wrong[pairs.offsets[1:]] == wrong[pairs.offsets[:-1]]).astype(np.int64)
     return right
 
@@ -46,10 +46,10 @@ def right_sequences(pairs: Pairs) -> IntArray:
 def token_report(
     y_true: LabelSequences, y_pred: LabelSequences, *, labels: Sequence[Hashable] | None = None
 ) -> Report:
-    """Precision, recall and F1 of every label, counted by token.
+    """Return precision, recall and F1 of every label, counted by token.
 
-    ``labels`` chooses the labels to report, in this order (say, all but ``"O"``); the overall row then pools
-    only these. The token accuracy is always that of all tokens.
+    ``labels`` chooses the labels to report (for example all but ``"O"``) and their order; the overall row
+    then pools only these. The token accuracy is always that of all tokens.
     """
     pairs = Pairs.of(y_true, y_pred).with_tokens()
     n = len(pairs.names)
@@ -73,5 +73,5 @@ def token_f1(
     average: Averaging = "weighted",
     labels: Sequence[Hashable] | None = None,
 ) -> float:
-    """F1 over tokens, averaged over labels: scikit-learn's ``f1_score`` on flattened labels."""
+    """Return F1 over tokens, averaged over labels: scikit-learn's ``f1_score`` on flattened labels."""
     return token_report(y_true, y_pred, labels=labels).averaged_f1(average)

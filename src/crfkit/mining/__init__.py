@@ -1,4 +1,4 @@
-"""Association rules between observations and labels: found, listed, and put to use in a model."""
+"""Association rules between observations and labels: their mining, listing, and use in a model."""
 
 from crfkit._lazy import public_names
 

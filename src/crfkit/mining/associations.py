@@ -1,13 +1,13 @@
-"""Rules put to use in a model, in one of the ways of docs/associations.md.
+"""The use of rules in a model, in one of the ways of docs/associations.md.
 
 features
-    an attribute for every rule, which scores the rule's own label alone;
+    an attribute for every rule, which scores only the rule's own label;
 weighted
-    the same with a value for each rule instead of 1, the rarer the louder;
+    the same with a value for each rule instead of 1, larger for rarer rules;
 constraints
-    where a rule holds, its label is certain: of several the longest, then the best supported;
+    where a rule holds, its label is forced; of several rules the longest wins, then the best supported;
 votes
-    what the rules that hold at a position say together, as a few attributes for every label.
+    the votes of all rules that hold at a position, as a few attributes for every label.
 
 Rules are matched by an inverted index in the core (native/mining/rule_matcher.h).
 """
@@ -40,13 +40,13 @@ _ARRAYS = ("first", "items", "labels", "support", "coverage", "rivals", "margins
 
 @dataclass(frozen=True, eq=False)
 class Associations:
-    """Rules over the ids of a model's vocabulary, and what the model makes of them."""
+    """Rules over the ids of a model's vocabulary, and how the model uses them."""
 
     rules: Rules  # over the model's vocabulary
     use: str
     attributes: IdArray  # ids: [R] of the rules' own, [M] of the votes, [0] for constraints
     values: FloatArray | None = None  # [R] of the rules' attributes; None: ones
-    loudness: float = 1.0  # what votes are multiplied by
+    loudness: float = 1.0  # factor of the votes
     kinds: list[str] = field(default_factory=list)  # of votes
 
     _prefix: ClassVar[str] = "rules."
@@ -62,7 +62,7 @@ class Associations:
         loudness: float = 1.0,
         kinds: list[str] | None = None,
     ) -> Associations:
-        """The rules over the attributes and labels of a model; the vocabulary gets what they need.
+        """Bind rules to the attributes and labels of a model; adds their attributes to the vocabulary.
 
         Rules for a label that the model does not have, and rules with an item that the vocabulary does not
         know, hold nowhere and are left out.
@@ -79,13 +79,13 @@ class Associations:
                 shown = f"like {names[used[0]]!r}" if len(used) else "of other labels"
                 raise InputError(
                     f"none of the {n_given} rules can hold here: their items are {shown}, the data's "
-                    f"attributes like {_first_name(vocabulary)}; were they mined with another template?"
+                    f"attributes like {_first_name(vocabulary)}; were the rules mined with another template?"
                 )
             values = None if values is None else values[known]
             rules = replace(rules, items=ids.astype(np.int32), vocabulary=vocabulary)[known]
         if len(rules) < n_given:
             warnings.warn(
-                f"{n_given - len(rules)} of {n_given} rules can hold nowhere and are left out: they have "
+                f"{n_given - len(rules)} of {n_given} rules cannot hold anywhere and are left out: they have "
                 "items or labels that the training data does not have",
                 InputWarning,
                 stacklevel=4,
@@ -99,7 +99,7 @@ class Associations:
         return cls(rules, use, vocabulary.add(new), values, loudness, kinds or [])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is cached cannot be pickled, and is soon made anew.
+        # Cached properties cannot be pickled, and are quickly computed again.
         own = (self.rules, self.use, self.attributes, self.values, self.loudness, self.kinds)
         return (Associations, own)
 
@@ -113,7 +113,7 @@ class Associations:
 
     @cached_property
     def _hints(self) -> LabelHints:
-        """Which label the attribute of each rule speaks for."""
+        """The only label that the attribute of each rule scores."""
         own = np.full(len(self.rules.vocabulary), -1, np.int32)  # [A]
         own[self.attributes] = self.rules.labels
         return LabelHints(self.rules.classes, own, None)
@@ -125,13 +125,13 @@ class Associations:
 
     @cached_property
     def _rank(self) -> IntArray:
-        """Each rule's place among them, [R]."""
+        """Each rule's place in ``_best_first``, [R]."""
         rank = np.empty(len(self.rules), np.int64)
         rank[self._best_first] = np.arange(len(self.rules))
         return rank
 
     def apply(self, sequences: Sequences, n_jobs: int | None = None) -> Encoded:
-        """The sequences with what the rules have to say about them."""
+        """Apply the rules to the sequences: add their attributes, or force labels."""
         threads = thread_count(n_jobs)
         # The rules that hold at position t are found[first[t]:first[t+1]].
         first, found = self._matcher.match(sequences.indptr, sequences.indices, threads)
@@ -148,7 +148,7 @@ class Associations:
         return Encoded(sequences, vocabulary, self._hints)
 
     def _forced(self, first: IntArray, found: IdArray) -> IdArray:
-        """The label that the matching rule with the most items forces at each position, [ΣT]; -1: none holds.
+        """Return the label forced by the longest matching rule at each position, [ΣT]; -1: no rule holds.
 
         Of rules of one length the best supported wins, of those the first in the table.
         """
@@ -160,7 +160,7 @@ class Associations:
         return forced
 
     def over(self, vocabulary: Vocabulary, classes: list[Any]) -> Associations:
-        """The same over a copy of the vocabulary with maybe more names behind its own, and other labels."""
+        """Return the same over an extended copy of the vocabulary, and other labels."""
         rules, kept = replace(self.rules, vocabulary=vocabulary).over(classes)
         attributes, values = self.attributes, self.values
         if self.use in ("features", "weighted"):
@@ -170,15 +170,15 @@ class Associations:
         return Associations(rules, self.use, attributes, values, self.loudness, self.kinds)
 
     def needed(self, used: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
-        """Attributes that the rules look at, where only the attributes ``used`` have a weight."""
+        """Return the attributes that the rules need if only the attributes ``used`` have a weight."""
         if self.use in ("features", "weighted"):
             return self.rules[np.isin(self.attributes, used)].items
         return np.concatenate((self.rules.items, self.attributes))
 
     def renumbered(self, vocabulary: Vocabulary, places: IntArray) -> Associations:
-        """The same over a vocabulary in which attribute a is ``places[a]``, -1 where it is not.
+        """Return the same over a vocabulary in which attribute a is ``places[a]``; -1: it is missing.
 
-        Rules whose attribute is gone are left out.
+        Rules whose attribute is missing are left out.
         """
         if self.use in ("features", "weighted"):
             kept = places[self.attributes] >= 0
@@ -193,12 +193,12 @@ class Associations:
     # ---- the model file
 
     def header(self) -> dict[str, Any]:
-        """Everything except the arrays, as JSON values."""
+        """Return everything except the arrays, as JSON values."""
         record = {"use": self.use, "n_positions": self.rules.n_positions, "loudness": self.loudness}
         return {**record, "kinds": self.kinds} if self.kinds else record
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns of the rules, whose items are ids of the model's vocabulary, and the attributes."""
+        """Return the columns of the rules, items as ids of the model's vocabulary, and the attributes."""
         arrays = {name: getattr(self.rules, name) for name in _ARRAYS}
         arrays |= {"attributes": self.attributes, "values": self.values}
         return {self._prefix + name: array for name, array in arrays.items() if array is not None}
@@ -207,7 +207,7 @@ class Associations:
     def from_arrays(
         cls, record: Any, arrays: dict[str, npt.NDArray[Any]], vocabulary: Vocabulary, classes: list[Any]
     ) -> Associations:
-        """What ``header`` and ``to_arrays`` describe; whatever does not fit is a ModelFileError."""
+        """Make associations from ``header`` and ``to_arrays``; raise ModelFileError if they are malformed."""
         own = {k[len(cls._prefix) :]: array for k, array in arrays.items() if k.startswith(cls._prefix)}
         attributes, values = own.pop("attributes", None), own.pop("values", None)
         kinds: Any = record.get("kinds", []) if isinstance(record, dict) else None
@@ -242,10 +242,10 @@ class Associations:
 
 
 def rule_values(value: Values | None, rules: Rules, max_support: int | None) -> FloatArray:
-    """What each rule counts for when the rarer are the louder, [R].
+    """Return the value of each rule, larger for rarer rules, [R].
 
-    usupp - supp + 2, usupp being the bound on the support, or the largest one found; or the user's function
-    of the supports.
+    It is usupp - supp + 2, where usupp is the bound on the support or the largest support found; or the
+    user's function of the supports.
     """
     if value is None:
         highest = max_support if max_support is not None else rules.support.max(initial=2)

@@ -1,4 +1,4 @@
-"""One model with each use of its rules, side by side: what do they change?"""
+"""Comparison of one model with each use of its rules."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def compare_uses(
 ) -> list[UseResult]:
     """Train the model without rules and with each use of them, and test it.
 
-    ``model`` is a CRF, ``settings`` may give the miner other parameters for some uses, such as
-    ``{"constraints": {"min_support": 20}}``; ``score`` is called with the true and the predicted labels.
+    ``model`` is a CRF. ``settings`` may set other parameters of the miner for some uses, such as
+    ``{"constraints": {"min_support": 20}}``. ``score`` is called with the true and the predicted labels.
     """
     unknown = [use for use in [*uses, *(settings or {})] if use not in USES]
     if unknown:

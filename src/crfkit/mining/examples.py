@@ -1,4 +1,4 @@
-"""Rules in sentences: a few of the positions where each holds, with the words around them."""
+"""Examples of rules: a few positions where each rule holds, with the words around them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crfkit.features.template import Template
 from crfkit.mining.rules import Rules
 from crfkit.threads import thread_count
 
-_TRIES = 20  # positions looked at for each example wanted: many say the same
+_TRIES = 20  # positions tried per example, as many are alike
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Example:
     before: tuple[str, ...]  # words
     word: str
     after: tuple[str, ...]
-    label: Any  # its true label; None where it is not known
+    label: Any  # its true label; None if it is not known
     sequence: int
     position: int  # in the sequence
     starts: bool  # whether ``before`` reaches back to the first word
@@ -45,15 +45,15 @@ def find_examples(
     window: int = 4,
     n_jobs: int | None = None,
 ) -> list[list[Example]]:
-    """For each rule up to n different places in X where it holds, those with its own label first.
+    """Find for each rule up to n different places in X where it holds, those with its own label first.
 
     Parameters
     ----------
-    rules : the rules to illustrate; those to be shown, not all of them.
+    rules : the rules to illustrate; pass only those to be shown.
     X, y : sequences and, if they are known, their labels; X as ``AssociationMiner.fit`` takes it.
-    template : for columns, the one that the rules were mined with.
-    words : which column holds the words; or, for X without columns, a list of words a sequence.
-    n, window : examples a rule, and words on either side.
+    template : for columns, the template that the rules were mined with.
+    words : which column holds the words; or, for X without columns, one list of words per sequence.
+    n, window : examples per rule, and words on either side.
     """
     template = given_template(template)
     sequences = encode_input(X, rules.vocabulary, template, grow=False, n_jobs=n_jobs)
@@ -61,7 +61,7 @@ def find_examples(
     offsets = sequences.offsets
     if [len(text) for text in texts] != np.diff(offsets).tolist():
         raise InputError(
-            f"words must be one list per sequence, as long as it; got {len(texts)} lists for "
+            f"words must be one list per sequence, of the same length; got {len(texts)} lists for "
             f"{sequences.n_sequences} sequences"
         )
     matcher = _native.RuleMatcher(rules.first, rules.items, len(rules.vocabulary))
@@ -79,7 +79,7 @@ def find_examples(
             example = _cut(texts[i], i, at, None if y is None else y[i][at], window)
             examples.setdefault((example.before, example.word, example.after), example)
         label = rules.classes[rules.labels[r]]
-        # Not more than one that is wrong, unless there are too few others.
+        # At most one wrong example, unless there are too few others.
         right = [e for e in examples.values() if e.label is None or e.label == label]
         wrong = [e for e in examples.values() if not (e.label is None or e.label == label)]
         illustrated.append([*right[: n - bool(wrong) * (n > 1)], *wrong][:n])
@@ -106,5 +106,5 @@ def _words(
     if not isinstance(words, int):
         return words
     if template is None or isinstance(X, Encoded):
-        raise InputError("X has no column of words: give them as words=…, one list per sequence")
+        raise InputError("X has no column of words: pass words=…, one list per sequence")
     return (X if isinstance(X, Columns) else Columns.from_rows(X)).column(words)

@@ -1,4 +1,4 @@
-"""Items as a reader would say them: ``word[-1]=the`` where the template's line 1 says ``U01:the``."""
+"""Readable names of items: ``word[-1]=the`` instead of ``U01:the`` from line 1 of a template."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from crfkit.features.template import Template
 
-_NUMBERED = re.compile(r"[Uu*]?[:_]?\d*[:=_]?")  # says nothing but which line it is
+_NUMBERED = re.compile(r"[Uu*]?[:_]?\d*[:=_]?")  # only identifies the line
 _OUTSIDE = {"crf++": re.compile(r"_B([+-])(\d+)"), "wapiti": re.compile(r"_x([+-])(\d+|#)")}
 _PARTS = re.compile(r"(.[^=:]*?)([=:])(.+)", re.DOTALL)
 
 
 class Item(NamedTuple):
-    """An item in two parts: where it is looked for, and what is there. ``str`` puts them together."""
+    """An item in two parts: its place and its value. ``str`` joins them."""
 
-    where: str  # "word[-1]"; "" where there is but one part
+    where: str  # "word[-1]"; "" if there is only one part
     sign: str  # "=" or ":" between them
     what: str
 
@@ -27,10 +27,10 @@ class Item(NamedTuple):
 class ItemNames:
     """Names for the items of rules, and the order in which to read them.
 
-    Attributes of a template's lines with one cell are told by the place of the cell, ``x[row,column]``, or
-    with the names of the ``columns`` as ``name[row]``. Lines that have a telling name keep it, unless
+    Attributes of a template's lines with one cell are named by the place of the cell, ``x[row,column]``, or
+    with the names of the ``columns`` as ``name[row]``. Lines that have a descriptive name keep it, unless
     columns are named. Places before the first and after the last row are ``(start)``, ``(start-1)``, … and
-    ``(end)``, ``(end+1)``, …. All other items are what they are.
+    ``(end)``, ``(end+1)``, …. All other items are unchanged.
     """
 
     def __init__(self, template: Template | None = None, columns: Sequence[str] | None = None) -> None:
@@ -54,7 +54,7 @@ class ItemNames:
         return Item("", "", item) if parts is None else Item(*parts.groups())
 
     def _what(self, prefix: str, cell: str) -> str:
-        """The cell, or where it is if it is none."""
+        """Return the cell, or its place if it is outside of the sequence."""
         outside = None if self._outside is None else self._outside.fullmatch(cell)
         row, _ = self._orders.get(prefix, (0, 0))
         if outside is None or row == 0 or (row < 0) != (outside[1] == "-"):
@@ -63,12 +63,12 @@ class ItemNames:
         return f"({end})" if outside[2] == "1" else f"({end}{outside[1]}{_one_less(outside[2])})"
 
     def of_rule(self, items: Sequence[str]) -> list[Item]:
-        """The items of a rule in parts, in the order of their places in the text."""
+        """Return the items of a rule in parts, in the order of their places in the text."""
         last = (1 << 31, 0)
         return [self(item) for item in sorted(items, key=lambda i: self._orders.get(self._prefix(i), last))]
 
     def _prefix(self, item: str) -> str:
-        """The beginning that tells the template's line; the longest that fits."""
+        """Return the longest known prefix of the item, which identifies the template's line."""
         end = len(item)
         while end > 0 and item[:end] not in self._orders and item[:end] not in self._wheres:
             end -= 1

@@ -1,11 +1,11 @@
-"""Rules as a linguist would read them, in plain text: aligned numbers, the rule, and it in a sentence.
+"""Rules as a table in plain text: aligned numbers, the rule, and examples.
 
     support  confidence  singly        rule
          25        100%  I-NP by 852   word[-1]=that & pos[0]=DT → B-NP
                                        … so that [the] dog may …
 
-"singly" is the label that the items vote for one by one, and by how many votes it beats the rule's own.
-``listing_page.py`` makes an HTML page of the same.
+"singly" is the label that the single items vote for, and by how many votes it beats the rule's own label.
+``listing_page.py`` makes an HTML page of the same table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crfkit.mining.item_names import ItemNames
 from crfkit.mining.rules import Rule, Rules
 
 _BOLD, _DIM, _END = "\x1b[1m", "\x1b[2m", "\x1b[0m"
-_LEAST = 30  # columns for the rule, however narrow the terminal
+_LEAST = 30  # columns for the rule, also if the terminal is narrower
 
 
 def rules_text(
@@ -34,16 +34,16 @@ def rules_text(
     width: int | None = None,
     colour: bool = False,
 ) -> str:
-    """The first n rules as a table in plain text.
+    """Return the first n rules as a table in plain text.
 
     Parameters
     ----------
-    rules, n : the table, in the order wanted (``rules.sorted``), and how many of it.
-    names : how items are called (:class:`~crfkit.mining.item_names.ItemNames`).
-    examples : for each rule the places to show, as ``find_examples`` gives them.
+    rules, n : the rules, in order (``rules.sorted``), and how many of them to show.
+    names : names of items (:class:`~crfkit.mining.item_names.ItemNames`).
+    examples : for each rule the places to show, as ``find_examples`` returns them.
     more : further columns before the rule: a name, and for each rule a number or a text.
-    width : columns of the terminal; what is longer is broken or cut. None: it may be as long as it is.
-    colour : with the escape codes of terminals.
+    width : columns of the terminal; longer lines are broken or cut. None: no limit.
+    colour : whether to use the escape codes of terminals.
     """
     shown, names = rules[: max(n, 0)], names or ItemNames()
     check_beside(shown, examples, more)
@@ -69,14 +69,14 @@ def rules_text(
 
 
 def singly(rule: Rule) -> str:
-    """What the items say one by one, in words."""
+    """Return the vote of the single items, as text."""
     if rule.rival is None or rule.margin < 0:
         return "the same"
     return f"{rule.rival} by {rule.margin:,}" if rule.margin else f"{rule.rival} as well"
 
 
 def percent(share: float) -> str:
-    """Without digits that are all 0, and 100% only where it is."""
+    """Format a share in percent, without trailing zeros, and as 100% only if it is exactly 1."""
     rounded = f"{100 * share:.1f}"
     if rounded == "100.0":
         return "100%" if share == 1 else ">99.9%"
@@ -84,7 +84,7 @@ def percent(share: float) -> str:
 
 
 def number(value: Any) -> str:
-    """A whole number with commas, another one with a sign and two digits, a text as it is."""
+    """Format a whole number with commas, another number with a sign and two digits; keep text."""
     if isinstance(value, str):
         return value
     return f"{value:,}" if isinstance(value, Integral) else f"{float(value):+.2f}"
@@ -93,7 +93,7 @@ def number(value: Any) -> str:
 def check_beside(
     shown: Rules, examples: Sequence[Any] | None, more: Mapping[str, Sequence[Any]] | None
 ) -> None:
-    """Raise where there is not something beside every rule."""
+    """Raise unless examples and further columns have an entry for every rule."""
     for name, column in {"examples": examples, **(more or {})}.items():
         if column is not None and len(column) < len(shown):
             raise InputError(f"{name}: expected one for each of the {len(shown)} rules, got {len(column)}")
@@ -106,12 +106,12 @@ def _numbers(rule: Rule, r: int, more: Mapping[str, Sequence[Any]] | None) -> li
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Numbers to the right, words (what the items say singly) to the left."""
+    """Return a row with numbers aligned to the right, and words (the column "singly") to the left."""
     return "".join(pad(cell, widths[k], right=k != 2) + "  " for k, cell in enumerate(cells))
 
 
 def _wrapped(pieces: Sequence[str], room: int | None) -> list[str]:
-    """The pieces with blanks between them, in lines that fit the room; a piece that is too wide is cut."""
+    """Join the pieces with blanks, in lines that fit into ``room``; a piece that is too wide is cut."""
     if room is None:
         return [" ".join(pieces)]
     lines = [shorten(pieces[0], room)]
@@ -125,7 +125,7 @@ def _wrapped(pieces: Sequence[str], room: int | None) -> list[str]:
 
 
 def _sentence(example: Example, rule: Rule, room: int | None, colour: bool) -> str:
-    """The words around a position, as many as there is room for; the position is bold, or in brackets."""
+    """Return the words around a position that fit into ``room``; the position is bold, or in brackets."""
     before, after = list(example.before), list(example.after)
     marks = ["" if example.starts else "… ", "" if example.ends else " …"]
     odd = "" if example.label is None or example.label == rule.label else f"  ({example.label} here)"
@@ -137,7 +137,7 @@ def _sentence(example: Example, rule: Rule, room: int | None, colour: bool) -> s
         return sum(map(width_of, pieces())) + 2 + width_of(marks[1] + odd)
 
     while room is not None and width() > room and (before or after):
-        side = 0 if len(before) >= len(after) else 1  # the longer one gives way
+        side = 0 if len(before) >= len(after) else 1  # shorten the longer side
         (before if side == 0 else after).pop(0 if side == 0 else -1)
         marks[side] = ("… ", " …")[side]
     left, word, right = pieces()

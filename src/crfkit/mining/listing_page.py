@@ -1,6 +1,6 @@
-"""Rules as a page to read in a browser (``io/page.py``).
+"""Rules as an HTML page (``io/page.py``).
 
-A box finds rules by their text, a list by their label, a click on an item or a label finds its like. Without
+A box filters rules by their text, a list by their label, and a click on an item or a label by that. Without
 scripts it is a plain table.
 """
 
@@ -34,15 +34,15 @@ def rules_html(
     examples: Sequence[Sequence[Example]] | None = None,
     more: Mapping[str, Sequence[Any]] | None = None,
 ) -> str:
-    """The first n rules as an HTML page, which is also written to ``path`` if one is given.
+    """Return the first n rules as an HTML page, which is also written to ``path`` if one is given.
 
     Parameters
     ----------
-    rules, n : the table, in the order wanted (``rules.sorted``), and how many of it.
-    path : a file, written whole or not at all; ``-`` is standard output.
+    rules, n : the rules, in order (``rules.sorted``), and how many of them to show.
+    path : a file, written atomically; ``-`` is standard output.
     title : of the page.
-    names : how items are called (:class:`~crfkit.mining.item_names.ItemNames`).
-    examples : for each rule the places to show, as ``find_examples`` gives them.
+    names : names of items (:class:`~crfkit.mining.item_names.ItemNames`).
+    examples : for each rule the places to show, as ``find_examples`` returns them.
     more : further columns: a name, and for each rule a number or a text.
     """
     shown, names = rules[: max(n, 0)], names or ItemNames()
@@ -86,7 +86,7 @@ class _Labels:
         self._hues = {kind: round(40 + i * _GOLDEN) % 360 for i, kind in enumerate(types)}
 
     def chip(self, label: Any) -> str:
-        """The label on its colour."""
+        """Return the HTML of a label on its colour."""
         name = str(label)
         grey = " o" if name == "O" else ""
         return f'<span class="l{grey}" style="--h:{self._hues.get(_type(name), 0)}">{escape(name)}</span>'
@@ -101,7 +101,7 @@ class _Labels:
 
 
 def _type(label: str) -> str:
-    """``NP`` of ``B-NP``: the labels of one kind of segment have one colour."""
+    """Return the type of a label, ``NP`` of ``B-NP``; labels of one type have one colour."""
     head, dash, rest = label.partition("-")
     return rest if dash and len(head) == 1 and rest else label
 

@@ -1,4 +1,4 @@
-"""Mining as a scikit-learn transformer: rules in front of any model.
+"""Mining as a scikit-learn transformer, for use before any model.
 
 In a pipeline it turns X into :class:`crfkit.data.Encoded`, which every model of crfkit takes;
 ``CRF(associations=AssociationMiner(…))`` does the same inside the model, which then keeps the rules in its
@@ -34,16 +34,16 @@ Items = str | tuple[str, ...] | list[str] | re.Pattern[str] | Callable[[str], bo
 
 
 class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Finds rare but telling combinations of observations and puts them to use.
+    """A transformer that mines rare but informative combinations of observations.
 
-    A rule X → l holds where all items of X are observed: attributes of one position. It is kept when at least
-    ``min_support`` positions have X and the label l, and l is the label of at least ``min_confidence`` of
-    the positions that have X; it is important when the items of X, each for itself, vote for another label.
+    A rule X → l holds where all items of X are observed: attributes of one position. It is kept if at least
+    ``min_support`` positions have X and the label l, and at least a share ``min_confidence`` of the positions
+    with X has the label l. It is important if the single items of X vote for another label.
 
     Parameters
     ----------
     min_support, max_support
-        Bounds on the support of a rule; ``max_support=None``: no upper one.
+        Bounds on the support of a rule; ``max_support=None``: no upper bound.
     min_confidence
         Least confidence, above 0 and up to 1.
     lengths
@@ -51,32 +51,32 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     items
         Which attributes are items: those whose names begin with this prefix or one of these prefixes, match
         this compiled regular expression, or for which this function is true. None: all of them, or with a
-        ``template`` those of its lines that look at a single cell.
+        ``template`` those of its lines with a single cell.
     important
         Keep only important rules.
     minimal
-        Keep only rules of which no part is as confident: no proper subset of X implies l as surely.
+        Keep only rules without a proper subset of X that implies l with at least the same confidence.
     use
-        What ``transform``, or the CRF, makes of the rules. "features": an attribute for each, which scores
-        the rule's own label alone. "weighted": the same with a value, the rarer the louder. "constraints":
-        labels that are certain in decoding, by the longest rule that holds. "votes": for each label a few
-        numbers that say how many rules hold for it, of what kind and how well supported; in training each
-        position is judged by rules mined without its part of the data, so that how far to trust them is
-        learned honestly.
+        How ``transform``, or the CRF, uses the rules. "features": an attribute for each rule, which scores
+        only the rule's own label. "weighted": the same with a value, larger for rarer rules. "constraints":
+        labels that are forced in decoding, by the longest rule that holds. "votes": for each label a few
+        numbers: how many rules hold for it, of what kind and with what support. In training, the votes at a
+        position come from rules mined without its part of the data, so that their weights are not
+        overconfident.
     value
-        With "weighted": a function of the array of supports that gives the rules' values; None:
-        usupp - supp + 2, usupp being ``max_support`` or the largest support found.
+        With "weighted": a function of the array of supports that returns the rules' values; None:
+        usupp - supp + 2, where usupp is ``max_support`` or the largest support found.
     loudness
-        With "votes": what their numbers are multiplied by. The smaller, the more the L2 penalty of the model
-        holds their weights back.
+        With "votes": the factor of their numbers. The smaller it is, the more the L2 penalty of the model
+        restricts their influence.
     rules
-        :class:`crfkit.mining.Rules` found before: nothing is mined then.
+        :class:`crfkit.mining.Rules` found before; then nothing is mined.
     template
         For X of columns: the template that makes attributes of them, as in ``CRF(template=…)``.
     folds
         With "votes": the parts into which the training data is cut, at most one per sequence.
     max_rules
-        Most rules to keep in memory; more are an error.
+        Largest number of rules to keep in memory; more are an error.
     n_jobs
         Threads; None and -1 for all cores.
     verbose
@@ -176,8 +176,8 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, *, y_pred: Any = None, lengths: Any = None) -> AssociationMiner:
         """Mine the rules of sequences X with labels y; None in y is a position without a label.
 
-        With ``y_pred``, what a model predicts for X (by cross-validation, or it has seen the answers), only
-        rules that are right somewhere where the model is wrong are kept; ``rules_.fixes`` says how often.
+        ``y_pred`` are a model's predictions for X, by cross-validation (a model trained on X makes too few
+        errors). Then only rules that correct an error are kept; ``rules_.fixes`` counts these errors.
         """
         sequences, labels, vocabulary, classes = self.read(X, y, lengths)
         wrong = None
@@ -190,7 +190,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any, *, lengths: Any = None) -> Encoded:
-        """X with what the rules say about it: attributes, or labels that are certain."""
+        """Return X with the attributes of the rules, or with forced labels."""
         check_is_fitted(self, "associations_")
         vocabulary = self.associations_.rules.vocabulary
         sequences = encode_input(
@@ -199,13 +199,13 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.associations_.apply(sequences, self.n_jobs)
 
     def fit_transform(self, X: Any, y: Any = None, *, lengths: Any = None) -> Encoded:
-        """Mine, and X with what the rules say about it; for "votes", rules mined without it."""
+        """Mine rules and transform X; for "votes", each part of X by rules mined from the others."""
         sequences, labels, vocabulary, classes = self.read(X, y, lengths)
         encoded, associations = self.learn(sequences, labels, vocabulary, classes, self._template())
         self._keep(associations)
         return encoded
 
-    # ---- what a model needs that mines for itself
+    # ---- for models that mine rules themselves
 
     def learn(
         self,
@@ -215,9 +215,9 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         classes: list[Any],
         template: Template | None,
     ) -> tuple[Encoded, Associations]:
-        """The training data with what rules say about it, and the rules for all other data.
+        """Return the transformed training data, and the rules for all other data.
 
-        The vocabulary gets the attributes of the rules.
+        The attributes of the rules are added to the vocabulary.
         """
         rules = self.find(sequences, labels, vocabulary, classes, template)
         _warn_of_none(rules)
@@ -227,7 +227,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n = sequences.n_sequences
         n_folds = min(self.folds, n)
         if n_folds < 2:
-            raise InputError('use="votes" judges sequences by rules mined from others: give at least two')
+            raise InputError('use="votes" applies rules mined from other sequences: pass at least two')
         part = np.random.default_rng(0).permutation(n) % n_folds  # [N]
         parts = []
         for k in range(n_folds):
@@ -236,7 +236,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             elsewhere = self.find(sequences.subset(others), known, vocabulary, classes, template)
             bound = self.bind(elsewhere, vocabulary, classes, associations.kinds)
             parts.append(bound.apply(own, self.n_jobs).sequences)
-        order = np.argsort(np.argsort(part, kind="stable"))  # [N] where a sequence is in the parts
+        order = np.argsort(np.argsort(part, kind="stable"))  # [N] place of a sequence in the parts
         return Encoded(Sequences.end_to_end(parts, len(vocabulary)).subset(order), vocabulary), associations
 
     def find(
@@ -248,11 +248,11 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         template: Template | None,
         wrong: BoolArray | None = None,  # [ΣT]
     ) -> Rules:
-        """The rules in the data, or those that were given."""
+        """Return the rules in the data, or those that were given."""
         rule.check_parameters(self, self._rules)
         if self.max_support is not None and self.max_support < self.min_support:
             raise InputError(
-                f"max_support={self.max_support} is below min_support={self.min_support}: no rule is between"
+                f"max_support={self.max_support} must be at least min_support={self.min_support}"
             )
         if self.use == "constraints" and self.min_confidence < 1 and self.rules is None:
             raise InputError(
@@ -262,13 +262,13 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.rules is not None:
             if self.use == "constraints" and (self.rules.confidence < 1).any():
                 raise InputError(
-                    "constraints are for rules that are always right, and some of the given ones are not: "
+                    "constraints are for rules that are always right, but some of the given ones are not: "
                     "use rules[rules.confidence == 1]"
                 )
             return self.rules
         if len(vocabulary) and vocabulary.names_columns():
             raise InputError(
-                "rules are about attributes with names, and the columns of an array have none: give X as "
+                "rules need attributes with names, but the columns of an array have none: pass X as "
                 "lists of strings or dicts"
             )
         kept = self._items(vocabulary, template)  # [A]
@@ -295,7 +295,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def bind(
         self, rules: Rules, vocabulary: Vocabulary, classes: list[Any], kinds: list[str] | None = None
     ) -> Associations:
-        """The rules over the attributes of a model, which gets those that they need."""
+        """Bind the rules to the attributes of a model; adds their attributes to the vocabulary."""
         values = rule_values(self.value, rules, self.max_support) if self.use == "weighted" else None
         return Associations.bind(rules, self.use, vocabulary, classes, values, float(self.loudness), kinds)
 
@@ -305,7 +305,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return given_template(self.template)
 
     def read(self, X: Any, y: Any, lengths: Any = None) -> tuple[Sequences, Labels, Vocabulary, list[Any]]:
-        """X and y as ``find`` and ``learn`` take them."""
+        """Read X and y for ``find`` and ``learn``."""
         if y is None:
             raise InputError("mining needs labels: fit(X, y)")
         data = read_labelled(X, y, template=self.template, lengths=lengths, n_jobs=self.n_jobs)
@@ -316,7 +316,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.rules_ = associations.rules
 
     def _items(self, vocabulary: Vocabulary, template: Template | None) -> BoolArray:
-        """Which attributes are items, [A]."""
+        """Tell which attributes are items, [A]."""
         items = self.items
         if items is None:
             if template is None:
@@ -336,7 +336,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _warn_of_none(rules: Rules) -> None:
     if not len(rules):
         warnings.warn(
-            "no rules: none is within the bounds; lower min_support or min_confidence, allow more lengths, "
+            "no rules were found within the bounds; lower min_support or min_confidence, allow more lengths, "
             "or set important=False",
             InputWarning,
             stacklevel=3,

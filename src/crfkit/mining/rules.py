@@ -1,7 +1,7 @@
-"""The table of association rules: what was found, in columns; sorted, cut, saved, and written out.
+"""The table of association rules, by columns; it can be sorted, filtered, saved and exported.
 
-A rule X → l says that where all items of X are observed, the label is l. Beside it stand its support (the
-positions with X and l), its coverage (those with X), and the label that the items of X singly vote for
+A rule X → l says that where all items of X are observed, the label is l. Further columns are its support (the
+positions with X and l), its coverage (those with X), and the label that the single items of X vote for
 (docs/associations.md).
 """
 
@@ -32,15 +32,15 @@ _PER_RULE |= {"margins": np.int64, "fixes": np.int32}  # type: ignore[dict-item]
 
 
 class Rule(NamedTuple):
-    """One rule: where all the items are, the label is this."""
+    """One rule: where all items are observed, the label is ``label``."""
 
     items: tuple[str, ...]  # sorted
     label: Any
     support: int  # positions with the items and the label
     confidence: float  # their share of the positions with the items
-    rival: Any  # the other label that the items singly vote for most; None if they vote for no other
-    margin: int  # its votes less those for the label: above 0, it outvotes the label
-    fixes: int | None  # positions among the support where a model was wrong; None if none was asked
+    rival: Any  # the other label with the most votes of the single items; None if there is none
+    margin: int  # its votes minus those for the label: above 0, it outvotes the label
+    fixes: int | None  # positions of the support where a model was wrong; None if there was no model
 
     def __str__(self) -> str:
         return f"{_JOINT.join(self.items)} → {self.label}"
@@ -92,7 +92,7 @@ class Rules:
 
     @property
     def lengths(self) -> IntArray:
-        """Items of each rule, [R]."""
+        """The number of items of each rule, [R]."""
         return np.diff(self.first)
 
     @property
@@ -104,8 +104,8 @@ class Rules:
     def log_p(self) -> FloatArray:
         """Natural logarithm of each rule's p-value [R]: Fisher's exact test of its items and its label.
 
-        The chance that at least ``support`` of ``coverage`` positions drawn from all would have the label.
-        Rules with the same numbers share it. It is not corrected for the number of rules looked at.
+        The probability that at least ``support`` of ``coverage`` positions drawn from all have the label,
+        not corrected for the number of rules tested.
         """
         from scipy.stats import hypergeom
 
@@ -117,10 +117,9 @@ class Rules:
         return found
 
     def sorted(self, by: str = "support", *, ascending: bool = False) -> Rules:
-        """The rules in order of a column, equal ones as they were.
+        """Return the rules sorted by a column; the sort is stable.
 
-        ``by``: support, confidence, coverage, margin, length, fixes, or significance (the least probable
-        by chance first).
+        ``by``: support, confidence, coverage, margin, length, fixes, or significance (least p-value first).
         """
         columns: dict[str, Callable[[], npt.NDArray[Any]]] = {
             "support": lambda: self.support,
@@ -137,7 +136,7 @@ class Rules:
         return self[np.argsort(column if ascending else -column, kind="stable")]
 
     def where(self, *, label: Any = None, item: str | None = None) -> Rules:
-        """The rules for a label, or with an item, or both."""
+        """Return the rules for a label, or with an item, or both."""
         kept = np.ones(len(self), np.bool_)
         if label is not None:
             kept &= self.labels == self._label_id(label)
@@ -149,7 +148,7 @@ class Rules:
         return self[kept]
 
     def over(self, classes: list[Any]) -> tuple[Rules, BoolArray]:
-        """The rules for these labels, over their places; and which of all the rules they are, [R]."""
+        """Return the rules for these labels, over their places, and a mask of these rules, [R]."""
         if classes == self.classes:
             return self, np.ones(len(self), np.bool_)
         place = {label: i for i, label in enumerate(classes)}
@@ -171,7 +170,7 @@ class Rules:
         )
 
     def names(self) -> list[str]:
-        """Every rule as a string, ``item & item → label``, [R]."""
+        """Return every rule as a string, ``item & item → label``, [R]."""
         items = self.vocabulary.strings()
         ids, bounds = self.items.tolist(), self.first.tolist()
         heads = [f" → {label}" for label in self.classes]
@@ -183,13 +182,13 @@ class Rules:
     def save(self, path: str | os.PathLike[str], *, record: Mapping[str, Any] | None = None) -> None:
         """Write the table to a file of crfkit's own (docs/model-file.md), atomically.
 
-        ``record`` is kept in the file's header beside what is there: JSON values under names of their own.
+        ``record`` is added to the file's header: JSON values under further names.
         """
         write_model(path, {**(record or {}), "model": RULES_KIND, **self.header()}, self.to_arrays())
 
     @classmethod
     def load(cls, source: Source) -> Rules:
-        """The table in a file that ``save`` wrote."""
+        """Read the table from a file that ``save`` wrote."""
         header, arrays = read_model(source)
         if header.get("model") != RULES_KIND:
             raise ModelFileError(
@@ -198,11 +197,11 @@ class Rules:
         return cls.from_arrays(header, arrays)
 
     def header(self) -> dict[str, Any]:
-        """Everything except the arrays, as JSON values."""
+        """Return everything except the arrays, as JSON values."""
         return {"classes": self.classes, "n_positions": self.n_positions}
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns, with a vocabulary of the items that occur in them."""
+        """Return the columns, with a vocabulary of the items that occur in them."""
         used, places = np.unique(self.items, return_inverse=True)
         names = self.vocabulary.strings()
         kept = Vocabulary([names[i] for i in used.tolist()])
@@ -213,7 +212,7 @@ class Rules:
 
     @classmethod
     def from_arrays(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Rules:
-        """The table that ``header`` and ``to_arrays`` describe; whatever does not fit is a ModelFileError."""
+        """Make the table from ``header`` and ``to_arrays``; raise ModelFileError if they are malformed."""
         prefix = "items."
         vocabulary = Vocabulary.from_arrays(
             {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
@@ -221,7 +220,7 @@ class Rules:
         return checked_rules(vocabulary, header.get("classes"), header.get("n_positions"), arrays)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """One line per rule, with a header; ``-`` is standard output."""
+        """Write a CSV file with a header and one line per rule; ``-`` is standard output."""
         with open_output(path) as file:
             writer = csv.writer(_Text(file), lineterminator="\n")
             writer.writerow(["items", "label", "support", "confidence", "rival", "margin", *self._more()])
@@ -231,7 +230,7 @@ class Rules:
                 writer.writerow([*row, *([] if fixes is None else [fixes])])
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """A list of objects, one per line; ``-`` is standard output."""
+        """Write a JSON list with one object per line; ``-`` is standard output."""
         with open_output(path) as file:
             file.write(b"[")
             for i, rule in enumerate(self.rows()):
@@ -242,7 +241,7 @@ class Rules:
             file.write(b"\n]\n")
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row per rule."""
+        """Return a pandas DataFrame, one row per rule."""
         import pandas as pd
 
         frame = pd.DataFrame(self.rows(), columns=Rule._fields)
@@ -251,7 +250,7 @@ class Rules:
     # ---- inside
 
     def rows(self) -> Iterator[Rule]:
-        """All rules, faster than one by one."""
+        """Yield all rules, faster than by index."""
         items = self.vocabulary.strings()
         ids, bounds = self.items.tolist(), self.first.tolist()
         classes: list[Any] = [*self.classes, None]  # a rival of -1 is the last one
@@ -294,14 +293,14 @@ class Rules:
 
     def _fixes(self) -> IdArray:
         if self.fixes is None:
-            raise InputError("the rules know no fixes: mine with fit(X, y, y_pred=…), a model's predictions")
+            raise InputError("the rules have no fixes: mine with fit(X, y, y_pred=…), a model's predictions")
         return self.fixes
 
 
 def checked_rules(
     vocabulary: Vocabulary, classes: Any, n_positions: Any, arrays: dict[str, npt.NDArray[Any]]
 ) -> Rules:
-    """Rules of arrays from a file, which may hold anything."""
+    """Make rules from the arrays of a file, after checking them."""
     names = {field.name for field in fields(Rules)}
     columns = {name: array for name, array in arrays.items() if name in names}
     expected = {"first": np.int64, "items": np.int32, "class_counts": np.int64, **_PER_RULE}
@@ -336,7 +335,7 @@ def _within(ids: npt.NDArray[Any], low: int, end: int) -> bool:
 
 
 class _Text:
-    """Lets the csv module write to a binary file."""
+    """An adapter for the csv module to write to a binary file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Finding rules: which positions are transactions, the native search, and what is kept of its result.
+"""The search for rules: the transactions, the native search, and the filter of its result.
 
 Definitions 1 and 2 of docs/associations.md; the search itself is native/mining/rule_miner.h.
 """
@@ -19,7 +19,7 @@ from crfkit.exceptions import InputError
 from crfkit.mining.rules import Rules
 from crfkit.threads import thread_count
 
-_BLOCKS_A_STEP = 16  # native blocks a thread between two looks at the limit and the keyboard
+_BLOCKS_A_STEP = 16  # native blocks per thread between two checks of the limit and of Ctrl-C
 _LONGEST_MINIMAL = 20  # a minimal rule is compared with all subsets of its items
 
 
@@ -40,10 +40,10 @@ def mine_rules(
     n_jobs: int | None = None,
     verbose: bool | int = False,
 ) -> Rules:
-    """All rules within the bounds between the attributes of a position and its label.
+    """Return all rules within the bounds between the attributes of a position and its label.
 
-    Parameters are those of :class:`crfkit.mining.AssociationMiner`. ``marked`` are positions of interest:
-    only rules that are right at one of them are kept, with their number in ``fixes``.
+    Parameters are those of :class:`crfkit.mining.AssociationMiner`. With ``marked``, only rules that are
+    right at a marked position are kept; ``fixes`` counts these positions.
     """
     threads = thread_count(n_jobs)
     shortest, longest = lengths
@@ -57,7 +57,7 @@ def mine_rules(
         len(vocabulary),
         len(classes),
         min_support,
-        # A rule can be as confident as a longer one without being rare, short or important.
+        # The subset that makes a rule not minimal need not be rare, long enough or important.
         sys.maxsize if minimal or max_support is None else max_support,
         min_confidence,
         1 if minimal else shortest,
@@ -107,7 +107,7 @@ def mine_rules(
 
 
 def _joined(parts: list[tuple[npt.NDArray[Any], ...]], k: int) -> npt.NDArray[Any]:
-    """Column k of all parts; column 0 are bounds, which go on from part to part."""
+    """Concatenate column k of all parts; column 0 holds bounds, which continue from part to part."""
     if k == 0:
         return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(part[0]) for part in parts)]))
     kinds = (np.int64, np.int32, np.int32, np.int32, np.int32, np.int32, np.int64, np.int32)

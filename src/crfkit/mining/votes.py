@@ -1,14 +1,13 @@
-"""What the rules that hold at a position say together, as attributes: a few numbers for every label.
+"""Votes of the rules that hold at a position, as attributes: a few numbers for every label.
 
 For label l, of the rules that hold at a position for l,
 
     strongest    log2 of the largest support;
     p items      log(1 + how many have p items), for every length p;
-    with f       log(1 + how many have an item of family f), for every family: what stands before the value in
-                 the name of an item, such as ``w[-1]`` in ``w[-1]=the``.
+    with f       log(1 + how many have an item of family f), for every family: the part of an item's name
+                 before the value, such as ``w[-1]`` in ``w[-1]=the``.
 
-Single rules are too rare for weights of their own to be learned well; how far such votes can be trusted is
-learned from all of them.
+Single rules are too rare to learn a good weight for each; the weights of votes are learned from all rules.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ _MOST_FAMILIES = 40
 
 
 def family_of(item: str) -> str | None:
-    """What stands before the value in the name of an item; None where nothing does."""
+    """Return the part of an item's name before the value; None if there is none."""
     found = _FAMILY.match(item)
     return None if found is None else found[1]
 
 
 def vote_counter(rules: Rules, kinds: list[str]) -> _native.VoteCounter:
-    """What counts the votes of these rules: ``count`` gives them for every position, sparsely.
+    """Return a counter of the votes of these rules; its ``count`` returns them for every position, sparsely.
 
-    Bounds [ΣT+1], places (kind · L + label) and values, from the rules that hold at each position.
+    These are bounds [ΣT+1], places (kind · L + label) and values, from the rules that hold at each position.
     """
     place = {kind: k for k, kind in enumerate(kinds)}
     rest = place.get(f"with {_REST}", 0)
@@ -45,14 +44,14 @@ def vote_counter(rules: Rules, kinds: list[str]) -> _native.VoteCounter:
         of_item[item] = place.get(f"with {family_of(names[item])}", rest)
     longest = int(rules.lengths.max(initial=0))
     of_length = np.array([place.get(f"{p} items", 0) for p in range(longest + 1)], np.int32)
-    strength = np.log2(np.maximum(rules.support, 1.1))  # [R] never 0: a vote is a vote
+    strength = np.log2(np.maximum(rules.support, 1.1))  # [R] never 0, so that every vote counts
     return _native.VoteCounter(
         rules.labels, strength, rules.first, rules.items, of_item, of_length, len(kinds), len(rules.classes)
     )
 
 
 def vote_kinds(rules: Rules) -> list[str]:
-    """The kinds of numbers that these rules make."""
+    """Return the kinds of votes that these rules make."""
     shortest, longest = int(rules.lengths.min(initial=2)), int(rules.lengths.max(initial=2))
     counts = np.bincount(rules.items, minlength=len(rules.vocabulary))  # [A]
     names = rules.vocabulary.strings()
@@ -70,5 +69,5 @@ def vote_kinds(rules: Rules) -> list[str]:
 
 
 def vote_names(kinds: list[str], classes: list[Any]) -> list[str]:
-    """Names of the attributes: for each kind of number in turn, one for every label."""
+    """Return the names of the attributes: for each kind of vote, one for every label."""
     return [f"rules for {label}: {kind}" for kind in kinds for label in classes]

@@ -1,4 +1,4 @@
-"""Choosing features: by gradient, by gain, by mutual information, along an L1 path, by stability."""
+"""Feature selection by gradient, by gain, by mutual information, along an L1 path, or by stability."""
 
 from crfkit._lazy import public_names
 

@@ -1,4 +1,4 @@
-"""What all selectors share: parameters, data, a fitted selection, and what is done with it."""
+"""Base classes of the selectors: parameters, data, and the fitted selection."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class FittedSelection(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
 
     def transform(self, X: Any, *, lengths: Any = None) -> Encoded:
-        """X with the selected attributes alone, as every model of crfkit takes it.
+        """Return X with only the selected attributes, for any model of crfkit.
 
-        Which labels and transitions were selected is not in it: ``CRF(features=selector.selected_)`` has
-        exactly the selected features.
+        It does not hold which labels and transitions were selected: to train a CRF with exactly the selected
+        features, use ``CRF(features=selector.selected_)``.
         """
         check_is_fitted(self, "selected_")
         if isinstance(X, Encoded):
@@ -71,12 +71,12 @@ class FittedSelection(BaseEstimator):  # type: ignore[misc]
         return self.transform(X, lengths=cut_as(X, label_lists(y), lengths))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """The selected attributes."""
+        """Return the selected attributes."""
         check_is_fitted(self, "selected_")
         return np.array(self.selected_.attributes, dtype=object)
 
     def plot_path(self, ax: Axes | None = None) -> Axes:
-        """Draw dev accuracy (else the objective) against the number of features. Needs matplotlib."""
+        """Draw dev accuracy (or the objective) against the number of features. Needs matplotlib."""
         check_is_fitted(self, "path_")
         from crfkit.selection.plot import draw_path
 
@@ -84,7 +84,7 @@ class FittedSelection(BaseEstimator):  # type: ignore[misc]
 
 
 class BaseSelector(FittedSelection, ABC):
-    """Parameters and data of the selectors that look for features themselves."""
+    """Base class of the selectors that search for features: parameters and data."""
 
     _rules: ClassVar[dict[str, rule.Rule]] = {
         "n_features": rule.optional(rule.whole_number(1)),
@@ -134,10 +134,10 @@ class BaseSelector(FittedSelection, ABC):
         self.verbose = verbose
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """A subclass names its own parameters and takes the others as keywords.
+        """Put all parameters into the signature of a subclass's ``__init__``.
 
-        All of them are put into the signature of its ``__init__``, which is where scikit-learn (and ``help``)
-        look for parameters.
+        A subclass names only its own parameters and takes the others as keywords. scikit-learn and ``help``
+        look for parameters in the signature.
         """
         super().__init_subclass__(**arguments)
         own = vars(cls).get("__init__")
@@ -160,11 +160,11 @@ class BaseSelector(FittedSelection, ABC):
         lengths: Any = None,
         permitted: PermittedPairs | None = None,
     ) -> BaseSelector:
-        """Select on sequences X with labels y, which are as ``CRF.fit`` takes them.
+        """Select features on sequences X with labels y, as in ``CRF.fit``.
 
-        With ``X_dev``, ``y_dev`` each round's model labels them: the search ends when their accuracy no
-        longer rises, and the features up to the best round are kept. (It is decoded without ``permitted``,
-        which is as in ``CRF.fit``.)
+        With ``X_dev``, ``y_dev``, the model of each round is evaluated on them: the search ends when the
+        accuracy no longer rises, and the features up to the best round are kept. ``permitted`` is as in
+        ``CRF.fit``; decoding of the dev set does not use it.
         """
         rule.check_parameters(self, self._rules)
         threads = thread_count(self.n_jobs)
@@ -217,10 +217,10 @@ class BaseSelector(FittedSelection, ABC):
 
     @abstractmethod
     def _select(self, search: Search) -> None:
-        """Choose features round by round, until ``search.step`` says that it is the end."""
+        """Choose features round by round, until ``search.step`` returns False."""
 
     def _n_proposals(self) -> int:
-        """How many conjunctions a round may add to the pool."""
+        """Return how many conjunctions a round may add to the pool."""
         return 0
 
     def _pool(
@@ -241,9 +241,7 @@ class BaseSelector(FittedSelection, ABC):
         )
         classes, vocabulary = data.classes, data.vocabulary
         if len(classes) == 1:
-            raise InputError(
-                f"y has one label alone, {classes[0]!r}: every feature is constant, and nothing selects"
-            )
+            raise InputError(f"y has only one label, {classes[0]!r}, so there is nothing to select")
         if data.template is None and not isinstance(X, Encoded) and vocabulary.names_columns():
             self.n_columns_ = len(vocabulary)
         elif hasattr(self, "n_columns_"):
@@ -267,7 +265,7 @@ class BaseSelector(FittedSelection, ABC):
         )
 
     def _given(self, pool: Pool) -> IntArray:
-        """What is in the model from the start: all that is not a candidate."""
+        """Return the features that are in the model from the start: all that are not candidates."""
         n_transitions = sum(pool.parts[:2])
         if self.candidates == "state":
             return np.arange(n_transitions)
@@ -276,7 +274,7 @@ class BaseSelector(FittedSelection, ABC):
         return np.zeros(0, np.int64)
 
     def _least_drop(self, objective: float, pool: Pool) -> float:
-        """How far each feature must lower the objective; ``objective`` is that of the empty model."""
+        """Return by how much a feature must lower the objective; ``objective`` is that of the empty model."""
         tol = self.tol
         if tol is None:
             tol = 0.0 if self.n_features is not None else "bic"
@@ -299,14 +297,14 @@ class BaseSelector(FittedSelection, ABC):
         self.stopped_because_ = search.stopped_because
         if search.interrupted:
             warnings.warn(
-                f"the search was interrupted after {len(search.records) - 1} rounds; what was chosen "
-                "until then is kept",
+                f"the search was interrupted after {len(search.records) - 1} rounds; the features "
+                "chosen until then are kept",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """The parameters that JSON can hold."""
+        """Return the parameters that JSON can hold."""
         plain = {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self.get_params().items()

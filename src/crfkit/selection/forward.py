@@ -1,7 +1,7 @@
-"""Forward selection: score every candidate, choose the best, train, and again.
+"""Forward selection: score every candidate, choose the best, train, and repeat.
 
-The frame of Chen, Chen, Brent and Tenney, "Gradient-based feature selection for conditional random fields and
-its applications in computational genetics", figure 1. What differs between methods is the score.
+After Chen, Chen, Brent and Tenney, "Gradient-based feature selection for conditional random fields and
+its applications in computational genetics", figure 1. Methods differ in the score.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from crfkit.arrays import FloatArray, IntArray
 from crfkit.selection.base import BaseSelector
 from crfkit.selection.search import Search
 
-PROPOSALS = 1000  # conjunctions a round, where no number is given
+PROPOSALS = 1000  # conjunctions per round, if no number is given
 
 
 class Scorer(Protocol):
-    """Scores the candidates of a search."""
+    """A function that scores the candidates of a search."""
 
     def __call__(self, search: Search) -> tuple[FloatArray, FloatArray | None]:
-        """Scores [K], -inf for what cannot be chosen; and weights to start from [K], if it knows any."""
+        """Return scores [K], -inf for candidates that cannot be chosen, and initial weights [K] or None."""
 
 
 class ForwardSelector(BaseSelector):
-    """Round by round with a scorer."""
+    """Base class of selectors that choose the best candidates of a scorer, round by round."""
 
     _rules: ClassVar[dict[str, rule.Rule]] = {
         **BaseSelector._rules,
@@ -43,7 +43,7 @@ class ForwardSelector(BaseSelector):
 
     @abstractmethod
     def _scorer(self, search: Search) -> Scorer:
-        """What scores the candidates of a round."""
+        """Return the scorer of the candidates."""
 
     def _select(self, search: Search) -> None:
         scorer = self._scorer(search)
@@ -55,7 +55,7 @@ class ForwardSelector(BaseSelector):
             if not len(picked):
                 search.stopped_because = "no candidate is left that could change the model"
                 return
-            # Of several, each would set out as if it were alone.
+            # Each initial weight is for a feature that is added alone.
             begin = None if starts is None or len(picked) > 1 else starts[picked]
             if not search.step(picked, scores[picked], begin):
                 return
@@ -66,9 +66,9 @@ class ForwardSelector(BaseSelector):
 
 
 def pick(scores: FloatArray, batch: int | float, room: int) -> IntArray:
-    """The best candidates, best first, ties by number: so many, or all above this share of the best score.
+    """Return the best candidates, best first, ties by number: ``batch`` of them, at most ``room``.
 
-    -inf marks what cannot be chosen.
+    A float ``batch`` is a share of the best score: all candidates above it. -inf: cannot be chosen.
     """
     best = scores.max(initial=-np.inf)
     if room <= 0 or not best > -np.inf:
@@ -77,7 +77,7 @@ def pick(scores: FloatArray, batch: int | float, room: int) -> IntArray:
         room = min(room, int((scores >= batch * best).sum()))
     else:
         room = min(room, int(batch), int((scores > -np.inf).sum()))
-    # All that are at least as good as the last one to be taken; sorting the others would be in vain.
+    # Only candidates at least as good as the last one taken need to be sorted.
     border = np.partition(scores, len(scores) - room)[len(scores) - room]
     places = np.flatnonzero(scores >= border)
     chosen: IntArray = places[np.argsort(-scores[places], kind="stable")][:room]

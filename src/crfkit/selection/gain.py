@@ -19,11 +19,11 @@ from crfkit.selection.forward import Scorer
 from crfkit.selection.gradient import GradientSelector
 from crfkit.selection.search import Search
 
-_PIECE = 4096  # candidates between two looks for Ctrl-C
+_PIECE = 4096  # candidates between two checks for Ctrl-C
 
 
 class GainScorer:
-    """Gains of all candidates; remembers their weights, from which the next round's search sets out."""
+    """A scorer by gain, which keeps the weights of all candidates as initial values of the next round."""
 
     def __init__(self, search: Search, approximate: bool, screen: int | None) -> None:
         pool = search.pool
@@ -33,16 +33,16 @@ class GainScorer:
             )
         if pool.labels.allowed is not None:
             raise InputError(
-                "gains need every label, and y has unknown ones: GradientSelector takes partial labels"
+                "gains need every label, but y has unknown ones: use GradientSelector for partial labels"
             )
         if pool.permitted is not None:
             raise InputError("gains are over all labellings, not over permitted ones: use GradientSelector")
         self._approximate: bool = approximate
         self._screen: int | None = screen
-        self._weights: FloatArray = np.zeros(0)  # [K] where each gain was found; NaN: nowhere yet
+        self._weights: FloatArray = np.zeros(0)  # [K] the weight at each gain; NaN: not known yet
 
     def __call__(self, search: Search) -> tuple[FloatArray, FloatArray | None]:
-        """Gains [K] and the weights that reach them."""
+        """Return gains [K] and the weights that reach them."""
         pool, settings = search.pool, search.settings
         K = pool.n_candidates
         self._weights = np.concatenate((self._weights, np.full(K - len(self._weights), np.nan)))
@@ -83,7 +83,7 @@ class GainScorer:
         approximate: bool,
         starts: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Gain and weight of each candidate."""
+        """Return the gain and the weight of each candidate."""
         index, occurrences = search.pool.index, search.occurrences
         n_edges, L = search.pool.first_state, search.pool.index.n_labels
         edges = np.flatnonzero(index.edges)
@@ -117,20 +117,20 @@ class GainScorer:
 
 
 def _taken(values: IntArray, places: IntArray) -> IntArray:
-    """values[places]; 0 where there are no values."""
+    """Return values[places]; zeros if there are no values."""
     return values[places] if len(values) else np.zeros(len(places), np.int64)
 
 
 class GainSelector(GradientSelector):
-    """Choose features by gain: one optimisation per candidate.
+    """A selector of features by gain, with one optimisation per candidate.
 
-    Parameters as those of :class:`GradientSelector`, and
+    Parameters are those of :class:`GradientSelector`, and
 
     method
-        "exact", with real forward-backward passes; or "approximate", McCallum's, which takes the positions
-        as independent and their marginals as fixed.
+        "exact", with forward-backward passes; or "approximate", McCallum's approximation by independent
+        positions with fixed marginals.
     screen
-        With "exact": only for so many candidates, the best ones of the approximation. None: all.
+        With "exact": the number of candidates to evaluate, the best ones by the approximation. None: all.
     """
 
     _rules: ClassVar[dict[str, rule.Rule]] = {

@@ -19,39 +19,39 @@ from crfkit.selection.search import Search
 
 
 def gradient_scores(search: Search) -> tuple[FloatArray, FloatArray | None]:
-    """|∂O/∂w| of every candidate [K]."""
+    """Return |∂O/∂w| of every candidate [K]."""
     scores = np.abs(search.gradient(search.weights)[1])
     scores[scores == 0] = -np.inf  # its weight would stay 0
     return scores, None
 
 
 class GradientSelector(ForwardSelector):
-    """Choose features by the gradient of the objective: fast, and the method to try first.
+    """A selector of features by the gradient of the objective: fast, and the method to try first.
 
     Parameters
     ----------
     n_features
-        Stop at so many features; None: as ``tol`` says.
+        Stop at this number of features; None: stop by ``tol``.
     batch
-        Features a round: a number of them, or all whose score is above this share (0.5, say) of the best.
+        Features per round: a number, or all with a score above this share (such as 0.5) of the best score.
     tol
         Stop when a round's features lower the objective by less than this each: "aic" (by 1), "bic" (by
-        ½ log ΣT), or a number, as a share of the empty model's objective. None: "bic", or 0 where
-        ``n_features`` is given.
+        ½ log ΣT), or a number, as a share of the empty model's objective. None: "bic", or 0 if ``n_features``
+        is given.
     c2
         L2 penalty of the model that is trained each round.
     candidates
         "all"; or "state" (all transitions are in the model from the start), or "transitions" (all state
         features are).
     order, min_freq, all_possible_states, all_possible_transitions, template, edge_attributes
-        Which features are candidates: as those of :class:`crfkit.CRF`.
+        Which features are candidates: as in :class:`crfkit.CRF`.
     conjunctions
-        Feature induction: after each round the pool gets the most promising conjunctions of a chosen
-        attribute and another one. True, or how many a round.
+        Feature induction: after each round the most promising conjunctions of a chosen attribute and another
+        one are added to the candidates. True, or how many per round.
     refit_tol
-        How exactly the model is trained each round: as ``tol`` of the CRF.
+        Tolerance of the training in each round, as ``tol`` of the CRF.
     patience
-        With a dev set: stop after so many rounds without a better accuracy on it.
+        With a dev set: stop after this number of rounds without a better accuracy.
     n_jobs, verbose
         Threads; one line per round on stderr.
 
@@ -62,11 +62,11 @@ class GradientSelector(ForwardSelector):
     weights_ : array
         Their weights in the model of the last round kept.
     path_ : list of dict
-        One record a round, round 0 being the start: round, features (new ones), n_features, score (the
+        One record per round (round 0 is the start): round, features (the new ones), n_features, score (the
         best), objective, seconds, dev_accuracy.
     objective_, classes_, n_candidates_, n_duplicates_, stopped_because_
-        The objective at the end, the labels, the size of the pool, attributes set aside as copies of others,
-        and in words why it ended.
+        The objective at the end, the labels, the number of candidates, the number of attributes left out as
+        copies of others, and why the search ended.
 
     Examples
     --------

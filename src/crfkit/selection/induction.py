@@ -18,11 +18,11 @@ from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.search import Search
 
 _MOST_ATOMS = 3  # in a conjunction
-_MOST_STEMS = 200  # chosen attributes that are tried with all others: the last ones
+_MOST_STEMS = 200  # chosen attributes that are tried with all others: the most recent ones
 
 
 def propose(search: Search, n: int) -> list[tuple[int, int]]:
-    """The n most promising pairs of attributes, best first."""
+    """Return the n most promising pairs of attributes, best first."""
     from scipy.sparse import csr_matrix
 
     pool = search.pool
@@ -61,7 +61,7 @@ def propose(search: Search, n: int) -> list[tuple[int, int]]:
 
 
 def _residuals(search: Search) -> FloatArray:
-    """p(y_t = l) - [y_t = l], times the sequence's weight."""
+    """Return p(y_t = l) - [y_t = l], times the sequence's weight."""
     pool = search.pool
     lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=search.settings.n_jobs)
     if pool.permitted is not None:

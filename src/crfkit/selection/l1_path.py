@@ -22,17 +22,17 @@ _SLACK = 1e-3  # share of c1 by which a gradient may exceed it
 
 
 class L1PathSelector(BaseSelector):
-    """Choose the features that keep a weight under an L1 penalty, for a falling c1: the modern rival.
+    """A selector of the features that have a weight under an L1 penalty, for a decreasing c1.
 
-    Parameters as those of :class:`crfkit.selection.GradientSelector` (without ``batch`` and
+    Parameters are those of :class:`crfkit.selection.GradientSelector` (without ``batch`` and
     ``conjunctions``), and
 
     ratio
-        Each c1 is this times the one before; the first is the largest at which any feature has a weight.
+        The factor from each c1 to the next; the first is the largest at which any feature has a weight.
     c1_min
-        The last c1. None: as the other stopping rules say.
+        The last c1. None: only the other stopping rules apply.
 
-    A round is one c1; a feature's score is the c1 at which it came in. After each round the model is trained
+    A round is one c1; a feature's score is the c1 that added it. After each round the model is trained
     without the L1 penalty, as in the other selectors, for ``path_``.
     """
 
@@ -87,7 +87,7 @@ class L1PathSelector(BaseSelector):
     def _graft(
         self, search: Search, weights: FloatArray, active: IntArray, c1: float
     ) -> tuple[FloatArray, IntArray, bool]:
-        """Weights [K] at the optimum under c1, what was trained for it, and whether the user stopped it."""
+        """Return the optimal weights [K] for c1, the trained candidates, and whether it was interrupted."""
         settings = search.settings
         for _ in range(_MOST_TURNS):
             _, gradient = search.gradient(weights)

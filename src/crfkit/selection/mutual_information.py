@@ -1,12 +1,12 @@
 """A filter: features by their mutual information with the labels, without a model.
 
 The relevance S of a state feature (attribute a, label l) is the mutual information, over positions, of "a is
-here" and "the label is l", times the number of positions; of a transition that of "the label before is j" and
-"the label is l". With ``redundancy`` features are chosen one after the other by
+present" and "the label is l", times the number of positions; for a transition, of "the previous label is j"
+and "the label is l". With ``redundancy`` features are chosen one by one, by
 
     S(α) - max_β R(α, β),     R(α, β) = |α ∩ β| / |α ∪ β| · min(S(α), S(β))
 
-β being those chosen before for the same label, and |α| the positions of α's attribute (Cheng, Yan, Han and
+where β was chosen before for the same label, and |α| are the positions of α's attribute (Cheng, Yan, Han and
 Hsu, "Discriminative frequent pattern analysis for effective classification", ICDE 2007).
 """
 
@@ -26,7 +26,7 @@ from crfkit.selection.search import Search
 
 
 def information(both: FloatArray, first: FloatArray, second: FloatArray, n: float) -> FloatArray:
-    """n times the mutual information, in nats, of two events seen ``first`` and ``second`` times in n."""
+    """Return n times the mutual information, in nats, of events seen ``first`` and ``second`` times in n."""
     total = np.zeros(np.broadcast_shapes(np.shape(both), np.shape(first), np.shape(second)))
     for count, row, column in (
         (both, first, second),
@@ -41,7 +41,7 @@ def information(both: FloatArray, first: FloatArray, second: FloatArray, n: floa
 
 
 def relevance(pool: Pool) -> FloatArray:
-    """S of every candidate [K]. Positions whose label is not known do not count."""
+    """Return the relevance S of every candidate [K]. Positions without a known label do not count."""
     ids, L = pool.labels.ids.astype(np.int64), pool.index.n_labels
     sequences = pool.sequences
     inner = inner_positions(sequences.offsets)  # [ΣT]
@@ -65,7 +65,7 @@ def relevance(pool: Pool) -> FloatArray:
 
 
 def _with_attributes(pool: Pool, events: IntArray, width: int, keys: IntArray) -> FloatArray:
-    """The information of attributes and events 0 … width-1 (one per position, -1: none), for keys of both."""
+    """Return the information of attributes and events (0 … width-1, or -1, per position), by keys of both."""
     sequences = pool.sequences
     known = events >= 0
     at = np.repeat(events, np.diff(sequences.indptr))  # [nnz]
@@ -81,10 +81,10 @@ def _with_attributes(pool: Pool, events: IntArray, width: int, keys: IntArray) -
 
 
 def without_redundancy(search: Search, scores: FloatArray, open_ones: IntArray, n: int) -> FloatArray:
-    """What the first n features bring when they are chosen one by one [K], -inf for the others.
+    """Return the gains of the first n features when they are chosen one by one [K], -inf for the others.
 
-    Gains only fall as features are chosen, so that the best of the others can wait in a heap until it is the
-    best even with what it has lost in the meantime.
+    Gains only fall as features are chosen. So they are kept in a heap, and only the gain of its best
+    candidate is updated, until it stays the best.
     """
     pool = search.pool
     L, first = pool.index.n_labels, pool.first_state
@@ -104,7 +104,7 @@ def without_redundancy(search: Search, scores: FloatArray, open_ones: IntArray, 
             heapq.heappush(heap, (-gain, k))
         gains[k] = gain
         if k < first:
-            continue  # transitions overlap with nothing else
+            continue  # transitions do not overlap with other features
         attribute, label = divmod(int(keys[k - first]), L)
         positions, _ = search.occurrences.of(attribute)
         lengths = indptr[positions + 1] - indptr[positions]
@@ -120,12 +120,12 @@ def without_redundancy(search: Search, scores: FloatArray, open_ones: IntArray, 
 
 
 class MutualInformationSelector(ForwardSelector):
-    """Choose features by mutual information with the labels: a filter, which looks at no model.
+    """A selector of features by mutual information with the labels: a filter, which uses no model.
 
-    Parameters as those of :class:`crfkit.selection.GradientSelector` (without ``conjunctions``), and
+    Parameters are those of :class:`crfkit.selection.GradientSelector` (without ``conjunctions``), and
 
     redundancy
-        Whether a feature counts less where those chosen before say the same.
+        Whether to reduce the score of a feature that is redundant with those chosen before.
 
     A model is trained on the chosen features after every ``batch`` of them, for ``path_`` and for ``tol``.
     """

@@ -1,4 +1,4 @@
-"""Pictures of a search: accuracy or objective against features; frequencies. Needs matplotlib."""
+"""Plots of a search: accuracy or objective against features; frequencies. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from crfkit.exceptions import CRFKitError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_NAMED = 10  # picks whose names are written beside them
+_NAMED = 10  # features whose names are shown
 
 
 def new_axes() -> Axes:
-    """An empty drawing."""
+    """Return empty axes."""
     return new_row(1, (7.5, 4.5))[0]
 
 
 def new_row(n: int, size: tuple[float, float] = (4.2, 3.6)) -> list[Axes]:
-    """Empty drawings side by side, each of this size in inches."""
+    """Return empty axes in a row, each of this size in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -29,7 +29,7 @@ def new_row(n: int, size: tuple[float, float] = (4.2, 3.6)) -> list[Axes]:
 
 
 def draw_path(path: Sequence[dict[str, Any]], ax: Axes | None = None) -> Axes:
-    """Dev accuracy against features, with the objective in grey; or the objective alone."""
+    """Draw dev accuracy against features, with the objective in grey; or only the objective."""
     ax = new_axes() if ax is None else ax
     numbers = [record["n_features"] for record in path]
     objective = [record["objective"] for record in path]
@@ -68,7 +68,7 @@ def draw_path(path: Sequence[dict[str, Any]], ax: Axes | None = None) -> Axes:
 
 
 def _name_picks(ax: Axes, path: Sequence[dict[str, Any]], numbers: list[int], heights: list[float]) -> None:
-    """The first picks by name, where the rounds are single features and few enough to read."""
+    """Write the names of the first features, if each round has one feature and there are few rounds."""
     if len(path) > 40 or any(len(record["features"]) != 1 for record in path[1:]):
         return
     for record, x, y in list(zip(path, numbers, heights, strict=True))[1 : _NAMED + 1]:
@@ -86,7 +86,7 @@ def _name_picks(ax: Axes, path: Sequence[dict[str, Any]], numbers: list[int], he
 
 
 def draw_frequencies(shares: Sequence[float], threshold: float, ax: Axes | None = None) -> Axes:
-    """How often each feature was chosen, the most frequent first, and where the line is drawn."""
+    """Draw how often each feature was chosen, the most frequent first, and the threshold."""
     ax = new_axes() if ax is None else ax
     ax.plot(range(1, len(shares) + 1), shares, marker=".", color="C0")
     ax.axhline(threshold, color="C3", linewidth=1)

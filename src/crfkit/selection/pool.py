@@ -1,7 +1,7 @@
 """The pool of candidates: every feature that may be chosen, numbered 0 … K-1.
 
-Label transitions come first, then label trigrams, attributes on label pairs, and state features by attribute:
-attributes that come later (conjunctions) get numbers at the end, and the others keep theirs.
+Label transitions come first, then label trigrams, attributes on label pairs, and state features by attribute.
+Attributes that are added later (conjunctions) get numbers at the end, and the others keep theirs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FREQUENT = 10  # positions: rarer attributes often coincide by chance
 
 @dataclass(frozen=True)
 class PoolSettings:
-    """Which features are candidates: as the parameters of the CRF of the same names."""
+    """Which features are candidates, by the CRF's parameters of the same names."""
 
     order: int = 1
     min_freq: float = 0
@@ -49,7 +49,7 @@ class Pool:
     index: FeatureIndex
     settings: PoolSettings
     weights: FloatArray | None  # [N] of the sequences
-    n_duplicates: int  # attributes set aside as copies of others
+    n_duplicates: int  # attributes left out as copies of others
     permitted: PermittedPairs | None = None  # the labellings that Z sums over
     conjunctions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class Pool:
 
     @property
     def n_candidates(self) -> int:
-        """K."""
+        """K, the number of candidates."""
         return sum(self.parts)
 
     @property
@@ -74,17 +74,17 @@ class Pool:
         return sum(self.parts[:3])
 
     def numbers(self, w: FloatArray) -> FloatArray:
-        """Return a vector of the index as one number per candidate [K]."""
+        """Convert a vector of the index to one number per candidate [K]."""
         return w[self.index.places]
 
     def vector(self, numbers: FloatArray) -> FloatArray:
-        """Return numbers [K] as a vector of the index."""
+        """Convert one number per candidate [K] to a vector of the index."""
         w = np.zeros(sum(self.index.sizes))
         w[self.index.places] = numbers
         return w
 
     def of(self, chosen: IntArray, numbers: FloatArray) -> tuple[FeatureIndex, FloatArray]:
-        """Return the index of the candidates ``chosen`` (ascending) alone, and a vector of their numbers."""
+        """Return the index of only the candidates ``chosen`` (ascending), and a vector of their numbers."""
         index, L = self.index, self.index.n_labels
         kept = np.zeros(sum(index.sizes), np.bool_)
         kept[index.places[chosen]] = True
@@ -103,7 +103,7 @@ class Pool:
     # ---- names
 
     def features(self, chosen: IntArray, round_number: int, scores: FloatArray) -> list[Feature]:
-        """The candidates ``chosen`` by name, in the order given, with their scores."""
+        """Return the candidates ``chosen`` by name, in the order given, with their scores."""
         L, parts = self.index.n_labels, self.parts
         kinds = np.searchsorted(np.cumsum(parts), chosen, side="right")  # [n] 0 … 3
         ends = np.cumsum((0, *parts))
@@ -127,7 +127,7 @@ class Pool:
         return found
 
     def attribute_of(self, chosen: IntArray) -> IntArray:
-        """The attribute of each candidate, -1 for transitions."""
+        """Return the attribute of each candidate, -1 for transitions."""
         L, (n_edges, n_trigrams, _, _) = self.index.n_labels, self.parts
         attributes = np.concatenate(
             (
@@ -142,7 +142,7 @@ class Pool:
     # ---- conjunctions
 
     def with_conjunctions(self, proposals: Sequence[tuple[int, ...]]) -> Pool:
-        """The pool with conjunctions of attributes in it; those that equal an attribute are passed over."""
+        """Return the pool with conjunctions of attributes, except those that are copies of an attribute."""
         occurrences = Occurrences(self.sequences)
         known = set(map(tuple, _fingerprints(occurrences).T.tolist()))
         names, columns, atoms = [], [], {}
@@ -197,7 +197,7 @@ def make_pool(
     weights: FloatArray | None,
     permitted: PermittedPairs | None = None,
 ) -> Pool:
-    """The candidates that the data has; an attribute that is a copy of another is set aside."""
+    """Return the candidates in the data; an attribute that is a copy of another is left out."""
     copies = _copies(sequences, kinds, vocabulary)
     if copies.any():
         sequences = sequences.only(~copies[sequences.indices])
@@ -230,7 +230,7 @@ def make_pool(
 
 
 def _copies(sequences: Sequences, kinds: npt.NDArray[np.uint8] | None, vocabulary: Vocabulary) -> BoolArray:
-    """Which attributes [A] occur at the very positions of an earlier one, with the same values."""
+    """Tell which attributes [A] occur at the same positions as an earlier one, with the same values."""
     occurrences = Occurrences(sequences)
     prints = _fingerprints(occurrences)
     if kinds is not None:
@@ -251,7 +251,7 @@ def _copies(sequences: Sequences, kinds: npt.NDArray[np.uint8] | None, vocabular
 
 
 def _mixed(x: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
-    """Scrambled bits (the finaliser of SplitMix64)."""
+    """Return scrambled bits (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(seed)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -260,7 +260,7 @@ def _mixed(x: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
 
 
 def _marks(positions: IntArray, values: FloatArray | None) -> npt.NDArray[np.uint64]:
-    """Two scrambled words for each occurrence [2, n]; equal columns have equal sums of them."""
+    """Return two scrambled words per occurrence [2, n]; their sums are equal for equal columns."""
     bits = positions.astype(np.uint64)
     if values is not None:
         bits = _mixed(bits, 0x9E37) ^ values.view(np.uint64)
@@ -268,7 +268,7 @@ def _marks(positions: IntArray, values: FloatArray | None) -> npt.NDArray[np.uin
 
 
 def _fingerprints(occurrences: Occurrences) -> npt.NDArray[np.uint64]:
-    """[2, A]"""
+    """Return the fingerprint of each attribute [2, A]."""
     sums = np.cumsum(_marks(occurrences.positions, occurrences.values), axis=1, dtype=np.uint64)
     sums = np.concatenate((np.zeros((2, 1), np.uint64), sums), axis=1)
     return sums[:, occurrences.indptr[1:]] - sums[:, occurrences.indptr[:-1]]
@@ -280,7 +280,7 @@ def _fingerprint(positions: IntArray, values: FloatArray | None) -> list[int]:
 
 
 def _widened(index: FeatureIndex, n_attributes: int) -> FeatureIndex:
-    """The index with more attributes, which have no features."""
+    """Return the index with more attributes, which have no features."""
 
     def longer(indptr: IntArray) -> IntArray:
         return np.concatenate((indptr, np.full(n_attributes + 1 - len(indptr), indptr[-1])))

@@ -1,7 +1,7 @@
-"""Training the weights of the chosen features alone, from those of the round before.
+"""Training of the weights of the chosen features, starting from those of the previous round.
 
-While they are few, the curvature is remembered from round to round as well: then a new feature costs a
-handful of passes.
+While there are few features, the curvature is also kept from round to round: then a new feature costs only a
+few passes over the data.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _MOST = 2000  # features whose inverse Hessian is kept in full
 
 
 def _few(n_positions: int) -> int:
-    """Up to how many features that pays: a step on n² numbers should cost less than a pass over the data."""
+    """Return the limit of features for this: a step on n² numbers should cost less than a data pass."""
     return min(_MOST, isqrt(10 * n_positions))
 
 
 @dataclass(frozen=True)
 class Curvature:
-    """The inverse Hessian by the weights of some candidates."""
+    """The inverse Hessian with respect to the weights of some candidates."""
 
     candidates: IntArray  # [n] ascending
     inverse: FloatArray  # [n, n]
 
     def of(self, candidates: IntArray) -> FloatArray:
-        """For other candidates (ascending): NaN where nothing is known."""
+        """Return the inverse Hessian of other candidates (ascending); NaN: not known."""
         n = len(candidates)
         out = np.full((n, n), np.nan)
         known, here, there = np.intersect1d(candidates, self.candidates, return_indices=True)
@@ -109,7 +109,6 @@ class _Reordered:
         self._objective, self._places = objective, places  # [P] where each variable stands in θ
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
-        """At x."""
         theta = np.empty_like(x)
         theta[self._places] = x
         here = self._objective(theta, diagonal=diagonal)
@@ -121,7 +120,7 @@ class _Reordered:
 
 
 def _used(sequences: Sequences, index: FeatureIndex) -> tuple[Sequences, FeatureIndex]:
-    """The attributes that have features alone, numbered anew in the same order."""
+    """Return the attributes that have features alone, numbered anew in the same order."""
     used = (np.diff(index.state_indptr) > 0) | (np.diff(index.pair_indptr) > 0)
     kept = sequences.only(used[sequences.indices])
     numbers = (np.cumsum(used) - 1).astype(np.int32)  # [A]

@@ -1,4 +1,4 @@
-"""A search for features under way: what is chosen, the model on it, the records of its rounds."""
+"""The state of a search for features: the chosen features, their model, the records of the rounds."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Held:
 class SearchSettings:
     """When to stop, and how to train in between."""
 
-    n_features: int | None  # at most so many chosen
-    least_drop: float  # of the objective, for each feature of a round; 0: any will do
+    n_features: int | None  # largest number of chosen features
+    least_drop: float  # smallest decrease of the objective per feature of a round; 0: no limit
     patience: int  # rounds without a better dev accuracy
     c2: float
     refit_tol: float
@@ -45,7 +45,7 @@ class SearchSettings:
 
 
 class Search:
-    """The chosen features, their weights, and the way there. Selectors add to it round by round."""
+    """The chosen features, their weights, and the records of all rounds. Selectors add to it each round."""
 
     def __init__(self, pool: Pool, settings: SearchSettings, held: Held | None) -> None:
         self.settings = settings
@@ -58,7 +58,7 @@ class Search:
         self._curvature = NOTHING_KNOWN
         self._n_given = 0
         self._best: tuple[float, int] | None = None  # dev accuracy, place in records
-        self._kept: list[tuple[list[Feature], FloatArray]] = []  # of each record, where there is a dev set
+        self._kept: list[tuple[list[Feature], FloatArray]] = []  # per record, if there is a dev set
         self._began = time.perf_counter()
         self._adopt(pool)
         self.weights: FloatArray = np.zeros(pool.n_candidates)
@@ -85,7 +85,7 @@ class Search:
                 raise InputError(f"in the dev set: {error}") from error
 
     def grow(self, pool: Pool) -> None:
-        """Go on with a larger pool, whose first candidates are those of the pool so far."""
+        """Continue with a larger pool, whose first candidates are those of the current pool."""
         if pool is not self.pool:
             more = pool.n_candidates - len(self.weights)
             self._adopt(pool)
@@ -104,9 +104,9 @@ class Search:
         return self.pool.of(np.sort(self.chosen), self.weights)
 
     def gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """The objective at weights [K], and its derivative by the weight of every candidate [K].
+        """Return the objective at weights [K], and its derivative by the weight of every candidate [K].
 
-        One pass over the data: expected minus observed counts, plus the penalty's part.
+        It takes one pass over the data: expected minus observed counts, plus the gradient of the penalty.
         """
         if self._objective is None:
             pool = self.pool
@@ -120,14 +120,14 @@ class Search:
             ).penalised(c2=self.settings.c2)
         objective = self._objective
         here = objective(objective.parameters(self.pool.vector(weights)))
-        # Features that share a parameter θ = √k·w have ∂f/∂w = ∂f/∂θ / √k, which is how weights go, too.
+        # Features that share a parameter θ = √k·w have ∂f/∂w = ∂f/∂θ / √k: the same conversion as of weights.
         return here.value, self.pool.numbers(objective.weights(here.gradient))
 
     # ---- rounds
 
     @property
     def round(self) -> int:
-        """The number of the round under way."""
+        """The number of the current round."""
         return len(self.records)
 
     @property
@@ -138,7 +138,7 @@ class Search:
         return left if limit is None else min(left, limit - (len(self.chosen) - self._n_given))
 
     def begin(self, given: IntArray) -> None:
-        """Round 0: the features that are in the model from the start, often none."""
+        """Do round 0 with the features that are in the model from the start, often none."""
         self._n_given = len(given)
         features = self.pool.features(given, 0, np.full(len(given), np.nan))
         if len(given):
@@ -148,7 +148,7 @@ class Search:
         self._record(given, features, features, float("nan"), found)
 
     def step(self, picked: IntArray, scores: FloatArray, starts: FloatArray | None = None) -> bool:
-        """A round: add, train, record. False: it is the end, and without them where they bring too little."""
+        """Add features, train and record. Return False to stop, without the features if they are useless."""
         features = self.pool.features(picked, self.round, scores)
         start = self.weights.copy()
         if starts is not None:
@@ -164,7 +164,7 @@ class Search:
         score: float,
         start: FloatArray,
     ) -> bool:
-        """The same for a round that may also drop features; ``start`` [K]."""
+        """Do a round that may also drop features; ``start`` [K]. Return as ``step`` does."""
         found = self._refit(chosen, start)
         drop = self.objective - found.objective
         least = self.settings.least_drop * max(1, len(chosen) - len(self.chosen))
@@ -188,7 +188,7 @@ class Search:
 
     @property
     def objective(self) -> float:
-        """Of the last round."""
+        """The objective of the last round."""
         return float(self.records[-1]["objective"])
 
     def _refit(self, chosen: IntArray, start: FloatArray) -> Refitted:
@@ -243,7 +243,7 @@ class Search:
         sys.stderr.flush()
 
     def outcome(self) -> tuple[list[Feature], FloatArray, int]:
-        """Features, weights and round of what is kept: the last, or the best on the dev set."""
+        """Return features, weights and round of the result: the last round, or the best on the dev set."""
         if self._best is None:
             return self.features, self.weights[self.chosen], len(self.records) - 1
         place = self._best[1]

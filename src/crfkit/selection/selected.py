@@ -1,7 +1,7 @@
 """A selection: features by name, in the order in which they were chosen.
 
-It says nothing about weights: it can be saved, read, and fitted again on other data, where attributes and
-labels have other numbers.
+It has no weights: it can be saved, loaded, and used for training on other data, where attributes and labels
+have other numbers.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _SHOWN = 10  # features in a repr
 
 
 class Feature(NamedTuple):
-    """A chosen feature. Without an attribute it is a transition, with two labels one on a label pair."""
+    """A chosen feature. Without an attribute it is a transition; with one and two labels, a pair feature."""
 
     attribute: str | None
     labels: tuple[Any, ...]
     round: int  # 0: in the model from the start
-    score: float  # what it was chosen for; NaN where it was not chosen
+    score: float  # its score when it was chosen; NaN if it was not chosen
 
     @property
     def key(self) -> tuple[str | None, tuple[Any, ...]]:
-        """What it is, apart from how it was chosen."""
+        """Attribute and labels, which identify the feature."""
         return self.attribute, self.labels
 
     def __str__(self) -> str:
@@ -49,8 +49,8 @@ class Feature(NamedTuple):
 class Selection(Sequence[Feature]):
     """Chosen features in order; immutable. A slice of it is a selection again.
 
-    ``conjunctions`` are attributes made of others: {name: attributes that must all be there}. ``made_by``
-    says how it came about, in JSON values.
+    ``conjunctions`` are attributes made of others: {name: attributes that must all be present}. ``made_by``
+    is the selector and its parameters, as JSON values.
     """
 
     __slots__ = ("_features", "conjunctions", "made_by")
@@ -70,7 +70,7 @@ class Selection(Sequence[Feature]):
         seen: set[Any] = set()
         for feature in self._features:
             if feature.key in seen:
-                raise InputError(f"a selection has each feature once, but {feature} comes twice")
+                raise InputError(f"a selection must have each feature once, but {feature} is in it twice")
             seen.add(feature.key)
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ class Selection(Sequence[Feature]):
         return f"Selection of {len(self)} features:\n{self.table(_SHOWN)}"
 
     def table(self, n: int | None = None) -> str:
-        """The first n features, or all, a line each: number, round, score, name."""
+        """Return the first n features, or all, one per line: number, round, score, name."""
         lines = [
             f"{i:5}  round {f.round:<4} {'' if np.isnan(f.score) else format(f.score, '.6g'):>11}  {f}"
             for i, f in enumerate(self._features[:n], start=1)
@@ -121,9 +121,10 @@ class Selection(Sequence[Feature]):
     def feature_index(
         self, vocabulary: Vocabulary, classes: Sequence[Any], *, order: int = 1
     ) -> FeatureIndex:
-        """The selection over these attributes and labels; what they do not have is left out, with a warning.
+        """Return the index of the selected features over these attributes and labels.
 
-        Raises ``InputError`` where nothing is left.
+        Features without their attribute or labels are left out, with a warning; if none is left, raises
+        ``InputError``.
         """
         L, A = len(classes), len(vocabulary)
         places = {label: i for i, label in enumerate(classes)}
@@ -166,7 +167,7 @@ class Selection(Sequence[Feature]):
         )
 
     def apply(self, X: Encoded) -> Encoded:
-        """The sequences with the selected attributes alone, the conjunctions made."""
+        """Return the sequences with only the selected attributes, including conjunctions."""
         wanted = self.attributes
         atoms = dict.fromkeys(atom for name in self.conjunctions for atom in self.conjunctions[name])
         small = Vocabulary([*(name for name in wanted if name not in self.conjunctions), *atoms])
@@ -192,7 +193,7 @@ class Selection(Sequence[Feature]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Selection:
-        """The selection in a file that ``save`` wrote."""
+        """Read the selection from a file that ``save`` wrote."""
         name = source_name(path)
         with open_input(path) as file:
             content = file.read()
@@ -217,7 +218,7 @@ class Selection(Sequence[Feature]):
 
     @classmethod
     def of_index(cls, index: FeatureIndex, vocabulary: Vocabulary, classes: Sequence[Any]) -> Selection:
-        """All features of a model."""
+        """Return a selection of all features of a model."""
         names, L = vocabulary.strings(), index.n_labels
         found: list[tuple[str | None, tuple[int, ...]]] = []
         for mask in (index.edges, *(() if index.edges2 is None else (index.edges2,))):

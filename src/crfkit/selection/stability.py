@@ -1,4 +1,4 @@
-"""Stability selection: features that are chosen again and again on parts of the data.
+"""Stability selection: features that are often chosen on parts of the data.
 
 Meinshausen and Bühlmann, "Stability selection", Journal of the Royal Statistical Society B 72 (2010).
 """
@@ -29,22 +29,22 @@ _FEWEST = 4  # sequences
 
 
 class StabilitySelector(FittedSelection):
-    """Run a selector on many random parts of the sequences and keep what is chosen often.
+    """A selector that runs another one on many random parts of the sequences and keeps features chosen often.
 
     Parameters
     ----------
     selector
-        Any selector of this package; give it ``n_features`` or a ``tol``.
+        Any selector of this package; set its ``n_features`` or ``tol``.
     n_resamples
-        How many parts.
+        The number of parts.
     share
-        Of the sequences, in each part; drawn without replacement.
+        The share of the sequences in each part; they are drawn without replacement.
     threshold
         Keep features that were chosen in at least this share of the parts.
     random_state
         Seed of the parts.
     verbose
-        A line a part on stderr.
+        One line per part on stderr.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class StabilitySelector(FittedSelection):
     frequencies_ : dict
         {(attribute, labels): share} of all features ever chosen, the most frequent first.
     path_ : list of dict
-        One record a part: round, features, n_features, objective, seconds.
+        One record per part: round, features, n_features, objective, seconds.
     """
 
     _rules: ClassVar[dict[str, rule.Rule]] = {
@@ -102,7 +102,7 @@ class StabilitySelector(FittedSelection):
         n, vocabulary = data.sequences.n_sequences, data.vocabulary
         if n < _FEWEST:
             raise InputError(
-                f"stability selection draws parts of the sequences, and there are {n}: cut them shorter"
+                f"stability selection needs at least {_FEWEST} sequences, but there are {n}: split them"
             )
         if not isinstance(X, Encoded) and vocabulary.names_columns():
             self.n_columns_ = len(vocabulary)
@@ -114,7 +114,7 @@ class StabilitySelector(FittedSelection):
         began = time.perf_counter()
         for part in range(1, self.n_resamples + 1):
             chosen = np.sort(rng.permutation(n)[:size])
-            with warnings.catch_warnings():  # copies and scarce candidates: a part is not the whole
+            with warnings.catch_warnings():  # about copies and few candidates in a part
                 warnings.simplefilter("ignore", InputWarning)
                 found = clone(self.selector).fit(
                     Encoded(data.sequences.subset(chosen), vocabulary), [y[i] for i in chosen]
@@ -143,7 +143,7 @@ class StabilitySelector(FittedSelection):
         if not stable:
             raise InputError(
                 f"no feature was chosen in {self.threshold:g} of the parts (the most frequent one in "
-                f"{max(self.frequencies_.values(), default=0):g}): lower threshold, or select more a part"
+                f"{max(self.frequencies_.values(), default=0):g}): lower threshold, or select more per part"
             )
         made_by = {
             "selector": type(self).__name__,

@@ -95,6 +95,6 @@ def test_a_function_that_fails():
     ):
         made(WORD.map(lambda cell: "" if cell.isalpha() else 1 // 0, "n"))
     with pytest.raises(
-        InputError, match=r"position 0: w\.up: map 'up' must give text.*got False.* write \.test"
+        InputError, match=r"position 0: w\.up: map 'up' must return text.*got False.* write \.test"
     ):
         made(WORD.map(str.isupper, "up"))

@@ -115,7 +115,7 @@ def test_bad_class_weights(class_weight, message):
 
 def test_class_weight_of_an_absent_label_warns():
     """A warning, not an error: a fold of a cross-validation may lack a rare label."""
-    with pytest.warns(UserWarning, match="class_weight names the label 'Z', which is not in y"):
+    with pytest.warns(UserWarning, match="class_weight names the label 'Z', but y has no such label"):
         CRF(class_weight={"Z": 2}).fit([[["a"]], [["b"]]], [["A"], ["B"]])
 
 

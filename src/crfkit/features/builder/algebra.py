@@ -1,6 +1,6 @@
 """How extractors combine: neighbours ``[-1]``, windows, conjunctions ``&``.
 
-An extractor never changes: every method makes a new one. Two are equal if they are made in the same way.
+An extractor is immutable: every method returns a new one. Two are equal if they are made in the same way.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _Same = TypeVar("_Same", bound="Track")
 
 
 class Extractor:
-    """Anything that makes attributes."""
+    """An object that makes attributes."""
 
-    # ``extractor[-1]`` is the neighbour's: without these two lines Python would take it for a sequence.
+    # ``extractor[-1]`` is that of the neighbour: without these two lines Python would treat it as a sequence.
     __iter__: ClassVar[None] = None
     __contains__: ClassVar[None] = None
 
-    name: str  # what the attributes are called: all in front of ``=``
+    name: str  # the name of the attributes: the part before ``=``
 
     @property
     def head(self) -> str:
-        """The name, with ``=`` if a value follows, ``:`` if more of the name does."""
+        """The name, with ``=`` if a value follows, or ``:`` if the name continues."""
         return self.name
 
     @property
@@ -48,7 +48,7 @@ class Extractor:
 
 
 class Shiftable(Extractor, ABC):
-    """What can be looked at from a neighbouring position, and combined with others."""
+    """An extractor that can be shifted to a neighbouring position and combined with others."""
 
     def __getitem__(self: _Moved, offset: int) -> _Moved:
         if isinstance(offset, slice):
@@ -57,16 +57,16 @@ class Shiftable(Extractor, ABC):
 
     @abstractmethod
     def _at(self: _Moved, offset: int) -> _Moved:
-        """The same, so many positions further on."""
+        """Return the extractor shifted by ``offset`` positions."""
 
     def window(self, first: int, last: int) -> Group:
-        """The same, of every position from ``first`` to ``last`` (both included) around this one."""
+        """Return one extractor for each offset from ``first`` to ``last`` (both included)."""
         return Group(
             tuple(self[k] for k in offset_range(first, last)), f"{_operand(self)}.window({first}, {last})"
         )
 
     def ngrams(self, n: int, first: int, last: int) -> Group:
-        """Runs of n neighbours from ``first`` to ``last`` (both included), each combined into one."""
+        """Return one conjunction per run of n neighbours from ``first`` to ``last`` (both included)."""
         offsets = offset_range(first, last)
         if not 2 <= whole("n", n) <= len(offsets):
             raise InputError(f"n must be 2 or more and fit into the window {first} to {last}, got {n}")
@@ -92,14 +92,14 @@ class Shiftable(Extractor, ABC):
 
 @dataclass(frozen=True, repr=False)
 class Track(Shiftable):
-    """One value a position, seen from ``offset`` positions away."""
+    """One value per position, taken ``offset`` positions away."""
 
     chain: Any  # a Source: the class of the track says which
     offset: int = 0
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Such as w.lower[-1]."""
+        """The name, such as w.lower[-1]."""
         return f"{self.chain.name}{_bracket(self.offset)}"
 
     @property
@@ -121,7 +121,7 @@ class Track(Shiftable):
 
 @dataclass(frozen=True, repr=False)
 class Flag(Track):
-    """Yes or no: makes the attribute ``name`` where it is yes."""
+    """A test: makes the attribute ``name`` where it is true."""
 
     chain: Chain
 
@@ -142,13 +142,13 @@ class Vector(Track):
 
 @dataclass(frozen=True, repr=False)
 class Conjunction(Shiftable):
-    """Several things at once: the text of all of them, where no flag says no, with the product of numbers."""
+    """Several tracks combined: the text of all, where every flag is true, with the product of the numbers."""
 
     parts: tuple[Track, ...]
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Such as w[-1]|w."""
+        """The name, such as w[-1]|w."""
         return "|".join(part.name for part in self.parts)
 
     @property
@@ -203,12 +203,12 @@ class Group:
         return Group(tuple(member[offset] for member in self.members), f"{_operand(self)}[{offset}]")
 
     def window(self, first: int, last: int) -> Group:
-        """All of them, of every position from ``first`` to ``last`` (both included) around this one."""
+        """Return the members at each offset from ``first`` to ``last`` (both included)."""
         members = tuple(member for k in offset_range(first, last) for member in self[k])
         return Group(members, f"{_operand(self)}.window({first}, {last})")
 
     def __and__(self, other: Shiftable | Group) -> Group:
-        """Each of them combined with the other, or with each of the others."""
+        """Combine each member with the other extractor, or with each member of the other group."""
         if not isinstance(other, (Shiftable, Group)):
             return NotImplemented
         others = other if isinstance(other, Group) else (other,)
@@ -222,7 +222,7 @@ class Group:
 
 
 def _operand(extractor: object) -> str:
-    """As it is written where something follows."""
+    """Return the code of an extractor, in parentheses if needed before a method call."""
     code = repr(extractor)
     return f"({code})" if " & " in code else code
 

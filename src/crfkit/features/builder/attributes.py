@@ -1,13 +1,12 @@
-"""From a block of sentences to attributes.
+"""Conversion of a block of sentences to attributes.
 
-All sentences of a block lie in one list, with ``reach`` border marks between them: a neighbour's values are
-the same list, cut at another place. What a cell becomes is worked out once for each distinct cell; the rest
-is looking up.
+All sentences of a block are in one list, with ``reach`` border marks between them: a neighbour's values are a
+shifted slice of the same list. Each distinct cell is converted once and then looked up.
 
-An attribute is ``name`` or ``name=value``. So that no two values make the same attribute, signs with a
-meaning of their own have a backslash in front when they stand in a value: ``|`` and ``\\`` in conjunctions,
-and a value that reads like a border. Borders are ``<s>``, the place in front of a sentence, ``<s2>``, the one
-in front of that, and so on, and ``</s>``, ``</s2>``, … behind.
+An attribute is ``name`` or ``name=value``. Special characters in a value are escaped by a backslash, so that
+different values make different attributes: ``|`` and ``\\`` in conjunctions, and values that look like a
+border. Borders are ``<s>``, the place before a sentence, ``<s2>``, the place before that, and so on, and
+``</s>``, ``</s2>``, … after it.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ _LIKE_A_BORDER = re.compile(r"\\*</?s\d*>")
 
 @dataclass(frozen=True, eq=False)
 class _Border:
-    """A place between two sentences: so many behind the one, so many in front of the other."""
+    """A place between two sentences, by its distance to the end of the one and the start of the other."""
 
     behind: int
     before: int
 
     def text(self, offset: int) -> str:
-        """How it reads from ``offset`` away."""
+        """Return the text of the border as seen from a position ``offset`` away."""
         distance, slash = (self.behind, "/") if offset > 0 else (self.before, "")
         return f"<{slash}s{distance if distance > 1 else ''}>"
 
 
 class _Memory(dict[Any, Any]):
-    """Remembers what a function made of each value."""
+    """A cache of a function's results."""
 
     def __init__(self, function: Callable[[Any], Any], known: dict[Any, Any]) -> None:
         super().__init__(known)
@@ -62,7 +61,7 @@ class _Memory(dict[Any, Any]):
 
 
 class Renderer:
-    """Makes the attributes of a plan, block after block."""
+    """Makes the attributes of a plan, block by block."""
 
     def __init__(self, plan: list[Extractor], learnt: Learnt, padding: bool) -> None:
         self.plan = plan
@@ -70,11 +69,11 @@ class Renderer:
         self.padding = padding
         self.reach = reach = max((e.reach for e in plan), default=0)
         self.borders = [_Border(k + 1, reach - k) for k in range(reach)]
-        self.tables: dict[Chain, dict[Any, Any]] = {}  # what the steps of a chain make of each value
+        self.tables: dict[Chain, dict[Any, Any]] = {}  # the results of a chain's steps for each value
         self.memories: dict[tuple[Track, bool], _Memory] = {}
 
     def items(self, block: Block, keep: frozenset[str] | None) -> list[list[Item]]:
-        """The attributes of each position of each sentence; without a number only those to keep."""
+        """Return the attributes of all positions, by sentence; of those without a number, only ``keep``."""
         texts, pairs = self._positions(block)
         if keep is not None:
             texts = [list(filter(keep.__contains__, position)) for position in texts]
@@ -86,12 +85,12 @@ class Renderer:
         return [items[a:b] for a, b in zip(block.offsets, block.offsets[1:], strict=False)]
 
     def count(self, block: Block, counts: Counter[str]) -> None:
-        """Adds up the positions where attributes without a number are."""
+        """Count the positions of each attribute without a number."""
         for position in self._positions(block)[0]:
             counts.update(position)
 
     def columns(self, block: Block) -> Iterator[tuple[Extractor, list[list[str | Pair]]]]:
-        """For each extractor, what it makes of each position of a block with one sentence."""
+        """Yield each extractor and its attributes at each position of a block with one sentence."""
         layout = _Layout(self, block)
         for extractor in self.plan:
             if isinstance(extractor, Own):
@@ -101,7 +100,7 @@ class Renderer:
                 yield extractor, [[] if made is None else [made] for made in stream]
 
     def _positions(self, block: Block) -> tuple[list[list[str]], dict[int, list[Pair]]]:
-        """Attributes of each position [ΣT], and, where numbers are or may be, their names and values."""
+        """Return the attributes of each position [ΣT], and the names and values of those with numbers."""
         layout = _Layout(self, block)
         texts = layout.transposed(
             [layout.texts(e) for e in self.plan if not isinstance(e, Own) and not _is_number(e)]
@@ -118,7 +117,7 @@ class Renderer:
         return texts, pairs
 
     def memory(self, track: Track, inside: bool) -> _Memory:
-        """From a value of the source to its attribute, or to its part ``inside`` a conjunction."""
+        """Return the cache from a source's value to its attribute, or its part ``inside`` a conjunction."""
         if (track, inside) not in self.memories:
             known: dict[Any, str | None] = dict.fromkeys([None, *self.borders])
             results = self.tables[track.chain]
@@ -141,7 +140,7 @@ class Renderer:
 
 
 class _Layout:
-    """The values of a block with border marks between sentences; row r is the place r + reach of it."""
+    """The values of a block with border marks between sentences; row r is at place r + reach."""
 
     def __init__(self, renderer: Renderer, block: Block) -> None:
         self.renderer = renderer
@@ -154,7 +153,7 @@ class _Layout:
         self.tabled: set[Chain] = set()  # whose table has the values of this block
 
     def transposed(self, streams: list[Stream]) -> list[list[Any]]:
-        """From one stream per extractor to one list per position [ΣT], without what is missing."""
+        """Turn one stream per extractor into one list per position [ΣT], without missing values."""
         if not streams:
             return [[] for _ in range(self.block.offsets[-1])]
         rows = [list(filter(None, row)) for row in zip(*streams, strict=True)]
@@ -164,13 +163,13 @@ class _Layout:
         return list(chain.from_iterable(rows[start : start + n] for start, n in spans))
 
     def texts(self, extractor: Any) -> Stream:
-        """The attribute of an extractor at each row, None where there is none."""
+        """Return the attribute of an extractor at each row, or None."""
         if isinstance(extractor, Conjunction):
             return self.joined(extractor.head, extractor.parts)
         return self.looked_up(extractor, inside=False)
 
     def pairs(self, extractor: Any) -> Stream:
-        """The name and number of an extractor at each row, None where there is none."""
+        """Return the name and number of an extractor at each row, or None."""
         if isinstance(extractor, Conjunction):
             numbers = [part for part in extractor.parts if isinstance(part, Number)]
             others = tuple(part for part in extractor.parts if not isinstance(part, Number))
@@ -180,7 +179,7 @@ class _Layout:
         return [None if x is None else (name, x) for x in self.values(extractor)]
 
     def joined(self, head: str, parts: tuple[Track, ...]) -> Stream:
-        """Text of all parts behind the head, where none is missing. Flags have no text."""
+        """Return the head and the text of all parts, or None if a part is missing. Flags have no text."""
         rows = zip(*(self.looked_up(part, inside=True) for part in parts), strict=True)
         if all(isinstance(part, Text) for part in parts):
             return [None if None in row else head + "|".join(row) for row in rows]
@@ -190,7 +189,7 @@ class _Layout:
         ]
 
     def looked_up(self, track: Any, inside: bool) -> Stream:
-        """What becomes of the values of a track."""
+        """Return the converted values of a track."""
         values = self.values(track)
         if track.chain not in self.tabled:
             table = self.renderer.tables.setdefault(track.chain, {None: None})
@@ -199,7 +198,7 @@ class _Layout:
         return map(self.renderer.memory(track, inside).__getitem__, values)
 
     def values(self, track: Any) -> list[Any]:
-        """The values behind a track at each row, before its steps if it has text."""
+        """Return the values of a track at each row; for text, before its steps."""
         source = track.chain.source if isinstance(track.chain, Chain) else track.chain
         if source not in self.spaced:
             values = self.flat[source] = source.values(self.block, self.renderer.learnt)
@@ -231,11 +230,11 @@ def _escaped(text: str, inside: bool) -> str:
     return "\\" + text if text.endswith(">") and _LIKE_A_BORDER.fullmatch(text) else text
 
 
-# ---- functions of the user's
+# ---- user functions
 
 
 def _asked(own: Own, block: Block, i: int) -> Iterator[tuple[list[str], list[Pair]]]:
-    """What a function says of each position of the i-th sentence: attributes, and pairs with a number."""
+    """Yield a user function's attributes and numbers at each position of the i-th sentence."""
     sentence = block.sentence(i)
     for t in range(block.lengths[i]):
         try:

@@ -1,4 +1,4 @@
-"""What stands in a cell, as text or as a number; None and NaN are missing."""
+"""Cells as text or numbers; None and NaN are missing."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 
 from crfkit.exceptions import InputError
 
-Place = Callable[[int], str]  # where the i-th of all cells stands, in words
+Place = Callable[[int], str]  # the place of the i-th of all cells, for messages
 
 _NO_CELLS = (list, tuple, AbstractSet, Mapping, bytes, bytearray, np.ndarray)
 
 
 def is_missing(cell: Any) -> bool:
-    """None, NaN, or what pandas has for them."""
+    """Tell whether a cell is None, NaN, or a missing value of pandas."""
     if cell is None:
         return True
     if isinstance(cell, (float, np.floating)):
         return bool(cell != cell)
-    return type(cell).__name__ in ("NAType", "NaTType")  # told by name: pandas is not imported for it
+    return type(cell).__name__ in ("NAType", "NaTType")  # by name, so that pandas need not be imported
 
 
 def as_texts(cells: list[Any], place: Place, column: str) -> list[str | None]:
-    """The cells as text, None where one is missing."""
+    """Return the cells as text; None if a cell is missing."""
     if set(map(type, cells)) <= {str, type(None)}:
         return cells
     return [cell if type(cell) is str else _as_text(cell, i, place, column) for i, cell in enumerate(cells)]
@@ -45,7 +45,7 @@ def _as_text(cell: Any, i: int, place: Place, column: str) -> str | None:
 
 
 def as_numbers(cells: list[Any], place: Place, column: str, optional: bool) -> list[float | None]:
-    """The cells as finite numbers; None where one is missing, which ``optional`` must permit."""
+    """Return the cells as finite numbers; a missing cell is None with ``optional``, otherwise an error."""
     if set(map(type, cells)) <= {float, int, bool}:
         numbers = list(map(float, cells))
         if all(map(math.isfinite, numbers)):
@@ -74,7 +74,7 @@ def _as_number(cell: Any, i: int, place: Place, column: str, optional: bool) -> 
 
 
 def as_vectors(cells: list[Any], place: Place, column: str) -> list[Any]:
-    """The cells as vectors of numbers [D], of one length; None where one is missing."""
+    """Return the cells as vectors of numbers [D] of the same length; None if a cell is missing."""
     vectors: list[Any] = []
     width: int | None = None
     for i, cell in enumerate(cells):

@@ -13,10 +13,10 @@ _WIDEST = 24  # of a cell; longer ones are cut
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """One row for each extractor, one column for each position.
+    """A table with one row per extractor and one column per position.
 
-    A value stands for ``name=value``, ✓ for the attribute ``name`` alone, a number for its value; an empty
-    cell for no attribute.
+    A value stands for ``name=value``, ✓ for the attribute ``name``, a number for the attribute's value; an
+    empty cell means no attribute.
     """
 
     names: list[str]
@@ -59,7 +59,7 @@ class Explanation:
 
 
 def shown(attribute: object, name: str) -> str:
-    """An attribute, or a name with its number, as it stands in a cell of the extractor's row."""
+    """Return an attribute, or a name with its number, as shown in the extractor's row."""
     if isinstance(attribute, tuple):
         key, number = attribute
         value = f"{number:.4g}" if isinstance(number, float) else f"[{len(number)} numbers]"
@@ -68,7 +68,7 @@ def shown(attribute: object, name: str) -> str:
 
 
 def _rest(attribute: str, name: str) -> str:
-    """The value, or what else stands behind the name; made visible and cut to a readable length."""
+    """Return the part after the name, with unprintable characters escaped, cut to a readable length."""
     text = attribute[len(name) + 1 :]
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     if not text or text.isspace():

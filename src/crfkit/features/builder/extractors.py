@@ -1,9 +1,9 @@
-"""What to make attributes of: columns, and what is done with them.
+"""Extractors: columns, and the attributes made of them.
 
 word, pos = column(0, "w"), column(1, "pos")
-word.lower()[-1]       the word before, in small letters: w.lower[-1]=the
+word.lower()[-1]       the word before, in lower case: w.lower[-1]=the
 word.window(-2, 2)     the words at most two away: w[-2]=…, w[-1]=…, w=…, w[1]=…, w[2]=…
-word & pos[1]          both together: w|pos[1]=the|NN
+word & pos[1]          both combined: w|pos[1]=the|NN
 """
 
 from __future__ import annotations
@@ -38,63 +38,63 @@ class Text(Track):
     # ---- text from text
 
     def lower(self) -> Text:
-        """In small letters."""
+        """Return the text in lower case."""
         return self._then(Plain("lower"))
 
     def shape(self) -> Text:
-        """The pattern: ``X`` a capital, ``x`` another letter, ``9`` a digit, other signs as they are."""
+        """Return the shape: ``X`` a capital, ``x`` another letter, ``9`` a digit, other characters kept."""
         return self._then(Plain("shape"))
 
     def short_shape(self) -> Text:
-        """The pattern with runs shortened: ``Xx`` for every capitalised word."""
+        """Return the shape with runs shortened: ``Xx`` for every capitalised word."""
         return self._then(Plain("short_shape"))
 
     def prefix(self, n: int) -> Text:
-        """The first n characters; nothing where there are fewer."""
+        """Return the first n characters; no attribute if there are fewer."""
         return self._then(Affix("prefix", rule.positive("n", n)))
 
     def suffix(self, n: int) -> Text:
-        """The last n characters; nothing where there are fewer."""
+        """Return the last n characters; no attribute if there are fewer."""
         return self._then(Affix("suffix", rule.positive("n", n)))
 
     def prefixes(self, shortest: int, longest: int) -> Group:
-        """The beginnings of so many characters."""
+        """Return one prefix for each length from ``shortest`` to ``longest``."""
         members = tuple(self.prefix(n) for n in rule.length_range(shortest, longest))
         return Group(members, f"{self!r}.prefixes({shortest}, {longest})")
 
     def suffixes(self, shortest: int, longest: int) -> Group:
-        """The endings of so many characters."""
+        """Return one suffix for each length from ``shortest`` to ``longest``."""
         members = tuple(self.suffix(n) for n in rule.length_range(shortest, longest))
         return Group(members, f"{self!r}.suffixes({shortest}, {longest})")
 
     def find(self, pattern: str | re.Pattern[str], name: str) -> Text:
-        """What a regular expression finds first (its first group, if it has one); nothing where it fails."""
+        """Return the first match of a regular expression (its first group, if any); no attribute if none."""
         return self._then(Pattern("find", rule.regular_expression(pattern), rule.attribute_name(name)))
 
     def map(self, function: Callable[[str], Any], name: str) -> Text:
-        """What a function makes of the text: text, a number taken as text, or None to leave it out."""
+        """Apply a function to the text; it returns text, a number (used as text), or None to skip."""
         return self._then(Mapped("map", rule.a_function(function), rule.attribute_name(name)))
 
     def named(self, name: str) -> Text:
-        """The same under a short name, ``bare`` rather than ``w.lower.bare``."""
+        """Return the same with a short name, ``bare`` rather than ``w.lower.bare``."""
         return Text(Chain(Named(self.chain, rule.attribute_name(name))), self.offset)
 
-    # ---- yes or no
+    # ---- tests
 
     def matches(self, pattern: str | re.Pattern[str], name: str) -> Flag:
-        """Whether a regular expression matches all of the text."""
+        """Tell whether a regular expression matches all of the text."""
         return self._asks(Pattern("matches", rule.regular_expression(pattern), rule.attribute_name(name)))
 
     def contains(self, pattern: str | re.Pattern[str], name: str) -> Flag:
-        """Whether a regular expression matches anywhere in the text."""
+        """Tell whether a regular expression matches anywhere in the text."""
         return self._asks(Pattern("contains", rule.regular_expression(pattern), rule.attribute_name(name)))
 
     def test(self, function: Callable[[str], Any], name: str) -> Flag:
-        """Whether a function of the text says so, such as ``str.isupper``."""
+        """Tell whether a function of the text, such as ``str.isupper``, is true."""
         return self._asks(Mapped("test", rule.a_function(function), rule.attribute_name(name)))
 
     def missing(self) -> Flag:
-        """Whether the cell is missing (None, NaN)."""
+        """Tell whether the cell is missing (None, NaN)."""
         return Flag(Chain(Gaps(self._cells("missing"))), self.offset)
 
     def member(
@@ -105,11 +105,11 @@ class Text(Track):
         bio: bool = False,
         ignore_case: bool = False,
     ) -> Flag | Text:
-        """Whether the position belongs to a phrase of a dictionary.
+        """Tell whether the position belongs to a phrase of a dictionary.
 
-        Entries are strings, cut at blanks into tokens, or lists of tokens. Sentences are read from left to
-        right and the longest phrase counts. With ``bio`` the attribute has a value: B where a phrase begins,
-        I where it goes on.
+        Entries are strings, split at blanks into tokens, or lists of tokens. Sentences are read from left to
+        right and the longest phrase counts. With ``bio`` the attribute has a value: B at the first token of a
+        phrase, I at the others.
         """
         gazetteer = Gazetteer.of(entries, bool(ignore_case))
         phrases = Chain(Phrases(self.chain, gazetteer, rule.attribute_name(name), bool(bio)))
@@ -118,11 +118,11 @@ class Text(Track):
     # ---- numbers
 
     def number(self) -> Number:
-        """The number that stands there: makes an attribute with this value."""
+        """Parse the cell as a number: makes an attribute with this value."""
         return Number(NumberChain(Parsed(self.chain)), self.offset)
 
     def vector(self) -> Vector:
-        """The vector of numbers that stands there, such as an embedding: makes name:0, name:1, …"""
+        """Use the cell as a vector of numbers, such as an embedding: makes name:0, name:1, …"""
         return Vector(Vectors(self._cells("vector")), self.offset)
 
     def _then(self, step: CellStep) -> Text:
@@ -133,7 +133,7 @@ class Text(Track):
 
     def _cells(self, method: str) -> Cells:
         if not isinstance(self.chain.source, Cells) or self.chain.steps:
-            raise InputError(f"{method}() is for a column itself, not for {self!r}")
+            raise InputError(f"{method}() is only for a column itself, not for {self!r}")
         return self.chain.source
 
 
@@ -144,18 +144,18 @@ class Number(Track):
     chain: NumberChain
 
     def map(self, function: Callable[[float], float], name: str) -> Number:
-        """What a function makes of the number."""
+        """Apply a function to the number."""
         step = Computed(rule.a_function(function), rule.attribute_name(name))
         return Number(self.chain.then(step), self.offset)
 
     def standardised(self) -> Number:
-        """Minus the mean, divided by the standard deviation; ``fit`` learns both."""
+        """Subtract the mean and divide by the standard deviation; ``fit`` learns both."""
         return Number(self.chain.then(Standardised()), self.offset)
 
     def binned(self, bins: int | npt.ArrayLike) -> Text:
-        """Which interval the number lies in: ``price.bin=[10,20)``.
+        """Return the interval that the number lies in: ``price.bin=[10,20)``.
 
-        ``bins`` are the edges, or how many intervals ``fit`` shall make that hold about as many numbers each.
+        ``bins`` are the edges, or a number of intervals, which ``fit`` chooses to hold equally many numbers.
         """
         if not isinstance(bins, (int, np.integer)):
             return Text(Chain(Bins(self.chain, rule.bin_edges(bins))), self.offset)
@@ -164,17 +164,17 @@ class Number(Track):
         return Text(Chain(Bins(self.chain, int(bins))), self.offset)
 
 
-# ---- where one starts
+# ---- the functions to start with
 
 
 def column(key: int | str, name: str | None = None, *, optional: bool = False) -> Text:
-    """A column of the data: its number in rows and tokens (column 0), its name in dicts and data frames.
+    """Return the extractor of a column, by its number (rows, tokens: 0) or its name (dicts, data frames).
 
     Parameters
     ----------
-    key : number (negative ones count from the last) or name of the column.
-    name : what attributes are called; the key if not given (``c0`` for 0).
-    optional : some rows may not have it. Then there is no attribute, and no error.
+    key : number (negative numbers count from the last) or name of the column.
+    name : name of the attributes; by default the key (``c0`` for 0).
+    optional : whether rows may lack the column. They get no attribute, and there is no error.
 
     >>> column("pos").prefix(1)[-1].name
     'pos.prefix1[-1]'
@@ -187,35 +187,35 @@ def column(key: int | str, name: str | None = None, *, optional: bool = False) -
 
 
 def token(name: str = "w") -> Text:
-    """The token itself, where sentences are lists of tokens: ``column(0, "w")``."""
+    """Return the extractor of the token, if sentences are lists of tokens: ``column(0, "w")``."""
     return column(0, name)
 
 
 def bias() -> Flag:
-    """The attribute ``bias`` at every position: how frequent a label is."""
+    """Make the attribute ``bias`` at every position: its weights learn how frequent labels are."""
     return Flag(Chain(Always("bias")))
 
 
 def first() -> Flag:
-    """The attribute ``first`` at the first position of a sentence."""
+    """Make the attribute ``first`` at the first position of a sentence."""
     return Flag(Chain(Always("first")))
 
 
 def last() -> Flag:
-    """The attribute ``last`` at the last position of a sentence."""
+    """Make the attribute ``last`` at the last position of a sentence."""
     return Flag(Chain(Always("last")))
 
 
 def position(*, from_end: bool = False) -> Number:
-    """How many positions lie before this one, or after it; most useful as ``position().binned([1, 5])``."""
+    """Count the positions before this one, or after it; most useful as ``position().binned([1, 5])``."""
     return Number(NumberChain(Places(bool(from_end))))
 
 
 def function(own: Callable[[Any, int], Any], name: str | None = None) -> Own:
-    """A function of your own: called with the sentence, as you passed it, and the position.
+    """Make attributes by your own function, called with the sentence, as you passed it, and the position.
 
     It returns text (``name=text``), True (``name``), a number (``name`` with this value), a list of texts, a
-    dict of any of these (``name:key=text``, …), or None or False for nothing.
+    dict of any of these (``name:key=text``, …), or None or False for no attribute.
     """
     if name is None:
         name = getattr(own, "__name__", "<unnamed>")

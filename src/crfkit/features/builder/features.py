@@ -23,24 +23,22 @@ _USUAL = {"padding": True, "min_count": 1, "sequence_column": None}  # parameter
 
 
 class Features:
-    """Attributes for every position of every sentence, as ``CRF.fit`` takes them.
+    """A transformer that makes attributes for every position of every sentence, as ``CRF.fit`` takes them.
 
     Parameters
     ----------
     *extractors
-        Columns and what is done with them (see :func:`column`), or functions ``f(sentence, t)``. One given
-        twice counts once.
+        Extractors made from columns (see :func:`column`), or functions ``f(sentence, t)``. Repeated ones
+        count once.
     padding
-        A neighbour outside of the sentence has the text ``<s>`` (the place in front of the first token; the
-        one in front of that is ``<s2>``) or ``</s>``, ``</s2>`` behind the last; with False it makes no
-        attribute. Flags and numbers never do.
+        Whether neighbours outside of the sentence make attributes: their text is ``<s>`` before the first
+        token, ``<s2>`` before that, and ``</s>``, ``</s2>`` after the last. Flags and numbers never do.
     min_count
         Attributes seen at fewer positions than this in ``fit`` are left out. Numbers always stay.
     sequence_column
-        For a single data frame: the column that says which sequence a row belongs to.
+        For a single data frame: the column with the sequence of each row.
 
-    ``fit`` is needed only if something is learnt: with ``min_count`` above 1, ``standardised()`` and
-    ``binned(n)``.
+    ``fit`` is only needed with ``min_count`` above 1, ``standardised()`` or ``binned(n)``.
 
     Examples
     --------
@@ -61,12 +59,12 @@ class Features:
         self.padding = padding
         self.min_count = min_count
         self.sequence_column = sequence_column
-        plan(extractors)  # a wrong extractor is best reported where it is written
+        plan(extractors)  # so that a wrong extractor is reported where it is written
 
     # ---- from sentences to attributes
 
     def fit(self, X: Any, y: Any = None, *, lengths: Any = None) -> Features:
-        """Learn what is to be learnt from sentences X: means, bins, which attributes are frequent."""
+        """Learn means, bins and the frequent attributes from sentences X."""
         extractors = self._checked()
         if isinstance(X, Iterator):
             X = list(X)  # it may be read more than once
@@ -86,7 +84,7 @@ class Features:
         return self
 
     def transform(self, X: Any, *, lengths: Any = None) -> list[list[Item]]:
-        """The attributes of each position of each sentence: lists of strings, or dicts where numbers are.
+        """Return the attributes of all positions: lists of strings, or dicts if there are numbers.
 
         X is a list of sentences. A sentence is a list of tokens, of rows, of dicts or of objects; a data
         frame; a dict of columns; or an array [T, columns]. Or X is a single data frame, array or list of rows
@@ -95,13 +93,13 @@ class Features:
         return list(self.stream(X, lengths=lengths))
 
     def fit_transform(self, X: Any, y: Any = None, *, lengths: Any = None) -> list[list[Item]]:
-        """``fit`` and ``transform`` in one."""
+        """Fit to X and transform it."""
         if isinstance(X, Iterator):
             X = list(X)
         return self.fit(X, y, lengths=lengths).transform(X, lengths=lengths)
 
     def stream(self, X: Any, *, lengths: Any = None) -> Iterator[list[Item]]:
-        """As ``transform``, a sentence at a time: for data that are larger than memory."""
+        """Yield the result of ``transform`` one sentence at a time: for data larger than memory."""
         renderer, keep = self._renderer()
         for block in read_blocks(X, lengths, self.sequence_column):
             yield from renderer.items(block, keep)
@@ -112,7 +110,7 @@ class Features:
         return plan(self.extractors)
 
     def _renderer(self) -> tuple[Renderer, frozenset[str] | None]:
-        """What makes the attributes, and which of them to keep."""
+        """Return the renderer of the attributes, and which attributes to keep."""
         extractors = self._checked()
         if not self._has_learnt(extractors):
             from sklearn.exceptions import NotFittedError
@@ -130,15 +128,15 @@ class Features:
             self.min_count <= 1 or hasattr(self, "vocabulary_")
         )
 
-    # ---- to look at
+    # ---- display
 
     @property
     def names(self) -> list[str]:
-        """What attributes there are: ``w[-1]=`` has a value, ``bias`` has none, ``v:`` has more to come."""
+        """The names of the attributes: ``w[-1]=`` has a value, ``bias`` has none, ``v:`` continues."""
         return [extractor.head for extractor in plan(self.extractors)]
 
     def explain(self, sentence: Any) -> Explanation:
-        """A table of one sentence's attributes: a row for each extractor, a column for each position."""
+        """Return a table of one sentence's attributes: one row per extractor, one column per position."""
         renderer, keep = self._renderer()
         names, cells = [], []
         for block in read_blocks([sentence]):
@@ -173,14 +171,14 @@ class Features:
         head = "<thead><tr><th>made of</th><th>attributes</th></tr></thead>"
         return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
 
-    # ---- what scikit-learn asks for
+    # ---- scikit-learn's protocol
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; the extractors are one of them."""
+        """Return the parameters by name; ``extractors`` is one of them."""
         return {"extractors": self.extractors, **{name: getattr(self, name) for name in _USUAL}}
 
     def set_params(self, **parameters: Any) -> Features:
-        """Change parameters: ``extractors`` takes a list of them."""
+        """Change parameters; ``extractors`` takes a list of extractors."""
         for name, value in parameters.items():
             if name not in ("extractors", *_USUAL):
                 raise InputError(

@@ -1,4 +1,4 @@
-"""A dictionary of phrases, and where they stand in a sentence."""
+"""A dictionary of phrases, and the search for them in sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Gazetteer:
 
     @classmethod
     def of(cls, entries: Iterable[str | Sequence[str]], ignore_case: bool) -> Gazetteer:
-        """From strings, cut at blanks, or lists of tokens. Empty ones (lines of a file) are skipped."""
+        """Make a dictionary of strings, split at blanks, or lists of tokens. Empty entries are skipped."""
         if isinstance(entries, str):
             raise InputError(
                 f"a dictionary must be a list or set of entries, got the string {entries!r}; "
@@ -41,14 +41,14 @@ class Gazetteer:
 
     @cached_property
     def _lengths(self) -> dict[str, list[int]]:
-        """How long the phrases are that begin with a token, longest first."""
+        """The lengths of the phrases that begin with each token, longest first."""
         lengths: dict[str, set[int]] = {}
         for phrase in self.phrases:
             lengths.setdefault(phrase[0], set()).add(len(phrase))
         return {token: sorted(found, reverse=True) for token, found in lengths.items()}
 
     def mark(self, tokens: Sequence[str | None]) -> list[str | None]:
-        """``B`` where a phrase begins, ``I`` where one goes on, None elsewhere [T]."""
+        """Mark the first token of each phrase as ``B``, its other tokens as ``I``, the rest as None [T]."""
         lengths = self._lengths
         if self.ignore_case:
             tokens = [None if token is None else token.casefold() for token in tokens]
@@ -64,6 +64,5 @@ class Gazetteer:
         return marks
 
     def __repr__(self) -> str:
-        """The first few entries."""
         few = ", ".join(repr(" ".join(phrase)) for phrase in sorted(self.phrases)[:2])
         return f"[{few}{', …' if len(self.phrases) > 2 else ''}]"

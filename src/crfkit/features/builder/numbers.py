@@ -1,4 +1,4 @@
-"""Numbers: cells that hold them, positions, what is computed from them, and the bins they fall into."""
+"""Numbers from cells and positions, functions of them, and bins."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Parsed(OfChain):
         cells = self.chain.source
         if not isinstance(cells, Cells):
             return as_numbers(self.chain.values(block, learnt), block.place, self.name, True)
-        if self.chain.steps:  # a step may leave a cell out
+        if self.chain.steps:  # a step may return None
             return as_numbers(self.chain.values(block, learnt), block.place, cells.title, True)
         return as_numbers(block.cells(cells.key, cells.optional), block.place, cells.title, cells.optional)
 
 
 @dataclass(frozen=True)
 class Places(Unlearnt):
-    """How many positions lie in front, or behind."""
+    """The number of positions before, or after."""
 
     from_end: bool
 
@@ -55,7 +55,7 @@ class Places(Unlearnt):
         return f"position({'from_end=True' if self.from_end else ''})"
 
     def values(self, block: Block, learnt: Learnt) -> Numbers:
-        """0, 1, … from the start, or back from the end [ΣT]."""
+        """Return 0, 1, … from the start, or backwards from the end [ΣT]."""
         places: Numbers = []
         for n in block.lengths:
             places += map(float, reversed(range(n)) if self.from_end else range(n))
@@ -64,7 +64,7 @@ class Places(Unlearnt):
 
 @dataclass(frozen=True)
 class NumberChain(Steps):
-    """Numbers of a source, and what the steps make of them."""
+    """Numbers of a source, and the steps applied to them."""
 
     source: Parsed | Places
     steps: tuple[Computed | Standardised, ...] = ()
@@ -89,17 +89,17 @@ class NumberChain(Steps):
         return results
 
     def numbers(self, block: Block, learnt: Learnt) -> Numbers:
-        """What the last step gets [ΣT]."""
+        """Return the input of the last step [ΣT]."""
         return NumberChain(self.source, self.steps[:-1]).values(block, learnt)
 
     def learn(self, numbers: list[float]) -> tuple[float, float]:
-        """Mean and standard deviation; 1 instead of 0 for the latter."""
+        """Return the mean and the standard deviation; 1 instead of a deviation of 0."""
         if not numbers:
             raise InputError(f"{self.name}: there are no numbers to learn from")
         return float(np.mean(numbers)), float(np.std(numbers)) or 1.0
 
     def learners(self) -> Iterator[Learner]:
-        """Those of the source, and itself after each step that learns."""
+        """Yield the learners of the source, and the chain up to each step that learns."""
         yield from super().learners()
         for k, step in enumerate(self.steps):
             if isinstance(step, Standardised):
@@ -108,14 +108,14 @@ class NumberChain(Steps):
 
 @dataclass(frozen=True)
 class Bins:
-    """Which of some intervals a number lies in, as text."""
+    """The interval that a number lies in, as text."""
 
     chain: NumberChain
     bins: int | tuple[float, ...]  # how many (edges are quantiles, learnt by fit), or the edges
 
     @property
     def name(self) -> str:
-        """Such as price.bin."""
+        """The name, such as price.bin."""
         return f"{self.chain.name}.bin"
 
     @property
@@ -124,7 +124,7 @@ class Bins:
         return f"{self.chain.code}.binned({edges})"
 
     def values(self, block: Block, learnt: Learnt) -> list[str | None]:
-        """Such as ``[10,20)`` for each position [ΣT]."""
+        """Return an interval such as ``[10,20)`` for each position [ΣT]."""
         edges = learnt[self] if isinstance(self.bins, int) else self.bins
         titles = _bin_titles(edges)
         return [None if x is None else titles[bisect_right(edges, x)] for x in self.numbers(block, learnt)]
@@ -133,7 +133,7 @@ class Bins:
         return self.chain.values(block, learnt)
 
     def learn(self, numbers: list[float]) -> tuple[float, ...]:
-        """Edges between bins that hold about as many numbers each; fewer where numbers repeat."""
+        """Return edges of bins with about equally many numbers; there are fewer bins if numbers repeat."""
         if not numbers:
             raise InputError(f"{self.name}: there are no numbers to learn from")
         n = int(self.bins)  # type: ignore[arg-type]  # learners() says so
@@ -141,7 +141,7 @@ class Bins:
         return tuple(float(edge) for edge in edges if edge > min(numbers))  # no bin below the smallest
 
     def learners(self) -> Iterator[Learner]:
-        """Those of the numbers, and itself unless the edges are given."""
+        """Yield the learners of the numbers, and this source unless the edges are given."""
         yield from self.chain.learners()
         if isinstance(self.bins, int):
             yield self
@@ -156,6 +156,6 @@ def _bin_titles(edges: tuple[float, ...]) -> list[str]:
 
 
 def _marks(edges: tuple[float, ...]) -> list[str]:
-    """The edges as text, as short as tells them apart."""
+    """Return the edges as text, as short as possible but distinct."""
     marks = [format(edge, "g") for edge in edges]
     return marks if len(set(marks)) == len(marks) else list(map(repr, edges))

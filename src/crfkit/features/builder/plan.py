@@ -1,4 +1,4 @@
-"""The extractors of a ``Features`` one by one, with names that no two of them share."""
+"""The list of extractors of a ``Features``, with distinct names."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from crfkit.features.builder.sources import Learner
 
 
 def plan(extractors: Iterable[Any]) -> list[Extractor]:
-    """Groups opened, plain functions named, repetitions dropped.
+    """Return the extractors as a flat list, with plain functions named and repetitions dropped.
 
-    The part of an attribute in front of ``=`` tells which extractor made it: two different ones must not
-    have the same name.
+    The part of an attribute before ``=`` identifies its extractor, so two different extractors must not have
+    the same name.
     """
     flat: list[Extractor] = []
     n_unnamed = 0
@@ -29,8 +29,8 @@ def plan(extractors: Iterable[Any]) -> list[Extractor]:
             flat.append(Own(given, name))
         else:
             raise InputError(
-                "Features is made of columns and what is done with them, such as column(0).lower(), or of "
-                f"functions f(sentence, t); got {type(given).__name__} {given!r}"
+                "Features takes extractors made from columns, such as column(0).lower(), or functions "
+                f"f(sentence, t); got {type(given).__name__} {given!r}"
             )
     made: dict[str, Extractor] = {}
     for extractor in flat:
@@ -61,11 +61,11 @@ def _opened(extractors: Iterable[Any]) -> Iterator[Any]:
 
 
 def learners(extractors: Iterable[Extractor]) -> list[Learner]:
-    """What fit must learn, each once, in order."""
+    """Return the sources that fit must learn, each once, in order."""
     return list(dict.fromkeys(learner for extractor in extractors for learner in extractor.learners()))
 
 
 def _heads(extractor: Extractor) -> tuple[str, ...]:
-    if isinstance(extractor, Own):  # what follows is up to the function
+    if isinstance(extractor, Own):  # the function determines the rest of the name
         return (extractor.name, f"{extractor.name}=", f"{extractor.name}:")
     return (extractor.head,)

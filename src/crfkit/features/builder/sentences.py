@@ -1,8 +1,8 @@
-"""Sentences in any of the shapes users have them, read a column at a time.
+"""Sentences in any of the supported shapes, read column by column.
 
 A sentence is a list of tokens; a list of rows (lists, tuples, dicts, or objects with attributes); a data
 frame; a dict of columns; or a 2-D array. All sentences together may also be one table: a data frame or array
-cut by lengths or by a column of sequence ids, or what ``crfkit.io.read_columns`` gives.
+cut by lengths or by a column of sequence ids, or the result of ``crfkit.io.read_columns``.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from crfkit.exceptions import InputError
 from crfkit.features.builder.cells import is_missing
 
 Key = int | str
-_BLOCK = 1 << 15  # positions read together: enough to make Python's loops pay, small beside the result
+_BLOCK = 1 << 15  # positions read together: enough to amortise Python's overhead
 
 
 class Block(ABC):
     """Some whole sentences, one after the other."""
 
     def __init__(self, first: int, lengths: list[int]) -> None:
-        self.first = first  # which sentence of X comes first here
+        self.first = first  # number in X of the block's first sentence
         self.lengths = lengths  # [N]
         self.offsets = [0, *accumulate(lengths)]  # [N+1]
 
     @abstractmethod
     def cells(self, key: Key, optional: bool) -> list[Any]:
-        """The cells of a column [ΣT]; with ``optional``, None where a row does not have it."""
+        """Return the cells of a column [ΣT]; with ``optional``, None for rows without the column."""
 
     @abstractmethod
     def sentence(self, i: int) -> Any:
-        """The i-th sentence of the block as the user gave it."""
+        """Return the i-th sentence of the block as the user gave it."""
 
     def place(self, i: int) -> str:
-        """Where the i-th of all positions [ΣT] stands."""
+        """Return the place of the i-th of all positions [ΣT], for messages."""
         sentence = bisect_right(self.offsets, i) - 1
         return f"sequence {self.first + sentence}, position {i - self.offsets[sentence]}"
 
 
 def read_blocks(X: Any, lengths: Any = None, sequence_column: Key | None = None) -> Iterator[Block]:
-    """X, some whole sentences at a time."""
+    """Read X in blocks of whole sentences."""
     if lengths is not None and sequence_column is not None:
         raise InputError("give lengths or sequence_column, not both: either says where sequences end")
     if isinstance(X, Columns):
@@ -127,7 +127,7 @@ def _sentence_blocks(X: Iterable[Any]) -> Iterator[Block]:
 
 
 def _measured(sentence: Any, i: int) -> tuple[Any, int]:
-    """The sentence, as a list if it was an iterator, and its length."""
+    """Return the sentence, as a list if it was an iterator, and its length."""
     if isinstance(sentence, (str, bytes)):
         raise InputError(
             f"sequence {i}: a sentence must be a list of tokens or rows, got the string {sentence!r}; "
@@ -180,7 +180,7 @@ class _Table:
         return self.X.iloc[start:stop] if hasattr(self.X, "iloc") else self.X[start:stop]
 
     def place(self, row: int) -> str:
-        """In front of messages: where the table itself has this row."""
+        """Return the beginning of messages about this row."""
         return ""
 
 
@@ -295,7 +295,7 @@ def _cells_of_rows(rows: Sequence[Any], key: Key, optional: bool, place: Any) ->
 
 
 def _cell(row: Any, key: Key, optional: bool, i: int, place: Any) -> Any:
-    """The cell of one row, slowly; or what is wrong with it."""
+    """Return the cell of one row, or raise an error about it; slow."""
     if isinstance(row, str):
         raise InputError(f"{place(i)}: expected a row with columns like the others, got the string {row!r}")
     if isinstance(row, Mapping):

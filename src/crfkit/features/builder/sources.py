@@ -1,7 +1,7 @@
-"""Where the values of an attribute come from: cells, what is made of them, phrases of a dictionary, places.
+"""Sources of the values of attributes: cells, functions of cells, phrases of a dictionary, positions.
 
-A source gives one value for each position of a block [ΣT], None where there is none. What ``fit`` learns (the
-mean of a column, the edges of bins) lies in a dict with the source as its key: sources never change.
+A source gives one value or None for each position of a block [ΣT]. Sources are immutable: what ``fit`` learns
+(the mean of a column, the edges of bins) is stored in a dict with the source as its key.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from crfkit.features.builder.gazetteer import Gazetteer
 from crfkit.features.builder.sentences import Block, Key
 from crfkit.features.builder.steps import CellStep
 
-Learnt = dict[Any, Any]  # what fit found out, by source
+Learnt = dict[Any, Any]  # what fit has learnt, by source
 Numbers = list[float | None]  # [ΣT]
 _Longer = TypeVar("_Longer", bound="Steps")
 
@@ -26,38 +26,38 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What attributes made of it are called."""
+        """The name of the attributes made of it."""
 
     @property
     def code(self) -> str:
-        """How it is written."""
+        """The Python expression that makes it."""
 
     def values(self, block: Block, learnt: Learnt) -> list[Any]:
-        """Text, True or a vector for each position [ΣT]; None where there is none."""
+        """Return text, True, a vector or None for each position [ΣT]."""
 
     def learners(self) -> Iterator[Learner]:
-        """What must be learnt first, in order."""
+        """Yield the sources that must be learnt first, in order."""
 
 
 class Learner(Protocol):
     """A source that learns something from numbers."""
 
     def numbers(self, block: Block, learnt: Learnt) -> Numbers:
-        """What it learns from [ΣT]."""
+        """Return the numbers that it learns from [ΣT]."""
 
     def learn(self, numbers: list[float]) -> Any:
-        """What it learns."""
+        """Learn from the numbers and return the result."""
 
 
 class Unlearnt:
-    """A source from which nothing is learnt."""
+    """A source that learns nothing."""
 
     def learners(self) -> Iterator[Learner]:
         return iter(())
 
 
 class OfChain:
-    """A source made of a chain; what that learns is learnt first."""
+    """A source made of a chain, which is learnt first."""
 
     chain: Any
 
@@ -67,14 +67,14 @@ class OfChain:
 
 @dataclass(frozen=True)
 class Steps:
-    """A source and what is done to its values, one step after the other."""
+    """A source and the steps applied to its values, in order."""
 
     source: Any
     steps: tuple[Any, ...] = ()
 
     @property
     def name(self) -> str:
-        """Such as w.lower.prefix3."""
+        """The name, such as w.lower.prefix3."""
         return ".".join([self.source.name, *(step.label for step in self.steps)])
 
     @property
@@ -110,19 +110,19 @@ class Cells(Unlearnt):
 
 
 def default_name(key: Key) -> str:
-    """What a column is called unless the user says so."""
+    """Return the default name of a column."""
     return key if isinstance(key, str) else f"c{key}"
 
 
 @dataclass(frozen=True)
 class Chain(Steps):
-    """Text of a source, and what the steps make of it."""
+    """Text of a source, and the steps applied to it."""
 
     source: Source
     steps: tuple[CellStep, ...] = ()
 
     def apply(self, value: Any) -> Any:
-        """What the steps make of a value of the source."""
+        """Apply the steps to a value of the source."""
         for step in self.steps:
             if value is None:
                 return None
@@ -130,7 +130,7 @@ class Chain(Steps):
         return None if value is False else value
 
     def table(self, values: list[Any], known: dict[Any, Any], place: Callable[[int], str]) -> dict[Any, Any]:
-        """What becomes of each distinct value [ΣT]; ``known`` is extended by those it lacks."""
+        """Return the result of the steps for each distinct value of ``values`` [ΣT]; extends ``known``."""
         for value in dict.fromkeys(values):
             if value not in known:
                 try:
@@ -148,7 +148,7 @@ class Chain(Steps):
 
 @dataclass(frozen=True)
 class Named(OfChain):
-    """Text under a name of its own."""
+    """Text with a name of its own."""
 
     chain: Chain
     name: str
@@ -163,7 +163,7 @@ class Named(OfChain):
 
 @dataclass(frozen=True)
 class Phrases(OfChain):
-    """Where phrases of a dictionary stand: B where one begins, I where it goes on."""
+    """Phrases of a dictionary: B at the first token of each, I at the others."""
 
     chain: Chain
     gazetteer: Gazetteer
@@ -172,7 +172,7 @@ class Phrases(OfChain):
 
     @property
     def name(self) -> str:
-        """Such as w.city."""
+        """The name, such as w.city."""
         return f"{self.chain.name}.{self.label}"
 
     @property
@@ -192,13 +192,13 @@ class Phrases(OfChain):
 
 @dataclass(frozen=True)
 class Gaps(Unlearnt):
-    """Where a column has no value."""
+    """True where a column has no value."""
 
     cells: Cells
 
     @property
     def name(self) -> str:
-        """Such as pos.missing."""
+        """The name, such as pos.missing."""
         return f"{self.cells.name}.missing"
 
     @property
@@ -211,7 +211,7 @@ class Gaps(Unlearnt):
 
 @dataclass(frozen=True)
 class Always(Unlearnt):
-    """Everywhere (bias), at the first position of a sentence, or at the last."""
+    """True at every position (bias), at the first position of a sentence, or at the last."""
 
     name: str
 

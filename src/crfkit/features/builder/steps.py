@@ -1,6 +1,6 @@
-"""What is done to a cell: one text or number in, one out. A step that gives None leaves the attribute out.
+"""Steps: functions of a text or a number. A step that returns None makes no attribute.
 
-Each step has a ``label``, its part of the attribute's name, and ``code``, how it is written.
+Each step has a ``label``, its part of the attribute's name, and ``code``, its Python expression.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crfkit.features.shapes import full_shape, word_shape
 
 
 class CellStep(Protocol):
-    """From text to text, or for a test to True or False."""
+    """A function from text to text, or, for a test, to True or False."""
 
     @property
     def label(self) -> str:
@@ -23,10 +23,10 @@ class CellStep(Protocol):
 
     @property
     def code(self) -> str:
-        """How it is written."""
+        """Its Python expression."""
 
     def __call__(self, cell: str, /) -> str | bool | None:
-        """What becomes of a cell."""
+        """Return the result for a cell."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ _PLAIN: dict[str, Callable[[str], str]] = {"lower": str.lower, "shape": full_sha
 
 @dataclass(frozen=True)
 class Affix:
-    """The first or last n characters of a cell that has so many."""
+    """The first or last n characters of a cell; None if it is shorter."""
 
     kind: str  # prefix or suffix
     n: int
 
     @property
     def label(self) -> str:
-        """Such as prefix3."""
+        """The label, such as prefix3."""
         return f"{self.kind}{self.n}"
 
     @property
@@ -70,7 +70,7 @@ class Affix:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression: does it match the whole cell, does it occur, or what does it find?"""
+    """A regular expression: whether it matches the whole cell, whether it occurs, or what it finds."""
 
     kind: str  # matches, contains or find
     pattern: re.Pattern[str]
@@ -97,7 +97,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Mapped:
-    """A function of the cell: ``map`` for its text, ``test`` for yes or no."""
+    """A user function of the cell: ``map`` makes text, ``test`` is true or false."""
 
     kind: str
     function: Callable[[str], Any]
@@ -114,9 +114,9 @@ class Mapped:
         if value is None or isinstance(value, str):
             return value
         if isinstance(value, (bool, list, tuple, dict, set, frozenset)):
-            hint = "for yes or no write .test" if isinstance(value, bool) else "see crfkit.features.function"
+            hint = "for a bool write .test" if isinstance(value, bool) else "see crfkit.features.function"
             raise InputError(
-                f"map {self.label!r} must give text, a number or None, got {value!r} for {cell!r}; {hint}"
+                f"map {self.label!r} must return text, a number or None, got {value!r} for {cell!r}; {hint}"
             )
         return str(value)
 
@@ -142,7 +142,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class Standardised:
-    """Minus the mean, divided by the standard deviation, both learnt by ``fit``."""
+    """Subtraction of the mean and division by the standard deviation, both learnt by ``fit``."""
 
     label: str = "standardised"
     code: str = "standardised()"

@@ -19,9 +19,8 @@ from crfkit.exceptions import InputError
 USAGE = "MODEL [options]"
 
 DESCRIPTION = """\
-Shows the contents of a model: the number of features, how it was trained, and
-the attributes and transitions with the largest weights. Also reads models of
-CRFsuite, Wapiti and CRF++."""
+Shows the contents of a model: its size, how it was trained, and its largest
+weights. Also reads models of CRFsuite, Wapiti and CRF++."""
 
 EXAMPLES = """\
 examples:

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 USAGE = "DATA [DATA …] [-o FILE] [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
-Finds rules: observations that together predict a label although each alone
-predicts another. Lists them, or the rules of a file that 'crfkit mine' wrote
-(DATA after it provides examples)."""
+Finds observations that together predict a label although each alone predicts
+another. Lists these rules, or those of a file (DATA after it gives examples)."""
 
 EXAMPLES = """\
 examples:

@@ -52,7 +52,7 @@ def check_places(transcripts: Sequence[Transcript], lengths: Mapping[str, int]) 
             known = ", ".join(list(lengths)[:3])
             raise InputError(
                 f"transcript {transcript.id!r} is on {transcript.contig!r}, but the genome has no such "
-                f"contig (it has {known}{', …' if len(lengths) > 3 else ''}): are both files of the same assembly?"
+                f"contig (it has {known}{', …' if len(lengths) > 3 else ''}): are both of one assembly?"
             )
         if transcript.end > lengths[transcript.contig]:
             raise InputError(

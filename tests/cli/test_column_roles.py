@@ -41,8 +41,8 @@ def test_tagging(n, needed, record, label, known, expected):
     ("n", "needed", "record", "label", "words"),
     [
         (5, 2, TRAINED, None, "data.txt: rows have 5 columns; the model was trained on 3"),
-        (1, 2, None, None, "template looks at 2 columns, but rows have 1"),
-        (2, 2, TRAINED, "1", "template looks at 2 columns, but rows have 1 beside the label"),
+        (1, 2, None, None, "template uses 2 columns, but rows have 1"),
+        (2, 2, TRAINED, "1", "template uses 2 columns, but rows have 1 beside the label"),
         (3, 2, TRAINED, "7", "--label-column 7: the rows have 3 columns, 0 to 2"),
         (3, 2, TRAINED, "pos", "--label-column pos: there is no such column"),
     ],

@@ -73,7 +73,7 @@ def test_raw_and_outside(run):
     assert ran.err == ""
     ran = run("eval", stdin=text)  # plain labels need no option, but give a note
     assert ran.out == run("eval", "--raw", stdin=text).out
-    assert "the labels spell no segments" in ran.err
+    assert "the labels have no segments" in ran.err
     assert run("eval", "--raw", "--strict", stdin=text).code == 2
 
 
@@ -102,7 +102,7 @@ def test_json(run, tagged):
 
 def test_bootstrap(run, tagged):
     out = run("eval", tagged, "--bootstrap", 50).out
-    assert out.startswith(REPORT + "\nintervals that hold 95 % of 50 resamples")
+    assert out.startswith(REPORT + "\n95 % intervals from 50 resamples")
     assert "  FB1        72.73  " in out
     assert out == run("eval", tagged, "--bootstrap", 50).out  # the seed is fixed
     raw = run("eval", "--raw", "--bootstrap", 20, stdin="a N N\n\nb V N\n").out
@@ -120,7 +120,14 @@ def test_compare(run, tagged, tmp_path):
     assert found["mcnemar"]["sequence"]["only_b"] == 1
     assert found["differences"]["FB1"]["value"] < 0
     other.write_text(TAGGED.replace("car NN I-NP", "car NN O"))
-    run.fails(1, "other.txt:6: the true labels", "eval", tagged, "--compare", other)
+    run.fails(
+        1,
+        "other.txt:6: the sequence that begins here has other true labels",
+        "eval",
+        tagged,
+        "--compare",
+        other,
+    )
     other.write_text("a B B\n")
     run.fails(1, "it must hold the same sequences", "eval", tagged, "--compare", other)
 
@@ -128,16 +135,16 @@ def test_compare(run, tagged, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "stdin", "code", "words"),
     [
-        ([], "", 1, "<stdin>: there is nothing in it to score"),
-        ([], "\n\n", 1, "there is nothing in it to score"),
+        ([], "", 1, "<stdin>: the file is empty, so there is nothing to score"),
+        ([], "\n\n", 1, "the file is empty, so there is nothing to score"),
         ([], "a\n", 1, "expected at least two columns"),
         ([], "a B-X B-X\nb B-X\n", 1, "<stdin>:2: "),
         ([], "a B-X B-X\nb NN O\n", 1, "NN"),
         (["--gold-column", "7"], "a B-X B-X\n", 1, "there is no column 7"),
         (["nowhere"], "", 1, "nowhere: No such file or directory"),
         (["/"], "", 1, "Is a directory"),
-        (["--gold", "x"], "", 2, "go together"),
-        (["y", "--gold", "x", "--predicted", "z"], "", 2, "stand in place of y"),
+        (["--gold", "x"], "", 2, "must be given together"),
+        (["y", "--gold", "x", "--predicted", "z"], "", 2, "replace FILE: leave out y"),
         (["--bootstrap", "3"], "", 2, "3 is less than 10"),
     ],
 )

@@ -38,7 +38,7 @@ def files(tmp_path_factory):
 def test_train_predict_eval_plot(files, run):
     model, genome, true = str(files / "m.genes"), str(files / "genome.fasta.gz"), str(files / "true.gff3")
     ran = run.ok("genes", "train", genome, true, "-m", model, "-j", "1")
-    assert "40 genes to learn from, 0 overlap others" in ran.err
+    assert "40 genes to train on, 0 overlap others" in ran.err
     ran = run.ok("genes", "predict", model, genome, "-o", str(files / "found.gff3"), "-j", "1")
     found = read_annotation(files / "found.gff3")
     assert found.wrong_phases == []
@@ -55,7 +55,7 @@ def test_train_predict_eval_plot(files, run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["genes"], "needs one of train, predict, eval, plot"),
+        (["genes"], "name an action: one of train, predict, eval, plot"),
         (["genes", "plot", "m", "g", "chr", "-o", "x.png"], "expected a locus such as"),
     ],
 )
@@ -68,7 +68,7 @@ def test_files_of_another_assembly(files, run, tmp_path):
     other.write_text(">chrX\nACGT\n")
     ran = run("genes", "train", str(other), str(files / "true.gff3"), "-m", str(tmp_path / "m"))
     assert ran.code == 1
-    assert "which the genome does not have (it has chrX)" in ran.err
+    assert "but the genome has no such contig (it has chrX)" in ran.err
     other.write_text(">one\nACGT\n>two\nAC\n")
     ran = run("genes", "train", str(other), str(files / "true.gff3"), "-m", str(tmp_path / "m"))
     assert "beyond the 4 bases of 'one'" in ran.err

@@ -57,7 +57,7 @@ def test_help_teaches(command, run, monkeypatch):
         module = import_module(f"crfkit.cli.{command}")
         assert module.DESCRIPTION.count("\n") <= 1
         assert "examples:\n" in ran.out
-    shown = ran.out.partition("examples:\n" if command else "a first round")[2]
+    shown = ran.out.partition("examples:\n" if command else "first steps")[2]
     examples = re.findall(rf" (crfkit (?:{'|'.join(COMMANDS)})\b.*)$", shown, re.MULTILINE)
     assert len(examples) >= 3
     for example in examples:

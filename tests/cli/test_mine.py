@@ -279,7 +279,7 @@ def test_inspect(run, place):
 
 def test_no_rules_in_the_model(run, folder):
     run.fails(1, "has no association rules", "inspect", folder / "model.crfkit", "--rules", 3)
-    run.fails(1, "a model without any", "mine", folder / "model.crfkit")
+    run.fails(1, "a model without rules", "mine", folder / "model.crfkit")
 
 
 OTHER = "U000:%x[0,0]\nU001:%x[-1,0]\nB\n"
@@ -291,14 +291,14 @@ OTHER = "U000:%x[0,0]\nU001:%x[-1,0]\nB\n"
         (["--min-support", 0], 2, "0 is less than 1"),
         (["--min-support", 9999], 1, "no rules in 527 positions"),
         (["--min-support", 5, "--max-support", 3], 2, "--max-support 3 is below --min-support 5"),
-        (["--min-confidence", 0], 2, "0 is not above 0"),
-        (["--min-confidence", 1.5], 2, "1.5 is not above 0 and up to 1"),
-        (["--lengths", "3-2"], 2, "expected such as 2-3"),
+        (["--min-confidence", 0], 2, "expected a number above 0 and up to 1, got 0"),
+        (["--min-confidence", 1.5], 2, "expected a number above 0 and up to 1, got 1.5"),
+        (["--lengths", "3-2"], 2, "expected a range such as 2-3"),
         (["--lengths", "two"], 2, "range of lengths, such as 2-3"),
         (["--items", "nothing"], 1, "no position has an item"),
         (["--label", "B-XX"], 1, "label 'B-XX' is not among the 5 known ones"),
         (["--label", "I-NP", "--item", "x[0,1]=."], 1, "no rule has the item"),
-        (["--item", "nothing"], 1, "no rule has the item 'nothing'; items are such as x["),
+        (["--item", "nothing"], 1, "no rule has the item 'nothing'; items look like x["),
         (["--sort", "fixes", "--top", 1, "--csv", "-"], 1, "have no fixes"),
         (["--csv", "-", "--json", "-"], 2, "only one of"),
         (["--html", "nowhere/r.html"], 1, "there is no directory"),
@@ -314,18 +314,18 @@ def test_wrong_usage(run, folder, tmp_path, monkeypatch, extra, code, message):
 @pytest.mark.parametrize(
     ("extra", "code", "message"),
     [
-        (["--rules", "RULES"], 2, "--rules goes with --associations"),
-        (["--rule-support", 3], 2, "--rule-support goes with --associations"),
+        (["--rules", "RULES"], 2, "--rules needs --associations"),
+        (["--rule-support", 3], 2, "--rule-support needs --associations"),
         (["--associations", "features", "--rules", "TRAIN"], 1, "expected association rules"),
         (["--associations", "features", "--rules", "nowhere"], 1, "nowhere: No such file"),
         (["--associations", "features", "--rules", "RULES", "-t", "OTHER"], 1, "mined with another template"),
-        (["--associations", "features", "--rules", "RULES", "--rule-lengths", "2-2"], 2, "does not go with"),
+        (["--associations", "features", "--rules", "RULES", "--rule-lengths", "2-2"], 2, "combined with --rules"),
         (["--associations", "features", "--rules", "RULES", "--rule-support", 999], 1, "none of its"),
         (["--associations", "features", "--rule-support", 9999], 1, "no rules in 527 tokens"),
-        (["--associations", "features", "--rule-confidence", 2], 2, "2 is not above 0 and up to 1"),
-        (["--associations", "constraints", "--rule-confidence", 0.9], 2, "rules that are always right"),
-        (["--associations", "features", "--continue", "MODEL"], 2, "does not go with --continue"),
-        (["--associations", "votes", "--features", "few.json"], 2, "has no place for"),
+        (["--associations", "features", "--rule-confidence", 2], 2, "number above 0 and up to 1, got 2"),
+        (["--associations", "constraints", "--rule-confidence", 0.9], 2, "need rules with confidence 1"),
+        (["--associations", "features", "--continue", "MODEL"], 2, "cannot be combined with --continue"),
+        (["--associations", "votes", "--features", "few.json"], 2, "cannot be combined with --associations"),
         (["--associations", "everything"], 2, "invalid choice"),
     ],
 )  # fmt: skip
@@ -360,14 +360,14 @@ def test_damaged_files(run, folder, place, tmp_path):
 
 def test_what_is_read_is_not_overwritten(run, folder, place):
     rules = place / "rules.crfkit"
-    assert "-o - is not possible" in run("mine", rules, "-o", "-").err
+    assert "-o needs a file, not standard output" in run("mine", rules, "-o", "-").err
     assert "would be overwritten" in run("mine", rules, "-o", rules).err
     assert (
         "would be overwritten" in run("mine", rules, folder / "train.txt", "--csv", folder / "train.txt").err
     )
     train = ("train", folder / "train.txt", "--associations", "features", "--rules", rules)
     assert "would overwrite" in run(*train, "-m", rules).err
-    assert "are for mining" in run("mine", rules, "--minimal").err
+    assert "only work when mining" in run("mine", rules, "--minimal").err
     assert "--compare needs DATA" in run("mine", rules, "--compare", folder / "test.txt").err
     for command in ("inspect", "tag"):
         assert "got 'association rules'" in run(command, rules).err
@@ -377,7 +377,7 @@ def test_other_words_than_the_rules_know(run, place, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("x Y A\nz Y B\n", encoding="utf-8")
     ran = run.ok("mine", place / "rules.crfkit", other, "--top", 2)
-    assert "none of the rules shown holds in the data" in ran.err
+    assert "no listed rule occurs in the data" in ran.err
 
 
 def test_defaults_are_the_miners():

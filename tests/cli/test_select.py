@@ -75,10 +75,10 @@ def test_dev_and_plot(run, folder, tmp_path):
 @pytest.mark.parametrize(
     ("extra", "code", "message"),
     [
-        (["--screen", 5], 2, "--screen goes with --method gain"),
-        (["--method", "l1", "--batch", 5], 2, "--batch does not go with --method l1"),
-        (["--method", "l1", "--conjunctions", 5], 2, "--conjunctions does not go with"),
-        (["--resamples", 3, "--dev", "x"], 2, "exclude each other"),
+        (["--screen", 5], 2, "--screen needs --method gain"),
+        (["--method", "l1", "--batch", 5], 2, "--batch cannot be combined with --method l1"),
+        (["--method", "l1", "--conjunctions", 5], 2, "--conjunctions cannot be combined with"),
+        (["--resamples", 3, "--dev", "x"], 2, "cannot be combined"),
         (["--min-freq", 99999], 1, "nothing to select from"),
         (["--batch", 2.5], 1, "batch must be"),
     ],
@@ -89,7 +89,7 @@ def test_wrong_usage(run, folder, tmp_path, extra, code, message):
 
 
 def test_where_it_goes(run, folder):
-    assert "-o - is not possible" in run("select", folder / "train.txt", "-o", "-").err
+    assert "-o needs a file, not standard output" in run("select", folder / "train.txt", "-o", "-").err
     assert "would be overwritten" in run("select", folder / "train.txt", "-o", folder / "train.txt").err
     assert "there is no directory" in run("select", folder / "train.txt", "-o", folder / "none" / "x").err
 

@@ -77,7 +77,7 @@ def test_inspect(model, run):
     for arguments, words in (
         (["--transitions"], "no table of transitions"),
         (["--label", "x"], "has no label 'x'"),
-        (["--attribute", "x"], "goes with linear models"),
+        (["--attribute", "x"], "needs a linear model"),
     ):
         ran = run("inspect", model, *arguments)
         assert ran.code != 0
@@ -97,19 +97,19 @@ def test_factored_with_dev_and_folds(table, run, tmp_path):
 def test_the_old_way_to_say_the_kind(table, run):
     ran = run("train", table, "--model", "trees", "-m", "x", "--c1", "1")
     assert "warning: --model trees: write --kind trees" in ran.err
-    assert "--c1 goes with linear models, not with --kind trees" in ran.err
+    assert "--c1 is for linear models, not for --kind trees" in ran.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--kind", "trees"], "-m/--model FILE is missing"),
-        (["-m", "x", "--kind", "trees", "--c1", "1"], "--c1 goes with linear models"),
-        (["-m", "x", "--kind", "trees", "--continue", "y"], "--continue goes with linear models"),
-        (["-m", "x", "--kind", "trees", "--constrained"], "--constrained goes with linear models"),
-        (["-m", "x", "--kind", "trees", "--tau", "2"], "--tau goes with --constrained"),
-        (["-m", "x", "--kind", "trees", "--rule-support", "3"], "--rule-support goes with --associations"),
-        (["-m", "x", "--window", "3"], "--window goes with --kind trees"),
+        (["--kind", "trees"], "-m FILE is missing"),
+        (["-m", "x", "--kind", "trees", "--c1", "1"], "--c1 is for linear models"),
+        (["-m", "x", "--kind", "trees", "--continue", "y"], "--continue is for linear models"),
+        (["-m", "x", "--kind", "trees", "--constrained"], "--constrained is for linear models"),
+        (["-m", "x", "--kind", "trees", "--tau", "2"], "--tau needs --constrained"),
+        (["-m", "x", "--kind", "trees", "--rule-support", "3"], "--rule-support needs --associations"),
+        (["-m", "x", "--window", "3"], "--window is for --kind trees"),
     ],
 )
 def test_wrong_usage(arguments, words, table, run):
@@ -125,7 +125,7 @@ def test_columns_by_name_and_by_place(table, run, tmp_path):
     for arguments, words in (
         (["--by", "x"], "must be a column of categories, but it holds numbers"),
         (["--by", "y"], "--by y: there is no such column; the columns are letter, x, label"),
-        (["--categorical", "label"], "--categorical label: that is the column of the labels"),
+        (["--categorical", "label"], "--categorical label: this is the label column"),
     ):
         ran = run("train", table, "-m", tmp_path / "m", *common, *arguments)
         assert ran.code != 0
@@ -153,6 +153,6 @@ def test_attributes_are_refused(run, tmp_path, model):
     (tmp_path / "data.crfsuite").write_text("A\tx=1\nB\tx=2\n\n", encoding="utf-8")
     ran = run("train", tmp_path / "data.crfsuite", "-m", tmp_path / "m", "--kind", "trees")
     assert ran.code == 1
-    assert "trees take columns" in ran.err
+    assert "trees need columns" in ran.err
     ran = run.fails(1, "the model takes columns", "tag", model, tmp_path / "data.crfsuite")
-    run.fails(1, "goes with linear-chain CRFs alone", "convert", model, tmp_path / "m.crfsuite")
+    run.fails(1, "this command needs a linear-chain CRF", "convert", model, tmp_path / "m.crfsuite")

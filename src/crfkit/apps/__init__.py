@@ -1,1 +1,1 @@
-"""Applications of the library: tools that read real files of a field and write them."""
+"""Applications of the library: tools that read and write the file formats of a field."""

@@ -1,4 +1,4 @@
-"""Data to be tagged, in pieces that a tagger takes."""
+"""Reading the data to tag, in batches."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.tagger import Tagger
 
 _FREE = ("_", "-", "")
-_POSITIONS = 1 << 16  # of a batch, at most
-_SCORES = 1 << 22  # of a batch, at most: 32 MB
+_POSITIONS = 1 << 16  # most positions in a batch
+_SCORES = 1 << 22  # most scores in a batch: 32 MB
 
 
 class Batch(NamedTuple):
-    """Some sequences on their way through."""
+    """Some sequences that are tagged together."""
 
-    x: Any  # what the tagger takes
+    x: Any  # the input of the tagger
     offsets: IntArray  # [N+1]
     source: str
-    gold: tuple[list[str], IdArray] | None  # names, and places in them [ΣT]; -1: no label
-    table: Columns | None = None  # its cells, where it has some
-    allowed: BoolArray | None = None  # [ΣT, L] what known labels leave; None: everything
+    gold: tuple[list[str], IdArray] | None  # label names, and indices into them [ΣT]; -1: no label
+    table: Columns | None = None  # the cells; None if the data has attributes
+    allowed: BoolArray | None = None  # [ΣT, L] labels that the known labels allow; None: all labels
 
 
 def read_batches(
@@ -43,9 +43,9 @@ def read_batches(
     arguments: argparse.Namespace,
     prompt: bool,
 ) -> Iterator[Batch]:
-    """The data in batches; what was taken for what is said with the first.
+    """Yield the data in batches. With the first batch, report the format and the column roles.
 
-    ``record`` is what the model remembers of its training data.
+    ``record`` describes the model's training data.
     """
     positions = min(_POSITIONS, max(1, _SCORES // tagger.scores_per_position))
     needed = tagger.n_columns
@@ -53,8 +53,8 @@ def read_batches(
         return _of_examples(data, tagger, arguments, positions, prompt)
     if needed is None:
         raise InputError(
-            f"{data.name}: the model has no template to make attributes of {data.format.name}: give one with "
-            f"--template, or data with ready-made attributes (--format {names_of(tables=False)})"
+            f"{data.name}: the model has no template to turn {data.format.name} into attributes: give one "
+            f"with --template, or give data with attributes (--format {names_of(tables=False)})"
         )
     return _of_tables(data, tagger, needed, record, arguments, positions, prompt)
 
@@ -86,9 +86,9 @@ def _of_tables(
 
 
 def _allowed(table: Columns, column: int, labels: list[str]) -> BoolArray:
-    """The labels that a column of known ones leaves to each position [ΣT, L].
+    """Return which labels each position may have, given a column of known labels [ΣT, L].
 
-    A cell that is a label of the model is that label; ``_``, ``-`` and nothing are any; ``A|B`` is A or B.
+    A cell is a label of the model; or ``_``, ``-`` or empty: any label; or ``A|B``: A or B.
     """
     cells, codes = table.codes(column)
     place = {label: i for i, label in enumerate(labels)}
@@ -102,7 +102,7 @@ def _allowed(table: Columns, column: int, labels: list[str]) -> BoolArray:
                 line = table.lines[np.flatnonzero(codes == cells.index(cell))[0]]
                 raise InputError(
                     f"{table.source}:{line}: known label {cell!r}: the model has no label {label!r}; it has "
-                    f"{', '.join(labels)}; a free position is '_', one of several 'A|B'"
+                    f"{', '.join(labels)}; write '_' for any label, 'A|B' for one of several"
                 )
             row[place[label]] = True
     return rows[codes]
@@ -112,10 +112,10 @@ def _of_examples(
     data: DataFile, tagger: Tagger, arguments: argparse.Namespace, positions: int, prompt: bool
 ) -> Iterator[Batch]:
     if arguments.known_column is not None:
-        raise UsageError(f"--known-column goes with {names_of(tables=True, last='and')}")
+        raise UsageError(f"--known-column needs a table: {names_of(tables=True, last='or')}")
     if not isinstance(tagger, LinearTagger):
         raise InputError(
-            f"{data.name}: {data.format.name} data has sparse attributes, and the model takes columns "
+            f"{data.name}: {data.format.name} data has sparse attributes, but the model needs columns "
             f"(--format {names_of(tables=True)})"
         )
     labelled: bool | None = None

@@ -1,7 +1,7 @@
-"""Which columns of a table are what: the true labels, labels known beforehand, and those for the template.
+"""The roles of a table's columns: true labels, known labels, and columns for the template.
 
-A template counts the columns without those of labels, so that it fits data with and without them, and labels
-that do not stand in the last column.
+A template counts columns without the label columns. So it fits data with and without labels, and labels may
+be in any column.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Roles:
-    """Places of columns in a row; None where there is no such column."""
+    """Indices of columns in a row; None if there is no such column."""
 
     label: int | None
     known: int | None = None
-    seen: tuple[int, ...] | None = None  # for the template, where a header names them
+    seen: tuple[int, ...] | None = None  # columns for the template, if a header names them
 
     def for_template(self, columns: Columns) -> Columns:
-        """The columns without those of labels: no template may look at what is to be found out."""
+        """Return the table without its label columns, which a template must not see."""
         if self.seen is not None:
             return columns.select(self.seen)
         for place in sorted({place for place in (self.label, self.known) if place is not None}, reverse=True):
@@ -34,12 +34,12 @@ class Roles:
 
 
 def column_place(columns: Columns, named: str, option: str) -> int:
-    """The place of the column that an option names: a number, negative from the end, or a header's name."""
+    """Return the index of the column that an option names: a number (negative: from the end) or a name."""
     return place_of(named, option, columns.source, columns.n_columns, getattr(columns, "names", None))
 
 
 def place_of(named: str, option: str, source: str, n: int, names: Sequence[str] | None) -> int:
-    """The same in a table with n columns, whose names are known or not."""
+    """Return the index of the column that an option names, in a table with n columns."""
     if names is not None and named in names:
         return list(names).index(named)
     try:
@@ -55,12 +55,11 @@ def place_of(named: str, option: str, source: str, n: int, names: Sequence[str] 
 
 
 def label_place(columns: Columns, label_column: str | None) -> int:
-    """The column of the labels in training data: the last unless an option says otherwise."""
+    """Return the index of the label column in training data: the last, unless an option names another."""
     n = columns.n_columns
     if n == 1:
         raise InputError(
-            f"{columns.source}: rows have one column; training needs cells and a label in each row "
-            "(tokens without labels cannot be trained on)"
+            f"{columns.source}: rows have one column; training needs one or more cells and a label per row"
         )
     return n - 1 if label_column is None else column_place(columns, label_column, "--label-column")
 
@@ -72,10 +71,10 @@ def tagging_roles(
     label_column: str | None,
     known_column: str | None,
 ) -> Roles:
-    """Roles in data to be tagged.
+    """Return the column roles in data to tag.
 
-    ``needed`` columns are what the template looks at; ``record`` is what the model remembers of its training
-    data: how many columns it had, and which was the label.
+    ``needed`` is the number of columns that the template uses. ``record`` describes the training data: how
+    many columns it had, and which was the label.
     """
     n = int(columns.ids.shape[1])
     known = None if known_column is None else column_place(columns, known_column, "--known-column")
@@ -91,16 +90,16 @@ def tagging_roles(
     elif record is not None and len(rest) != needed:
         raise InputError(
             f"{columns.source}: rows have {len(rest)} columns{_besides(known)}; the model was trained on "
-            f"{record['columns']}, the label being column {record['label_column']}, and tags rows of "
-            f"{record['columns']} (with the true label) or {record['columns'] - 1} (without); "
-            "--label-column K says which it is, --label-column none that there is none"
+            f"{record['columns']} (the label is column {record['label_column']}) and tags rows with "
+            f"{record['columns']} columns (with the true label) or {record['columns'] - 1} (without it); "
+            "name the label column with --label-column K, or use --label-column none if there is none"
         )
     else:
         roles = Roles(rest[-1] if len(rest) > needed else None, known)
     left = n - len({place for place in (roles.label, roles.known) if place is not None})
     if left < needed:
         raise InputError(
-            f"{columns.source}: the model's template looks at {needed} columns, but rows have {left}"
+            f"{columns.source}: the model's template uses {needed} columns, but rows have {left}"
             f"{_besides(known)}" + (" beside the label" if roles.label is not None else "")
         )
     return roles
@@ -113,14 +112,14 @@ def _roles_by_name(
     label_column: str | None,
     known: int | None,
 ) -> Roles:
-    """Roles where both the training data and these have a header: columns may stand in any order."""
+    """Return the roles if both this data and the training data have a header; any column order will do."""
     trained = list(record["names"])
     label_name = trained.pop(record["label_column"])
     missing = [name for name in trained if name not in names]
     if missing:
         raise InputError(
-            f"{columns.source}: there is no column {missing[0]!r}, which the model was trained on; the "
-            f"columns are {', '.join(names)}"
+            f"{columns.source}: the model was trained on a column {missing[0]!r}, but the data has no such "
+            f"column; its columns are {', '.join(names)}"
         )
     label = names.index(label_name) if label_name in names else None
     if label_column is not None:

@@ -1,4 +1,4 @@
-"""How sure scores are, and whether two taggers differ: intervals and tests, for reading and as JSON."""
+"""Confidence intervals of scores, and tests whether two taggers differ, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from crfkit import metrics
 from crfkit.cli.scores import are_plain
 from crfkit.data.label_codes import LabelCodes
 
-_RESAMPLES = 1000  # for --compare, unless --bootstrap says
+_RESAMPLES = 1000  # for --compare without --bootstrap
 
 
 class Sureness:
-    """Bootstrap intervals of the scores and, with other labels, of the differences; McNemar's test."""
+    """Bootstrap intervals of scores; for a second labelling also of differences, and McNemar's test."""
 
     def __init__(
         self, true: LabelCodes, found: LabelCodes, other: LabelCodes | None, arguments: argparse.Namespace
@@ -53,10 +53,10 @@ class Sureness:
                 )
 
     def lines(self) -> list[str]:
-        """What a reader wants to know, in percent."""
+        """Return the intervals and tests as lines of text, in percent."""
         lines = []
         if self._intervals:
-            lines.append(f"intervals that hold 95 % of {self._n} resamples of the sequences")
+            lines.append(f"95 % intervals from {self._n} resamples of the sequences")
             for name, found in self._intervals.items():
                 value, low, high = (100 * x for x in (found.value, found.low, found.high))
                 lines.append(f"  {name:10}{value:6.2f}  {low:6.2f} to {high:6.2f}")
@@ -80,7 +80,7 @@ class Sureness:
         return lines
 
     def to_json(self) -> dict[str, Any]:
-        """The same with all digits."""
+        """Return the intervals and tests as JSON values, with all digits."""
         result: dict[str, Any] = {}
         if self._intervals:
             result["intervals"] = {

@@ -1,4 +1,4 @@
-"""Options that forbid labellings: a label scheme, transitions never seen, rules of the user's own."""
+"""Options that forbid labellings: by a label scheme, by transitions never seen, by the user's rules."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from crfkit.models.tagger import Tagger
 
 _START, _END = "^", "$"  # unless they are labels, as $ is in the Penn Treebank
-_OUTSIDE = "\0"  # stands for both: no label has it
+_OUTSIDE = "\0"  # stands for both; no label contains it
 
 
 OPTIONS = """\
-  --legal SCHEME            legal labels only, by IOB1, IOB2, IOE1, IOE2, IOBES or BILOU; auto: the scheme
-      that the model's labels are in
+  --legal SCHEME            only labellings that are legal in IOB1, IOB2, IOE1, IOE2, IOBES or BILOU; auto:
+      the scheme of the model's labels
   --seen-transitions        only transitions that the model has a weight for
-  --forbid 'A>B'...         label B never right after A; * stands for anything, '^>B' means never first, 'A>$'
-      never last. May be given several times"""
+  --forbid 'A>B'...         forbid label B directly after A; * matches anything, '^>B' forbids B as the first
+      label, 'A>$' forbids A as the last; may be given several times"""
 
 
 def constraints_of(arguments: argparse.Namespace, tagger: Tagger) -> Constraints | None:
-    """What the options forbid, for the labels of the model; None: nothing."""
+    """Return the constraints that the options ask for; None if they forbid nothing."""
     rules = [_rule(text) for text in arguments.forbid or ()]
     if arguments.legal is None and not arguments.seen_transitions and not rules:
         return None
@@ -38,9 +38,9 @@ def constraints_of(arguments: argparse.Namespace, tagger: Tagger) -> Constraints
         from crfkit.models.linear.tagger import LinearTagger
 
         if not isinstance(tagger, LinearTagger):
-            raise UsageError("--seen-transitions goes with linear models, which know what they have seen")
+            raise UsageError("--seen-transitions needs a linear model: others do not store seen transitions")
         seen = tagger.index.edges
-        if seen.all():  # also those never seen have a feature: CRF++ and Wapiti keep their weights at 0
+        if seen.all():  # unseen transitions have features too: CRF++ and Wapiti keep their weights at 0
             seen = seen & (tagger.weights.edge != 0)
         seen = seen.copy()
         seen.reshape(-1)[tagger.index.pair_ids] = True
@@ -62,7 +62,7 @@ def _rule(text: str) -> list[str]:
 
 
 def _forbidden(rule: list[str], labels: list[str]) -> Constraints:
-    """The constraints of one rule; the beginning and the end of a sequence are a label more for it."""
+    """Return the constraints of one rule; the start and the end of a sequence act as an extra label."""
     import numpy as np
 
     from crfkit import inference

@@ -14,8 +14,8 @@ from crfkit.io.opening import check_writable
 USAGE = "IN OUT [--to FORMAT] [options]"
 
 DESCRIPTION = """\
-Turns data or a model of one format into another; what IN is, its content tells.
-Labels can change their scheme on the way."""
+Converts data or a model from one format to another. The content of IN tells
+which it is. Can also convert labels to another scheme."""
 
 EXAMPLES = """\
 examples:
@@ -26,25 +26,25 @@ examples:
   crfkit convert old.crfsuite new.crfkit             a model of CRFsuite
   crfkit convert wapiti.model model.crfsuite         a model of Wapiti
 
-models: crfkit and CRFsuite in both directions; from Wapiti and CRF++.
-data: columns and csv into each other and, by a template, into crfsuite and
-mallet; crfsuite and mallet into each other."""
+models: crfkit to and from CRFsuite; from Wapiti and CRF++.
+data: columns and csv to each other and, with a template, to crfsuite and
+mallet; crfsuite and mallet to each other."""
 
 
 _OPTIONS = f"""
   input IN                  data or a model; - is standard input (data only)
-  output OUT                where it goes; - is standard output (data only)
+  output OUT                output file; - is standard output (data only)
 formats:
-  --from {"|".join(("auto", *FORMATS))} = auto  of data; models are told by their content
-  --to {"|".join(dict.fromkeys((*FORMATS, *WRITABLE)))}  {" and ".join(WRITABLE)} are formats of
-      models, too (default: by the name of OUT)
+  --from {"|".join(("auto", *FORMATS))} = auto  format of data; models are recognised by their content
+  --to {"|".join(dict.fromkeys((*FORMATS, *WRITABLE)))}  {" and ".join(WRITABLE)} are also
+      formats of models (default: by the name of OUT)
 {options.TABLES}
-{options.template("makes attributes of columns")}
+{options.template("turns columns into attributes")}
 labels:
-{options.label_column("the last; 'none': there are none")}
-  --labels FROM:TO          another label scheme: IOB1, IOB2, IOE1, IOE2, IOBES, BILOU; FROM may be auto
-  --repair begin|drop|join  of labels that break their scheme: begin a segment with them, drop it, or join
-      them to the one before (default: they are an error)
+{options.label_column("the last; 'none': the data has no labels")}
+  --labels FROM:TO          convert labels between IOB1, IOB2, IOE1, IOE2, IOBES and BILOU; FROM may be auto
+  --repair begin|drop|join  what to do with labels that break their scheme: begin a new segment, drop the
+      segment, or join it to the segment before (default: report an error)
 {options.QUIET}
 """
 
@@ -55,16 +55,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Find out what IN is, and convert it."""
+    """Find out whether IN is a model or data, and convert it."""
     if arguments.repair is not None and arguments.labels is None:
-        raise UsageError("--repair goes with --labels")
+        raise UsageError("--repair needs --labels")
     check_writable(arguments.output)
     found = None if arguments.input == "-" or arguments.format != "auto" else model_format(arguments.input)
     if found is not None:
         _convert_model(arguments, found)
     elif arguments.to == OWN:
         raise InputError(
-            f"{arguments.input}: it is no model that crfkit knows; 'crfkit train' makes models of data"
+            f"{arguments.input}: not a model that crfkit can read; 'crfkit train' trains a model from data"
         )
     else:
         from crfkit.cli.convert_data import convert_data
@@ -74,29 +74,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _convert_model(arguments: argparse.Namespace, found: str) -> None:
-    """One model file into another."""
+    """Convert a model file."""
     from crfkit.cli.loading import load_linear
 
     for name in ("labels", "label_column", "separator", "sequence_column"):
         if getattr(arguments, name) is not None:
             option = "--" + name.replace("_", "-")
-            raise UsageError(f"{arguments.input} is a model ({found}): {option} goes with data")
+            raise UsageError(f"{arguments.input} is a model ({found}): {option} is for data only")
     target = arguments.to or next(
         (format for format in WRITABLE if arguments.output.endswith(f".{format}")), OWN
     )
     if target not in WRITABLE:
         raise UsageError(
-            f"{arguments.input} is a model ({found}), and models can be written as "
+            f"{arguments.input} is a model ({found}): models can be written as "
             f"{' and '.join(WRITABLE)}, not as {target}"
         )
     if arguments.output == "-":
-        raise UsageError("a model goes into a file, not to standard output")
+        raise UsageError("a model cannot be written to standard output: name a file")
     tagger, header = load_linear(arguments.input)
     if arguments.template is not None:
         from crfkit.features.template import Template
 
         if tagger.template is not None or target != OWN:
-            raise UsageError("--template goes with data, and with models that have none and become crfkit's")
+            raise UsageError("--template is for data, or to add a template to a model written as crfkit's")
         tagger.use(tagger.encoder.with_template(Template.read(arguments.template)))
     if target == OWN:
         own = ("model", "classes", "template")  # the tagger writes these itself
@@ -107,8 +107,8 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
         export_crfsuite(tagger, arguments.output)
         if tagger.template is not None:
             warn(
-                f"{arguments.output} has no template: CRFsuite's models do not hold any. Make attributes "
-                "with 'crfkit convert DATA … --template', or give it to 'crfkit tag --template'"
+                f"{arguments.output} has no template: CRFsuite's models cannot hold one. Make attributes "
+                "with 'crfkit convert DATA … --template', or tag with 'crfkit tag --template'"
             )
     if not arguments.quiet:
         note(

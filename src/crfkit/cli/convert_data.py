@@ -1,4 +1,4 @@
-"""Data from one format to another, in pieces where nothing needs the whole."""
+"""Converting data from one format to another, piece by piece where possible."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from crfkit.features.template import Template
     from crfkit.io.data_file import DataFile
 
-_POSITIONS = 1 << 16  # of a piece
+_POSITIONS = 1 << 16  # per piece
 
 
 def convert_data(arguments: argparse.Namespace) -> None:
-    """Read one format and write the other."""
+    """Read data in one format and write it in the other."""
     target = format_by_name(arguments.output) if arguments.to is None else FORMATS[arguments.to]
     if target is None:
-        raise UsageError(f"--to: into which format? The name {arguments.output} does not tell")
+        raise UsageError(f"the name {arguments.output} does not tell the format: name it with --to")
     schemes = _schemes(arguments.labels)
     with open_data(arguments.input, arguments) as data:
         if not arguments.quiet:
@@ -52,8 +52,8 @@ def convert_data(arguments: argparse.Namespace) -> None:
             return
         if target.is_table:
             raise InputError(
-                f"{data.name}: {data.format.name} data has attributes, any number of them per position; they "
-                f"do not make columns, so it cannot become {target.name}"
+                f"{data.name}: {data.format.name} data has any number of attributes per position, so it "
+                f"cannot become {target.name}, which needs the same columns in each row"
             )
         _refuse(arguments, "template", f"{data.format.name} data has its attributes already")
         _rewrite_items(arguments, data, target, schemes)
@@ -76,7 +76,7 @@ def _schemes(text: str | None) -> tuple[str, str] | None:
 def _relabelled(
     codes: LabelCodes, schemes: tuple[str, str], repair: str | None, source: str, lines: Sequence[int] | None
 ) -> list[list[str]]:
-    """The labels in the other scheme; illegal ones are mended, or an error with their line."""
+    """Return the labels in the other scheme; repair illegal labels, or raise an error with their line."""
     before, after = schemes
     if before == "auto":
         before = detect_scheme(codes)
@@ -90,7 +90,7 @@ def _relabelled(
         where = source if lines is None else f"{source}:{lines[int(codes.offsets[i]) + t]}"
         raise InputError(
             f"{where}: the label {codes[i][t]!r} is not legal here in {before} (one of {len(wrong):,} such "
-            "places); --repair mends them, or the scheme is another"
+            "places); use --repair, or name the right scheme"
         )
     return convert_labels(codes, before, after)
 
@@ -109,12 +109,12 @@ def _label_place(arguments: argparse.Namespace, table: Columns) -> int | None:
 def _relabelled_table(
     table: Columns, arguments: argparse.Namespace, schemes: tuple[str, str] | None
 ) -> Columns:
-    """The table with its labels in the other scheme, if there is one."""
+    """Return the table with its labels converted to the other scheme, if one is given."""
     if schemes is None:
         return table
     label = _label_place(arguments, table)
     if label is None:
-        raise UsageError("--labels: there are none (--label-column none)")
+        raise UsageError("--labels needs labels: leave out --label-column none")
     codes = LabelCodes(*table.codes(label), table.offsets)
     labels = _relabelled(codes, schemes, arguments.repair, table.source, table.lines.tolist())
     cells = Vocabulary(table.cells.strings())
@@ -124,7 +124,7 @@ def _relabelled_table(
 
 
 def _named(table: Columns, arguments: argparse.Namespace) -> Columns:
-    """The table with names for its columns."""
+    """Return the table with names for its columns."""
     if isinstance(table, NamedColumns):
         return table
     label = _label_place(arguments, table)
@@ -157,15 +157,14 @@ def _template(arguments: argparse.Namespace, target: DataFormat) -> Template:
 
     if arguments.template is None:
         raise UsageError(
-            f"columns become {target.name} data through a template: give one with --template (the one that "
-            "'crfkit train' makes itself is shown by 'crfkit inspect MODEL --template')"
+            f"converting columns to {target.name} needs a template: give one with --template ('crfkit "
+            "inspect MODEL --template' shows the default template of 'crfkit train')"
         )
     template = Template.read(arguments.template)
     if template.edge_attributes:
         raise InputError(
             f"{arguments.template}: its lines {', '.join(template.edge_attributes)} with macros score pairs "
-            f"of labels, which {target.name} data cannot say; take them out, or train on the columns "
-            "themselves"
+            f"of labels, which {target.name} data cannot express; remove them, or train on the columns"
         )
     return template
 
@@ -175,7 +174,7 @@ def _rewrite_items(
 ) -> None:
     vocabulary = Vocabulary()
     if arguments.label_column not in (None, "none"):
-        raise UsageError("--label-column: attribute files have their labels in one place, or none")
+        raise UsageError("--label-column K needs columns: attribute files have a fixed place for labels")
 
     def pieces() -> Iterator[Examples]:
         for piece in data.example_pieces(

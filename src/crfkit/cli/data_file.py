@@ -1,4 +1,4 @@
-"""Data files as the options describe them."""
+"""Opening data files as the options describe them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def open_data(path: str, arguments: argparse.Namespace, *, tables: bool = False) -> DataFile:
-    """The file, its format found out and the options checked against it.
+    """Open a file, detect its format, and check the options against it.
 
-    ``tables``: it is taken for a table where neither the option nor the file's name says what it is.
+    ``tables``: assume a table if neither the option nor the file's name tells the format.
     """
     from crfkit.io.data_file import DataFile
 
@@ -31,13 +31,13 @@ def open_data(path: str, arguments: argparse.Namespace, *, tables: bool = False)
         with_header = " and ".join(format.name for format in FORMATS.values() if format.has_header)
         if separator not in (None, "\t"):
             data.close()
-            raise UsageError(f"--separator is 'tab' for columns, and any character for {with_header} alone")
+            raise UsageError(f"--separator must be 'tab' for columns; only {with_header} allows others")
         if arguments.sequence_column is not None:
             data.close()
-            raise UsageError(f"--sequence-column goes with {with_header}")
+            raise UsageError(f"--sequence-column needs {with_header}")
     return data
 
 
 def say(data: DataFile, words: str) -> None:
-    """Tell which format was taken, and what of it."""
+    """Report the format of the data, followed by more ``words``."""
     note(f"{data.name}: {data.format.name}{data.told}{words}")

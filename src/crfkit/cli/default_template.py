@@ -1,9 +1,9 @@
-"""The template that ``crfkit train`` makes when none is given: a window of two rows on either side.
+"""The template that ``crfkit train`` uses if none is given: a window of two rows on either side.
 
-For the first column, which holds the words: each of the five, and the pairs with the middle one. For the
-others, which have fewer values (parts of speech, classes of words): each of the five, all pairs and all
-threes of neighbours. With two columns that is the set of 19 templates that Sha and Pereira (2003) made known
-for chunking. And ``B``: transitions between labels.
+For the first column, the words: each of the five cells, and the two pairs of neighbours with the middle one.
+For the other columns, which have fewer values (parts of speech, word classes): each of the five cells, and
+all pairs and triples of neighbours. Two columns give the 19 templates of Sha and Pereira (2003) for chunking.
+``B`` adds transitions between labels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CLASS_RUNS = (
 
 
 def default_template(n_columns: int) -> str:
-    """The text of the template for so many columns, the label's not counted, in CRF++'s language."""
+    """Return the template for this many columns (without the label's), in CRF++'s syntax."""
     lines = []
     for column in range(n_columns):
         runs = [run for kind in (_CLASS_RUNS if column else _WORD_RUNS) for run in kind]

@@ -1,4 +1,4 @@
-"""``crfkit demo``: learn to take postal addresses apart, and look at the result from all sides."""
+"""``crfkit demo``: train a CRF that parses postal addresses, and show the results."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ if TYPE_CHECKING:
 
 Sentences = list[list[str]]
 
-# Commands that follow on from here; those that name a file are shown where the file is.
+# Commands to try next; one that names a file is shown only if the file exists.
 _NEXT = (
     ("crfkit demo --noise 0.9", "worse addresses"),
-    ("crfkit demo --train 20000", "more to learn from"),
+    ("crfkit demo --train 20000", "more training data"),
     ("python examples/plain.py", "the same in twenty lines"),
-    ("python examples/nbest_and_marginals.py", "second guesses, probabilities"),
-    ("python examples/partial_labels.py", "learn from labels with gaps"),
+    ("python examples/nbest_and_marginals.py", "n best labellings, probabilities"),
+    ("python examples/partial_labels.py", "train on incomplete labels"),
     ("python examples/grid_search.py", "find c1 and c2"),
-    ("less docs/tutorial.md", "your own in ten minutes"),
+    ("less docs/tutorial.md", "your own model in ten minutes"),
 )
 
 
 USAGE = "[options]"
 
 DESCRIPTION = """\
-Learns to take generated postal addresses apart, and shows the result from all
-sides: scores, labelled addresses, doubts, and the weights that were learnt."""
+Trains a CRF that parses generated postal addresses. Shows its scores, labelled
+addresses, an uncertain address, and the largest weights."""
 
 EXAMPLES = """\
 examples:
   crfkit demo
   crfkit demo --noise 0.9            worse addresses
-  crfkit demo --train 20000          more to learn from"""
+  crfkit demo --train 20000          more training data"""
 
 
 _OPTIONS = """
-  --train N:int = 3000      addresses to learn from
-  --test N:int = 1000       addresses held out
+  --train N:int = 3000      number of addresses to train on
+  --test N:int = 1000       number of held-out addresses
   --noise X:float = 0.5     0 (clean) to 1 (a mess)
-  --seed N:int = 0          another seed, other addresses
+  --seed N:int = 0          seed of the generated addresses
 """
 
 
@@ -64,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Result:
-    """A trained model and what it made of the held-out addresses."""
+    """A trained model and its predictions for the held-out addresses."""
 
     model: CRF
     tokens: Sentences
@@ -115,10 +115,10 @@ def run(arguments: argparse.Namespace) -> int:
     def heading(text: str) -> None:
         print("\n" + painter.bold(text) + " " + painter.dim("─" * (width - len(text) - 1)))
 
-    print(painter.bold("crfkit demo: taking postal addresses apart"), flush=True)
+    print(painter.bold("crfkit demo: parsing postal addresses"), flush=True)
     print(
         paragraph(
-            f"{arguments.train:,} generated addresses of seven countries to learn from, {arguments.test:,} "
+            f"{arguments.train:,} generated addresses of seven countries to train on, {arguments.test:,} "
             "held out. Each token gets one label: the field it belongs to. Words are misspelt, abbreviated, "
             "misread by a scanner, left out and out of order.",
             width,
@@ -127,13 +127,13 @@ def run(arguments: argparse.Namespace) -> int:
         flush=True,
     )
     result = train(arguments.train, arguments.test, arguments.noise, arguments.seed)
-    heading("How well, how fast")
+    heading("Accuracy and speed")
     show_scores(result, painter)
-    heading("Some held-out addresses, as labelled by the model")
+    heading("Some held-out addresses with predicted labels")
     show_addresses(result, painter, width)
     heading("The address it is least sure of")
     show_uncertain(result, painter, width)
-    heading("What it has learnt: the largest weights")
+    heading("The largest weights")
     show_weights(result.model, painter, width)
     heading("What to try next")
     show_next(painter)
@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_scores(result: Result, painter: Painter) -> None:
-    """The table: precision, recall and F1 per field, the totals, and the times."""
+    """Print precision, recall and F1 per field, the totals, and the times."""
     report = metrics.segment_scores(result.y_true, result.y_pred)
     print(f"  {'field':12}{'precision':>10}{'recall':>9}{'F1':>9}{'held out':>10}")
     for kind, score in sorted(report.scores.items(), key=lambda item: -item[1].f1):
@@ -166,7 +166,7 @@ def show_scores(result: Result, painter: Painter) -> None:
 
 
 def show_addresses(result: Result, painter: Painter, width: int) -> None:
-    """Five addresses the model got right and three it got wrong, these with the true labels below."""
+    """Print five correctly labelled addresses and three wrong ones, these with the true labels below."""
     for line in painter.legend(width - 2):
         print(f"  {line}")
     right = [i for i, (t, p) in enumerate(zip(result.y_true, result.y_pred, strict=True)) if t == p]
@@ -180,13 +180,13 @@ def show_addresses(result: Result, painter: Painter, width: int) -> None:
 
 
 def _print_lines(mark: str, lines: Sequence[str], indent: int = 2) -> None:
-    """The lines, the first after ``mark``, the others ``indent`` columns in."""
+    """Print the lines, the first after ``mark``, the others indented by ``indent`` columns."""
     for n, line in enumerate(lines):
         print(f"  {mark if n == 0 else ' ' * indent}{line}")
 
 
 def show_uncertain(result: Result, painter: Painter, width: int) -> None:
-    """The held-out address whose best labelling is least probable: its tokens and two best labellings."""
+    """Print the held-out address whose best labelling is least probable, with its two best labellings."""
     candidates = [
         (paths[0][1], i)
         for i, paths in enumerate(result.model.predict_nbest(result.features, 1))
@@ -197,7 +197,7 @@ def show_uncertain(result: Result, painter: Painter, width: int) -> None:
         return
     i = min(candidates)[1]
     x = [result.features[i]]
-    print(f"  {'token':16} {'most probable label':22} {'and next':22} truly")
+    print(f"  {'token':16} {'most probable label':22} {'next':22} true label")
     for token, probabilities, true in zip(
         result.tokens[i], result.model.predict_marginals(x)[0], result.y_true[i], strict=True
     ):
@@ -213,7 +213,7 @@ def show_uncertain(result: Result, painter: Painter, width: int) -> None:
 
 
 def show_weights(model: CRF, painter: Painter, width: int) -> None:
-    """The attributes that speak loudest for a label, and the transitions most and least liked."""
+    """Print the attributes with the largest weights per label, and the most and least likely transitions."""
     by_label: dict[str, list[tuple[float, str]]] = {}
     for (attribute, label), weight in model.state_features_.items():
         by_label.setdefault(label, []).append((weight, attribute))
@@ -226,7 +226,7 @@ def show_weights(model: CRF, painter: Painter, width: int) -> None:
 
 
 def _print_weights(name: str, weights: Sequence[tuple[float, str]], painter: Painter, width: int) -> None:
-    """One line: the name, and as many of the first four weights as there is room for."""
+    """Print one line: the name, and as many of the first four weights as fit."""
     line, used = f"  {name:12}", 14
     for weight, what in weights[:4]:
         used += len(what) + 7
@@ -237,7 +237,7 @@ def _print_weights(name: str, weights: Sequence[tuple[float, str]], painter: Pai
 
 
 def show_next(painter: Painter) -> None:
-    """Commands that can be typed as they stand, from this directory and without activating an environment."""
+    """Print commands that work from this directory without activating an environment."""
     here = Path(sys.executable).parent
     on_path = shutil.which("crfkit") == str(here / "crfkit")
     for command, what in _NEXT:

@@ -1,4 +1,4 @@
-"""``crfkit eval``: predicted labels against the true ones."""
+"""``crfkit eval``: compare predicted labels with the true ones."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 USAGE = "[FILE] [options]\n       crfkit eval --gold FILE --predicted FILE [options]"
 
 DESCRIPTION = """\
-Compares predicted labels with the true ones and prints what conlleval prints.
-The last two columns of FILE are the true and the predicted label."""
+Compares predicted labels with the true ones and prints the scores in the
+format of conlleval. The last two columns of FILE are true and predicted label."""
 
 EXAMPLES = """\
 examples:
@@ -32,33 +32,33 @@ examples:
   crfkit eval tagged.txt --compare other-tagged.txt         which is better?
   crfkit eval tagged.txt --bootstrap --json                 for a program
 
-Lines that begin with -DOCSTART- are left out; conlleval counts them as tokens."""
+Lines that begin with -DOCSTART- are ignored; conlleval counts them as tokens."""
 
 
-_PROBABILITY = re.compile(r"[01]\.[0-9]{6}")  # as tag writes them
+_PROBABILITY = re.compile(r"[01]\.[0-9]{6}")  # as ``crfkit tag`` writes it
 
 
 _OPTIONS = """
   file [FILE]               tagged data (default: standard input)
 the labels:
-  --gold FILE               a file with the true labels, in its last column
-  --predicted FILE          a file with the predicted ones, in its last column
+  --gold FILE               a file with the true labels in its last column
+  --predicted FILE          a file with the predicted labels in its last column
   --gold-column K:int       column of the true labels, 0, 1, … or -1, -2, …
   --predicted-column K:int  column of the predicted labels
-  --tabs                    columns are between single tabs; cells may hold blanks
+  --tabs                    columns are separated by single tabs; cells may contain blanks
 scoring:
-  --scheme NAME             IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: told by the labels, as conlleval
-      reads them)
-  --strict                  what breaks the rules of the scheme is no segment
-  --raw                     plain labels: each token by itself (conlleval -r)
-  --outside LABEL = O       label of what is in no segment (conlleval -o)
+  --scheme NAME             IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: detected from the labels, as
+      conlleval does)
+  --strict                  do not count segments that break the rules of the scheme
+  --raw                     plain labels: score each token by itself (conlleval -r)
+  --outside LABEL = O       label of tokens outside all segments (conlleval -o)
 what else to show:
-  --per-label               precision, recall and F1 of every label, by token
-  --confusion               which label was taken for which
-  --compare OTHER           another tagged file of the same data: McNemar's test and the bootstrap interval of
-      the gap
-  --bootstrap [N>=10]       95 %% intervals from N resamples of the sequences (1000 unless given)
-  --seed N>=0 = 0           of the resamples
+  --per-label               precision, recall and F1 of each label, by token
+  --confusion               the confusion matrix of true and predicted labels
+  --compare OTHER           another tagged file of the same data: McNemar's test and a bootstrap interval of
+      the difference
+  --bootstrap [N>=10]       95 %% intervals from N resamples of the sequences (default: 1000)
+  --seed N>=0 = 0           seed of the resamples
   --json                    everything as JSON
 """
 
@@ -69,7 +69,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read both labellings, score them, print."""
+    """Read both labellings, score them and print the scores."""
     _check(arguments)
     true, found = _labels(arguments)
     from crfkit import metrics
@@ -110,18 +110,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     if (arguments.gold is None) != (arguments.predicted is None):
-        raise UsageError("--gold and --predicted go together")
+        raise UsageError("--gold and --predicted must be given together")
     if arguments.gold is not None and arguments.file is not None:
-        raise UsageError(f"--gold and --predicted stand in place of {arguments.file}")
+        raise UsageError(f"--gold and --predicted replace FILE: leave out {arguments.file}")
     if arguments.raw and (arguments.strict or arguments.scheme):
-        raise UsageError("--raw reads no segments: leave out --strict and --scheme")
+        raise UsageError("--raw scores no segments: leave out --strict and --scheme")
     file = "-" if arguments.file is None and arguments.gold is None else arguments.file
     if [file, arguments.gold, arguments.predicted, arguments.compare].count("-") > 1:
         raise UsageError("only one input can come from standard input")
 
 
 def _labels(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
-    """True and predicted labels, out of one file or two."""
+    """Return the true and the predicted labels, from one file or two."""
     outside = arguments.outside
     if arguments.gold is None:
         columns = _read(arguments.file or "-", arguments.tabs)
@@ -141,7 +141,7 @@ def _labels(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
 
 
 def _other_labels(arguments: argparse.Namespace, true: LabelCodes) -> LabelCodes:
-    """The labels to compare with; they must be of the same sequences, with the same true labels if any."""
+    """Return the other labels, after checking that sequences and true labels (if any) are the same."""
     other = _read(arguments.compare, arguments.tabs)
     if other.lengths.tolist() != [len(labels) for labels in true]:
         raise InputError(f"{other.source}: it must hold the same sequences as the labels it is compared with")
@@ -151,14 +151,14 @@ def _other_labels(arguments: argparse.Namespace, true: LabelCodes) -> LabelCodes
         wrong = next((i for i, (a, b) in enumerate(zip(true, again, strict=True)) if a != b), None)
         if wrong is not None:
             raise InputError(
-                f"{other.source}:{other.lines[other.offsets[wrong]]}: the true labels of the sequence that "
-                "begins here are others than in the labels it is compared with"
+                f"{other.source}:{other.lines[other.offsets[wrong]]}: the sequence that begins here has "
+                "other true labels than in the file it is compared with"
             )
     return _codes(other, found, arguments.outside)
 
 
 def _predicted(columns: Columns) -> int:
-    """Where the predicted labels are: in the last column, or in the one that a csv file calls so."""
+    """Return the column of the predicted labels: ``predicted`` in a csv file that has it, or the last."""
     names = list(getattr(columns, "names", ()))
     return names.index("predicted") - len(names) if "predicted" in names else -1
 
@@ -172,16 +172,16 @@ def _read(path: str, tabs: bool) -> Columns:
     from crfkit.io.formats import USUAL_TABLE
 
     with DataFile(path, USUAL_TABLE.name if tabs else "auto", separator="\t" if tabs else None) as file:
-        if not file.format.is_table:  # labels alone may look like anything
+        if not file.format.is_table:  # labels without tokens may look like any format
             file.format = USUAL_TABLE
         columns = file.table()
     if columns.n_positions == 0:
-        raise InputError(f"{columns.source}: there is nothing in it to score")
+        raise InputError(f"{columns.source}: the file is empty, so there is nothing to score")
     return columns
 
 
 def _codes(columns: Columns, k: int, outside: str) -> LabelCodes:
-    """The labels in a column, the one that means outside being called O."""
+    """Return the labels in a column, with ``outside`` renamed to O."""
     import numpy as np
 
     from crfkit.data.label_codes import LabelCodes
@@ -189,8 +189,8 @@ def _codes(columns: Columns, k: int, outside: str) -> LabelCodes:
     names, ids = columns.codes(k)
     if all(_PROBABILITY.fullmatch(name) for name in names):
         raise InputError(
-            f"{columns.source}: column {k} holds probabilities, not labels; --gold-column and "
-            "--predicted-column say where the labels are (of 'crfkit tag --marginals': -3 and -2)"
+            f"{columns.source}: column {k} holds probabilities, not labels; name the label columns with "
+            "--gold-column and --predicted-column (for output of 'crfkit tag --marginals': -3 and -2)"
         )
     place: dict[str, int] = {}
     new = np.array([place.setdefault("O" if name == outside else name, len(place)) for name in names])
@@ -198,7 +198,7 @@ def _codes(columns: Columns, k: int, outside: str) -> LabelCodes:
 
 
 def _check_same_shape(first: Columns, second: Columns) -> None:
-    """Raise where two files do not hold the same sequences, with the line from which on they differ."""
+    """Raise an error if two files differ in their sequence lengths, with the line of the first difference."""
     for a, b in zip(range(len(first)), range(len(second)), strict=False):
         if first.lengths[a] != second.lengths[b]:
             raise InputError(

@@ -1,4 +1,4 @@
-"""``crfkit genes``: learn a gene finder, find genes, score predictions, draw a locus."""
+"""``crfkit genes``: train a gene finder, predict genes, score predictions, plot a locus."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 USAGE = "train|predict|eval|plot FILE … [options]"
 
 DESCRIPTION = """\
-Finds protein-coding genes: learns from an annotated genome, predicts on both
-strands, scores predictions, draws a locus. FASTA, GFF3 and GTF in, GFF3 out."""
+Finds protein-coding genes: trains on an annotated genome, predicts on both
+strands, scores predictions, plots a locus. Reads FASTA, GFF3, GTF; writes GFF3."""
 
 EXAMPLES = """\
 examples:
@@ -27,30 +27,30 @@ examples:
   crfkit genes plot cn.genes genome.fasta chr2:285000-292000 -o locus.png"""
 
 
-# What it does: a word on it, and its options.
+# The actions: a summary and the options of each.
 _ACTIONS = {
     "train": (
-        "learn from an annotated genome",
+        "train on an annotated genome",
         f"""
   genome FASTA              the genome
   annotation GFF            its genes, GFF3 or GTF
-  -m, -o, --model FILE!     where the model goes
-  --flank N>=0 = 500        bases around a gene to learn from
-  --c2 X:float = 0.01       penalty on leaving the generative model
-  --longest-intron N>=20    (default: from the training genes)
-  --gc-classes N>=1 = 1     classes of GC content
+  -m, -o, --model FILE!     file for the model
+  --flank N>=0 = 500        bases on either side of a gene to train on
+  --c2 X:float = 0.01       penalty on differences from the generative model
+  --longest-intron N>=20    longest intron in bases (default: from the training genes)
+  --gc-classes N>=1 = 1     number of classes of GC content
 {options.JOBS}
 {options.QUIET}
 """,
     ),
     "predict": (
-        "find genes",
+        "predict genes",
         f"""
   model MODEL               a gene finder
-  genome FASTA              where to look
+  genome FASTA              the genome
   -o, --output FILE = -     GFF3; - is standard output
-  --strand both|forward = both  where genes may lie
-  --complete                no genes that the end of a contig cuts off
+  --strand both|forward = both  strands to search
+  --complete                only complete genes, none cut off by the end of a contig
 {options.JOBS}
 {options.QUIET}
 """,
@@ -59,17 +59,17 @@ _ACTIONS = {
         "compare predictions with an annotation",
         """
   annotation TRUE           the true genes, GFF3 or GTF
-  predicted PREDICTED       the predicted ones
+  predicted PREDICTED       the predicted genes, GFF3 or GTF
 """,
     ),
     "plot": (
-        "draw a locus",
+        "plot a locus",
         f"""
   model MODEL               a gene finder
   genome FASTA              the genome
-  locus CONTIG:FROM-TO      what to draw, bases counted from 1
-  -o, --output FILE!        picture: .png, .svg or .pdf
-  --annotation GFF          the true genes, to draw beside
+  locus CONTIG:FROM-TO      region to plot, bases counted from 1
+  -o, --output FILE!        plot: .png, .svg or .pdf
+  --annotation GFF          the true genes, to plot as well
 {options.JOBS}
 """,
     ),
@@ -77,7 +77,7 @@ _ACTIONS = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the four things it does, each with its own options."""
+    """Add the four actions, each with its own options."""
     doing = parser.add_subparsers(title="what to do", dest="action", metavar="ACTION")
     for name, (words, listed) in _ACTIONS.items():
         action = doing.add_parser(name, help=words, formatter_class=options.HelpFormatter)
@@ -85,10 +85,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked for."""
+    """Run the action."""
     actions = {"train": _train, "predict": _predict, "eval": _eval, "plot": _plot}
     if arguments.action is None:
-        raise UsageError(f"needs one of {', '.join(actions)}")
+        raise UsageError(f"name an action: one of {', '.join(actions)}")
     actions[arguments.action](arguments)
     return 0
 
@@ -101,8 +101,8 @@ def _read_annotation(path: str) -> Annotation:
         warn(f"{path}: no CDS lines, so no genes")
     if annotation.wrong_phases:
         warn(
-            f"{path}: {len(annotation.wrong_phases)} transcripts have phases that do not follow from their "
-            f"exons, {annotation.wrong_phases[0]} for one; the exons are believed"
+            f"{path}: the phases of {len(annotation.wrong_phases)} transcripts contradict their exons, for "
+            f"example {annotation.wrong_phases[0]}; the phases are ignored"
         )
     return annotation
 
@@ -120,7 +120,7 @@ def _train(arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         note(
             f"{sum(map(len, genome.values())):,} bases, {len(annotation.transcripts):,} transcripts; "
-            f"{len(found.windows):,} genes to learn from, {len(found.overlapping):,} overlap others"
+            f"{len(found.windows):,} genes to train on, {len(found.overlapping):,} overlap others"
         )
     finder = GeneFinder(
         arguments.c2,
@@ -136,7 +136,7 @@ def _train(arguments: argparse.Namespace) -> None:
     finder.save(arguments.model)
     if not arguments.quiet:
         note(
-            f"{arguments.model}: learned from {finder.n_genes_:,} genes in {finder.n_iter_} iterations, "
+            f"{arguments.model}: trained on {finder.n_genes_:,} genes in {finder.n_iter_} iterations, "
             f"{time.perf_counter() - began:.0f} s"
         )
 
@@ -198,9 +198,9 @@ def _plot(arguments: argparse.Namespace) -> None:
     contig, begin, end = _locus(arguments.locus)
     genome = read_fasta(arguments.genome)
     if contig not in genome or end > len(genome[contig]):
-        raise UsageError(f"{arguments.genome} does not have {arguments.locus}")
+        raise UsageError(f"{arguments.genome} does not contain {arguments.locus}")
     finder = GeneFinder.load(arguments.model, n_jobs=arguments.jobs)
-    # What lies around is looked at, too, as when predicting.
+    # The surroundings influence the prediction.
     margin = 10_000
     left, right = max(0, begin - margin), min(len(genome[contig]), end + margin)
     part = genome[contig][left:right]

@@ -1,8 +1,7 @@
-"""``crfkit inspect``: what is in a model, for reading or as JSON.
+"""``crfkit inspect``: show the contents of a model, as text or as JSON.
 
-What there is to show depends on the kind of model. The module ``inspect_<folder>`` of a kind (see
-``crfkit.models.kinds``) has ``OPTIONS``, those of the options below that go with it, and the functions
-``dump``, ``to_json`` and ``sections``.
+Each kind of model (see ``crfkit.models.kinds``) has a module ``inspect_<folder>`` with the functions
+``dump``, ``to_json`` and ``sections``, and with ``OPTIONS``: the options below that only some kinds support.
 """
 
 from __future__ import annotations
@@ -20,31 +19,31 @@ from crfkit.exceptions import InputError
 USAGE = "MODEL [options]"
 
 DESCRIPTION = """\
-Shows what is in a model: how many features, how it was trained, and which
-attributes and transitions carry the weight. Reads models of other tools too."""
+Shows the contents of a model: its size, how it was trained, and its largest
+weights. Also reads models of CRFsuite, Wapiti and CRF++."""
 
 EXAMPLES = """\
 examples:
   crfkit inspect chunks.crfkit                         an overview
   crfkit inspect chunks.crfkit --top 20 --label B-NP   for and against B-NP
-  crfkit inspect chunks.crfkit --transitions           label after label
-  crfkit inspect chunks.crfkit --rules 20              of --associations
+  crfkit inspect chunks.crfkit --transitions           transition weights
+  crfkit inspect chunks.crfkit --rules 20              association rules
   crfkit inspect chunks.crfkit --attribute U02:the     one attribute
-  crfkit inspect chunks.crfkit --attribute 'U02:Th*'   the strongest such ones
-  crfkit inspect old.crfsuite --dump > weights.tsv     every weight there is"""
+  crfkit inspect chunks.crfkit --attribute 'U02:Th*'   all with this prefix
+  crfkit inspect old.crfsuite --dump > weights.tsv     all weights"""
 
 
 _OPTIONS = """
   model MODEL               a model of crfkit, CRFsuite, Wapiti or CRF++
 what to show (default: an overview):
   --top N>=1                the N largest and N smallest weights of each label
-  --label L                 of this label only (10 of each unless --top says more)
+  --label L                 the weights of this label only (10 largest and smallest, or --top)
   --transitions             the table of transition weights
-  --attribute NAME          the weights of one attribute, or of those that begin with 'NAME*'
-  --rules N>=1              the N strongest association rules, with their weights where they have some
-  --template                the template, as it was given in training
-  --dump                    every weight but 0, one per line: attribute, previous label or #, label, weight,
-      between tabs
+  --attribute NAME          the weights of one attribute; with 'NAME*' of the attributes that begin with NAME
+  --rules N>=1              the N strongest association rules, with their weights if they have any
+  --template                the template that was used in training
+  --dump                    all weights other than 0, one per line, separated by tabs: attribute, previous
+      label or #, label, weight
 how to show it:
   --json                    as JSON, with all digits
 """
@@ -56,9 +55,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Load the model and print what was asked for."""
+    """Load the model and print the requested parts."""
     if arguments.dump and arguments.json:
-        raise UsageError("--dump is a format of its own: leave out --json")
+        raise UsageError("--dump has its own format: leave out --json")
     tagger, header = load_model(arguments.model)
     from crfkit.models.kinds import folder_of
 
@@ -66,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     inspector = import_module(f"crfkit.cli.inspect_{folder}")
     for option in ("attribute", "rules", "template"):
         if getattr(arguments, option) and option not in inspector.OPTIONS:
-            raise UsageError(f"--{option} goes with linear models, and {arguments.model} has {folder}")
+            raise UsageError(f"--{option} needs a linear model, but {arguments.model} has {folder}")
     labels = [str(label) for label in tagger.classes]
     if arguments.label is not None and arguments.label not in labels:
         raise InputError(f"the model has no label {arguments.label!r}; it has {', '.join(labels)}")

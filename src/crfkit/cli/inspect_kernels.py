@@ -1,4 +1,4 @@
-"""``crfkit inspect`` of a KernelCRF: its kernels, its transitions, and the cliques it compares with."""
+"""``crfkit inspect`` for a KernelCRF: its kernels, transitions and selected cliques."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from crfkit.models.kernels.tagger import KernelTagger
 
 OPTIONS = ()
-_SHOWN = 10  # cliques, unless told
+_SHOWN = 10  # cliques, unless --top is given
 
 
 def dump(
     arguments: argparse.Namespace, tagger: KernelTagger, header: dict[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Every coefficient: kernel, kind of clique, sequence, position, labels, value."""
+    """Yield all coefficients: kernel, kind of clique, sequence, position, labels, value."""
     for clique in _cliques(header, arguments.label):
         for key, value in clique.coefficients.items():
             names = " ".join(map(str, key)) if isinstance(key, tuple) else str(key)
@@ -28,7 +28,7 @@ def dump(
 
 
 def sections(arguments: argparse.Namespace, tagger: KernelTagger, header: dict[str, Any]) -> list[list[str]]:
-    """What was asked for, for reading."""
+    """Return the requested sections as lines of text."""
     cliques = _cliques(header, arguments.label)
     shows_top = arguments.top is not None or arguments.label is not None
     overview = not shows_top and not arguments.transitions
@@ -43,7 +43,7 @@ def sections(arguments: argparse.Namespace, tagger: KernelTagger, header: dict[s
 
 
 def _cliques(header: dict[str, Any], label: str | None) -> list[Clique]:
-    """The selected cliques, or those that say something of a label."""
+    """Return the selected cliques, or those with a coefficient for the label."""
     from crfkit.models.kernels.cliques import Clique
 
     try:
@@ -81,12 +81,12 @@ def _clique_lines(cliques: list[Clique], top: int) -> list[str]:
     if not cliques:
         return []
     limit = screen_width() or 10**6
-    lines = [f"the first of {len(cliques):,} cliques, in the order of choice"]
+    lines = [f"the first of {len(cliques):,} cliques, in the order of selection"]
     return lines + [shorten(f"  {clique}", limit) for clique in cliques[:top]]
 
 
 def to_json(arguments: argparse.Namespace, tagger: KernelTagger, header: dict[str, Any]) -> dict[str, Any]:
-    """The same with all digits."""
+    """Return the contents of the model as JSON values, with all digits."""
     return {
         "model": arguments.model,
         "kind": header["model"],

@@ -1,4 +1,4 @@
-"""``crfkit inspect`` of a linear-chain CRF: its counts, its training, its weights, its rules."""
+"""``crfkit inspect`` for a linear-chain CRF: its size, training, weights and rules."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SUGGESTIONS = 10
 
 
 class _Asked(NamedTuple):
-    """What the options ask for."""
+    """The contents that the options ask for."""
 
     facts: Facts
     overview: bool
-    labels: list[int]  # places of labels whose strongest weights to show
-    top: int  # how many of each
+    labels: list[int]  # indices of the labels whose strongest weights to show
+    top: int  # number of weights per label
     attributes: dict[str, list[Feature]]
     rules: ModelRules | None
 
@@ -51,13 +51,13 @@ def _asked(arguments: argparse.Namespace, tagger: LinearTagger, header: dict[str
 def dump(
     arguments: argparse.Namespace, tagger: LinearTagger, header: dict[str, Any]
 ) -> Iterator[tuple[str, ...]]:
-    """Every weight but 0: attribute, previous label or #, label, weight."""
+    """Yield all weights other than 0: attribute, previous label or #, label, weight."""
     for *names, weight in Facts(tagger).all_features():
         yield (*names, repr(weight))
 
 
 def sections(arguments: argparse.Namespace, tagger: LinearTagger, header: dict[str, Any]) -> list[list[str]]:
-    """What was asked for, for reading."""
+    """Return the requested sections as lines of text."""
     asked = _asked(arguments, tagger, header)
     facts = asked.facts
     shown = []
@@ -74,7 +74,7 @@ def sections(arguments: argparse.Namespace, tagger: LinearTagger, header: dict[s
 
 
 def to_json(arguments: argparse.Namespace, tagger: LinearTagger, header: dict[str, Any]) -> dict[str, Any]:
-    """The same sections as the text has, with all digits."""
+    """Return the requested sections as JSON values, with all digits."""
     asked = _asked(arguments, tagger, header)
     facts = asked.facts
     result = _summary(arguments.model, facts, header) if asked.overview else {}
@@ -98,7 +98,7 @@ def to_json(arguments: argparse.Namespace, tagger: LinearTagger, header: dict[st
 
 
 def _attributes(facts: Facts, name: str, label: int | None, n: int) -> dict[str, list[Feature]]:
-    """The features of the attribute, or with ``name*`` of the n strongest that begin so."""
+    """Return the features of an attribute; for ``name*`` those of the n strongest with that prefix."""
     vocabulary = facts.tagger.vocabulary
 
     def features(a: int) -> list[Feature]:
@@ -113,14 +113,14 @@ def _attributes(facts: Facts, name: str, label: int | None, n: int) -> dict[str,
         loudness = facts.loudness()
         places.sort(key=lambda a: -loudness[a])
         return {names[a]: features(a) for a in places[:n]}
-    how = "begin with that"
+    how = "begin with it"
     if not places:
         folded = prefix.casefold()
         places = [a for a, known in enumerate(names) if folded in known.casefold()]
-        how = "have that in them"
+        how = "contain it"
     if not places:
         raise InputError(
-            f"the model has no attribute {name!r}, and none like it; some it has: {_some(names, range(5))}"
+            f"the model has no attribute like {name!r}; some of its attributes: {_some(names, range(5))}"
         )
     raise InputError(
         f"the model has no attribute {name!r}; {len(places):,} {how}: {_some(names, places[:_SUGGESTIONS])}"
@@ -133,7 +133,7 @@ def _some(names: list[str], places: Any) -> str:
 
 
 def _summary(path: str, facts: Facts, header: dict[str, Any]) -> dict[str, Any]:
-    """The overview as JSON values."""
+    """Return the overview as JSON values."""
     return {
         "model": path,
         "order": facts.tagger.index.order,
@@ -182,7 +182,7 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
 
 
 def _training(header: dict[str, Any]) -> dict[str, Any] | None:
-    """What the model file says of its training; None where it says nothing of the kind."""
+    """Return what the model file records about its training; None if it has no such record."""
     parameters, history = header.get("params"), header.get("history")
     objective = header.get("objective")
     if not isinstance(parameters, dict) or not isinstance(history, list) or not isinstance(objective, float):
@@ -198,7 +198,7 @@ def _training(header: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _tells(name: str, value: Any) -> bool:
-    """Whether a parameter of training is worth a place in the overview."""
+    """Return whether the overview should show this training parameter."""
     return (
         value not in (None, False)
         and not name.startswith("associations__")
@@ -207,7 +207,7 @@ def _tells(name: str, value: Any) -> bool:
 
 
 def _show_overview(facts: Facts) -> list[str]:
-    """One line per label with its strongest attributes, and the most and least liked transitions."""
+    """Return one line per label with its strongest attributes, and the most and least likely transitions."""
     limit = screen_width() or 100
     first = max(map(width_of, (*facts.labels, "unlikely")))
     lines = ["strongest attributes of each label"]
@@ -237,7 +237,7 @@ def _show_top(facts: Facts, label: int, n: int) -> list[str]:
     supporting, opposing = facts.strongest(label, n)
     lines = [facts.labels[label]]
     lines += [f"  {feature.weight:+10.4f}  {feature}" for feature in (*supporting, *opposing[::-1])]
-    return lines if len(lines) > 1 else [f"{facts.labels[label]}: no weights but 0"]
+    return lines if len(lines) > 1 else [f"{facts.labels[label]}: all weights are 0"]
 
 
 def _top_json(facts: Facts, label: int, n: int) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def _top_json(facts: Facts, label: int, n: int) -> dict[str, Any]:
 
 
 def _show_transitions(facts: Facts) -> list[str]:
-    """The matrix of label pairs, and in order 2 the twenty strongest of three labels in a row."""
+    """Return the matrix of transition weights; in order 2 also the twenty strongest label triples."""
     mask, weights = facts.tagger.index.edges, facts.tagger.weights.edge
     cells = [
         [f"{weights[k, j]:.2f}" if mask[k, j] else "." for j in range(len(facts.labels))]
@@ -256,7 +256,7 @@ def _show_transitions(facts: Facts) -> list[str]:
     three = [(labels, weight) for labels, weight in facts.transitions() if len(labels) == 3]
     if three:
         three.sort(key=lambda item: -abs(item[1]))
-        lines += ["", "three labels in a row, the strongest"]
+        lines += ["", "strongest label triples"]
         lines += [f"  {weight:+10.4f}  {' → '.join(labels)}" for labels, weight in three[:20]]
     return lines
 

@@ -1,4 +1,4 @@
-"""``crfkit inspect`` of a TreeCRF: its columns, what its trees ask for, and the conjunctions they found."""
+"""``crfkit inspect`` for a TreeCRF: its columns, feature importances and conjunctions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from crfkit.models.trees.tagger import Conjunction, TreeTagger
 
 OPTIONS = ()
-_IMPORTANT = 12  # features that the overview shows
-_CONJUNCTIONS = 8  # and conjunctions
+_IMPORTANT = 12  # features in the overview
+_CONJUNCTIONS = 8  # conjunctions in the overview
 
 
 def dump(
     arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Every path of the trees: conditions, label, value."""
+    """Yield all paths of the trees: conditions, label, value."""
     for found in tagger.conjunctions(sys.maxsize, _wanted(arguments, tagger)):
         yield " & ".join(found.conditions), found.label, repr(found.value)
 
 
 def sections(arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any]) -> list[list[str]]:
-    """What was asked for, for reading."""
+    """Return the requested sections as lines of text."""
     overview, shows_top = _overview(arguments), _shows_top(arguments)
     shown = []
     if overview:
@@ -49,7 +49,7 @@ def _overview(arguments: argparse.Namespace) -> bool:
 
 
 def _wanted(arguments: argparse.Namespace, tagger: TreeTagger) -> Any:
-    """The label that is asked for; None: all."""
+    """Return the label that ``--label`` names; None: all labels."""
     return next((label for label in tagger.classes if str(label) == arguments.label), None)
 
 
@@ -80,7 +80,7 @@ def _summary_lines(path: str, tagger: TreeTagger, header: dict[str, Any]) -> lis
     rows = [
         ("labels", f"{facts['labels']:,}", ""),
         ("columns", f"{facts['columns']:,}", f"{kinds} of categories, {facts['columns'] - kinds} of numbers"),
-        ("window", f"{before + 1 + after:,}", f"positions, {before} before and {after} behind"),
+        ("window", f"{before + 1 + after:,}", f"positions, {before} before and {after} after"),
         ("rounds", str(facts["rounds"]), ""),
         ("trees", f"{facts['trees']:,}", ""),
         ("leaves", f"{facts['leaves']:,}", ""),
@@ -99,7 +99,7 @@ def _summary_lines(path: str, tagger: TreeTagger, header: dict[str, Any]) -> lis
 def _importance_lines(tagger: TreeTagger) -> list[str]:
     shares = tagger.potential.forest.importances()
     order = shares.argsort()[::-1][:_IMPORTANT]
-    lines = ["what the trees ask for, and its share of what all splits gained"]
+    lines = ["feature importances: share of the total gain of all splits"]
     features = tagger.feature_names
     for place in order.tolist():
         if shares[place] > 0:
@@ -110,7 +110,7 @@ def _importance_lines(tagger: TreeTagger) -> list[str]:
 
 def _conjunction_lines(found: list[Conjunction]) -> list[str]:
     limit = screen_width() or 10**6
-    lines = ["the conjunctions that carry most: value, training rows, conditions → label"]
+    lines = ["strongest conjunctions: value, training rows, conditions → label"]
     for one in found:
         conditions = " & ".join(one.conditions)
         lines.append(shorten(f"  {one.value:+8.3f}  {one.count:>8,}  {conditions} → {one.label}", limit))
@@ -121,13 +121,13 @@ def _transition_lines(tagger: TreeTagger) -> list[str]:
     tables = tagger.potential.tables
     if tables is None:
         raise InputError(
-            "the trees of a joint model ask for the label before themselves: there is no table of transitions"
+            "a joint model has no table of transitions: its trees use the previous label as a feature"
         )
     return score_matrix(tagger.classes, tables.edge)
 
 
 def to_json(arguments: argparse.Namespace, tagger: TreeTagger, header: dict[str, Any]) -> dict[str, Any]:
-    """The same with all digits."""
+    """Return the contents of the model as JSON values, with all digits."""
     shares = tagger.potential.forest.importances().tolist()
     tables = tagger.potential.tables
     return {

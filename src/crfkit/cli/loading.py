@@ -1,4 +1,4 @@
-"""Models as the command line takes them: crfkit's own, and those of other tools, told by their content."""
+"""Loading crfkit's own models and those of other tools; the content of a file tells which it is."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
-    """What a model remembers of the table it was trained on, if it was one.
+    """Return what a model records about the table it was trained on; None if it was not a table.
 
-    ``columns`` (how many), ``label_column`` (which), and ``names`` where there was a header.
+    ``columns`` is their number, ``label_column`` an index; ``names`` is there if the table had a header.
     """
     record = header.get("data")
     if record is None:
@@ -36,7 +36,7 @@ def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def load_model(path: str, jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
-    """The model at ``path`` ("-": standard input) and its header; of models of other tools it is empty."""
+    """Load the model at ``path`` ("-": standard input) and its header (empty for models of other tools)."""
     from crfkit.io.model_arrays import open_model
     from crfkit.io.model_formats import OWN, model_format
 
@@ -52,10 +52,10 @@ def load_model(path: str, jobs: int | None = None) -> tuple[Tagger, dict[str, An
 
 
 def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[str, Any]]:
-    """The same for commands that go into the weights of a linear model."""
+    """Load a linear model and its header; other kinds of model raise an error."""
     from crfkit.models.linear.tagger import LinearTagger
 
     tagger, header = load_model(path, jobs)
     if not isinstance(tagger, LinearTagger):
-        raise ModelFileError(f"{path} is a {header['model']}: this goes with linear-chain CRFs alone")
+        raise ModelFileError(f"{path} is a {header['model']}: this command needs a linear-chain CRF")
     return tagger, header

@@ -1,6 +1,6 @@
-"""Reads the command line and calls the command.
+"""Reads the command line and runs the command.
 
-Each command is a module of this package, loaded only when it is named: it has a ``USAGE``, a
+Each command is a module of this package, imported only when the command is used. It has ``USAGE``,
 ``DESCRIPTION``, ``EXAMPLES``, ``add_options(parser)`` and ``run(arguments)``, which returns the exit code.
 """
 
@@ -23,34 +23,34 @@ from crfkit.cli.options import HelpFormatter
 from crfkit.exceptions import CRFKitError
 
 COMMANDS = {
-    "train": "learn a model from labelled sequences",
-    "select": "choose the features that a model needs",
-    "mine": "find rules of observations and labels, and list them",
+    "train": "train a model on labelled sequences",
+    "select": "select the features that a model needs",
+    "mine": "find and list association rules between observations and labels",
     "tag": "label sequences with a model",
-    "eval": "compare labels with the truth, as conlleval does",
-    "inspect": "look into a model: labels, features, transitions",
-    "convert": "turn data, labels and models of one format into another",
+    "eval": "score predicted labels, as conlleval does",
+    "inspect": "show the contents of a model: labels, features, transitions",
+    "convert": "convert data, labels and models to another format",
     "genes": "find genes in DNA: train, predict, eval, plot",
     "stocks": "test forecasts of smoothed stock prices: backtest",
-    "demo": "train and show a CRF on generated postal addresses",
+    "demo": "train a CRF on generated postal addresses and show the results",
 }
 
 DONE, KNOWN_ERROR, WRONG_USAGE = 0, 1, 2
-INTERRUPTED, CLOSED_PIPE = 130, 141  # 128 + SIGINT, 128 + SIGPIPE: what the shell shows of other programs
+INTERRUPTED, CLOSED_PIPE = 130, 141  # 128 + SIGINT, 128 + SIGPIPE, as the shell reports them
 
 _EPILOG = """\
-a first round, with one token per line, its label in the last column:
+first steps, for data with one token per line and the label in the last column:
   crfkit train train.txt -m chunks.crfkit --dev dev.txt
   crfkit tag chunks.crfkit test.txt > tagged.txt
   crfkit eval tagged.txt
   crfkit inspect chunks.crfkit
 
-Models of CRFsuite, Wapiti and CRF++ will do in place of chunks.crfkit.
+Models of CRFsuite, Wapiti and CRF++ can be used in place of chunks.crfkit.
 'crfkit COMMAND --help' shows the options of a command, with examples."""
 
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The command line's grammar: of the command that ``argv`` names in full, of the others their names."""
+    """Return the parser, with the options of the command in ``argv`` and the names of all commands."""
     top = argparse.ArgumentParser(
         prog="crfkit",
         description="Conditional random fields for sequence labelling.",
@@ -81,11 +81,11 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code.
 
-    0 done, 1 a known error, 2 a wrong command line, 130 stopped by Ctrl-C, 141 when nobody reads the output.
+    0: done, 1: a known error, 2: a wrong command line, 130: stopped by Ctrl-C, 141: output pipe closed.
     """
     argv = sys.argv[1:] if argv is None else argv
     gc.set_threshold(100_000)  # fewer garbage-collection passes make start-up faster
-    # NumPy's BLAS, which no command uses, would start one thread per core when it is loaded.
+    # Otherwise NumPy's BLAS, which no command uses, starts one thread per core when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an ASCII terminal shows ? instead of failing
@@ -96,13 +96,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG_USAGE
     try:
         if surplus:
-            raise UsageError(f"does not know what to do with {' '.join(surplus)}")
+            raise UsageError(f"unknown arguments: {' '.join(surplus)}")
         with _warnings_in_words():
             code: int = arguments.run(arguments)
             sys.stdout.flush()
     except UsageError as error:
         print(f"crfkit {arguments.command}: {error}", file=sys.stderr)
-        print(f"'crfkit {arguments.command} --help' shows how it is used", file=sys.stderr)
+        print(f"'crfkit {arguments.command} --help' shows the options", file=sys.stderr)
         return WRONG_USAGE
     except BrokenPipeError:
         _forget_output()
@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"crfkit: {_words(error)}", file=sys.stderr)
         return KNOWN_ERROR
     except MemoryError:
-        print("crfkit: this needs more memory than there is", file=sys.stderr)
+        print("crfkit: out of memory", file=sys.stderr)
         return KNOWN_ERROR
     except KeyboardInterrupt as error:
         print(f"crfkit: {str(error) or 'stopped'}", file=sys.stderr)
@@ -120,14 +120,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _words(error: Exception) -> str:
-    """What the user reads of an error: of the system's errors, without their numbers."""
+    """Return the message of an error; for system errors without the error number."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
 
 
 def _forget_output() -> None:
-    """What is still buffered for the closed pipe goes nowhere: Python would complain when it ends."""
+    """Discard the output still buffered for the closed pipe; Python would complain about it at exit."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -136,7 +136,7 @@ def _forget_output() -> None:
 
 @contextlib.contextmanager
 def _warnings_in_words() -> Iterator[None]:
-    """Warnings of crfkit as one line on standard error, without the place in its sources."""
+    """Print warnings as one line on standard error, without their place in the source code."""
 
     def show(message: Warning | str, *place: Any, **more: Any) -> None:
         warn(str(message))

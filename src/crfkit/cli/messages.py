@@ -1,4 +1,4 @@
-"""What the command says beside its results: notes, warnings and progress, all on standard error."""
+"""Messages of the commands beside their results: notes and warnings, all on standard error."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class UsageError(Exception):
-    """Options that do not go together: the message says which, and what to do."""
+    """Wrong or contradicting options; the message names them and says what to do."""
 
 
 def ending(history: list[dict[str, Any]], converged: bool) -> str:
-    """How training ended."""
+    """Describe how training ended."""
     on_dev = [record["dev_accuracy"] for record in history if record.get("dev_accuracy") is not None]
     if on_dev:
         return f"iteration {on_dev.index(max(on_dev)) + 1} kept, the best on the dev set"
@@ -19,10 +19,10 @@ def ending(history: list[dict[str, Any]], converged: bool) -> str:
 
 
 def note(text: str) -> None:
-    """A word on what is being done."""
+    """Print a note about progress or results."""
     print(f"crfkit: {text}", file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
-    """Something the user should know about the result."""
+    """Print a warning about the result."""
     print(f"crfkit: warning: {text}", file=sys.stderr, flush=True)

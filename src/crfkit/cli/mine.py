@@ -1,4 +1,4 @@
-"""``crfkit mine``: association rules of observations and labels, found, listed, written down."""
+"""``crfkit mine``: find association rules between observations and labels, list and save them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 USAGE = "DATA [DATA …] [-o FILE] [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
-Finds observations that together tell the label, though each alone speaks for
-another; lists them, or those in a file of rules (DATA after it: for examples)."""
+Finds observations that together predict a label although each alone predicts
+another. Lists these rules, or those of a file (DATA after it gives examples)."""
 
 EXAMPLES = """\
 examples:
@@ -35,7 +35,7 @@ examples:
   crfkit mine train.txt --min-support 20 --label B-SBAR --sort margin
   crfkit mine rules.crfkit train.txt --sort significance --html rules.html
   crfkit mine rules.crfkit --csv - | head
-  crfkit mine train.txt --compare test.txt            which use of them helps
+  crfkit mine train.txt --compare test.txt            which use of rules helps
   crfkit train train.txt -m chunks.crfkit --associations features"""
 
 SORTS = ("support", "confidence", "coverage", "margin", "length", "significance", "fixes")
@@ -44,35 +44,35 @@ _WINDOW = 5  # words on either side of an example
 
 
 _OPTIONS = f"""
-  data DATA...              labelled data, - is standard input; or first a file of rules
+  data DATA...              labelled data, - is standard input; the first may be a file of rules
 the rules:
-  -o, --output FILE         where the rules go
+  -o, --output FILE         file for the rules
 {options.template()}
 the data:
 {options.formats()}
 {options.label_column()}
 which rules:
   --min-support N>=1        least number of positions with the items and the label (default: 2)
-  --max-support N>=1        largest number (default: any)
+  --max-support N>=1        largest number of such positions (default: any)
   --min-confidence X        least share of the positions with the items that have the label (default: 1)
-  --lengths A-B             how many items (default: 2-3)
+  --lengths A-B             number of items in a rule (default: 2-3)
   --items PREFIX...         {ITEMS}
-  --all                     also rules whose items singly vote for the same label
-  --minimal                 no rule of which a part is as confident
+  --all                     also rules whose single items already predict the same label
+  --minimal                 leave out rules if some of their items are as confident as all of them
 {options.JOBS}
 what to show:
-  --sort {"|".join(SORTS)} = support  the largest first
-  --top N>=0 = 20           rules on the screen; 0: none
+  --sort {"|".join(SORTS)} = support  order of the rules, largest value first
+  --top N>=0 = 20           number of rules to print; 0: none
   --label L                 only rules for this label
   --item I                  only rules with this item
-  --examples N>=0 = 1       places in the data for each rule on the screen, where it has columns; 0: none
-  --columns A,B,…           names of the columns, for reading (default: x[row,column])
+  --examples N>=0 = 1       examples from the data per printed rule, if the data has columns; 0: none
+  --columns A,B,…           names of the columns in the listing (default: x[row,column])
   --csv FILE                all rules as a table; - is standard output
   --json FILE               all rules as JSON; - is standard output
-  --html FILE               a page to read, sort and search; - is standard output
-  --html-rules N>=1 = 1000  how many on the page
+  --html FILE               an HTML page to read, sort and search; - is standard output
+  --html-rules N>=1 = 1000  number of rules on the page
 comparison:
-  --compare FILE            train without rules and with each use of them, and test on FILE
+  --compare FILE            train one model without rules and one for each use of them, and test on FILE
   --c2 X:float = 1.0        L2 penalty of these models
 messages:
 {options.QUIET}
@@ -80,18 +80,18 @@ messages:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``mine``; the defaults are the miner's own."""
+    """Add the options of ``mine``; the miner has the defaults."""
     options.declare(parser, _OPTIONS, {"min-confidence": {"type": share}, "lengths": {"type": lengths}})
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, mine or load, write, list, compare."""
+    """Mine or load the rules, write and list them, and compare their uses."""
     from crfkit.cli.rule_file import RuleFile, column_names, is_own, load_rules
 
     _check(arguments)
     own = is_own(arguments.data[0])
     if own and (arguments.all or arguments.minimal):
-        raise UsageError(f"{arguments.data[0]} is a file of rules: --all and --minimal are for mining")
+        raise UsageError(f"{arguments.data[0]} is a file of rules: --all and --minimal only work when mining")
     found = load_rules(arguments.data[0]) if own else None
     template = read_template(arguments) or (None if found is None else found.template)
     miner = _miner(arguments)
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         miner.set_params(template=template)
     began = time.perf_counter()
     if found is None:
-        if data is None:  # never: without a file of rules there is data
+        if data is None:  # cannot happen: without a file of rules there is data
             raise UsageError("there is nothing to mine")
         rules = miner.fit(data.x, data.y).rules_
         spent = f" in {time.perf_counter() - began:.1f} s"
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not len(rules):
             raise InputError(
                 f"no rules in {rules.n_positions:,} positions: lower --min-support or --min-confidence, "
-                "allow other --lengths, or take --all, also those whose items singly say the same"
+                "allow other --lengths, or use --all for rules whose single items predict the same label"
             )
     else:
         spent = ""
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = replace(found, columns=tuple(arguments.columns.split(",")))
     found = replace(found, rules=_chosen(found, arguments))
     if not len(found.rules):
-        raise InputError("no rule is left: ask for less")
+        raise InputError("no rule fits the options: loosen the bounds, --label or --item")
     _write(found, data, arguments)
     if not arguments.quiet:
         files = [p for p in (arguments.output, arguments.csv, arguments.json, arguments.html) if p]
@@ -136,7 +136,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if inputs.count("-") > 1:
         raise UsageError("only one input can come from standard input")
     if arguments.output == "-":
-        raise UsageError("the rules go into a file; -o - is not possible (--csv - and --json - are)")
+        raise UsageError("-o needs a file, not standard output (--csv - and --json - are possible)")
     if arguments.max_support is not None and arguments.max_support < (arguments.min_support or 2):
         raise UsageError(
             f"--max-support {arguments.max_support} is below --min-support {arguments.min_support or 2}"
@@ -151,12 +151,12 @@ def _check(arguments: argparse.Namespace) -> None:
 
         if len(arguments.data) == 1 and is_own(arguments.data[0]):
             raise UsageError("--compare needs DATA to train on, after the file of rules")
-        with open(arguments.compare, "rb"):  # before the work, not after it
+        with open(arguments.compare, "rb"):  # fail before the work, not after it
             pass
 
 
 def _miner(arguments: argparse.Namespace) -> AssociationMiner:
-    """The miner with its parameters, without a template as yet."""
+    """Return the miner with its parameters, but without a template."""
     from crfkit.mining.miner import AssociationMiner
 
     return AssociationMiner(
@@ -169,7 +169,7 @@ def _miner(arguments: argparse.Namespace) -> AssociationMiner:
 
 
 def _within(rules: Rules, arguments: argparse.Namespace) -> Rules:
-    """Those of a file that are within the bounds."""
+    """Return the rules within the bounds that the options set."""
     import numpy as np
 
     kept = np.ones(len(rules), np.bool_)
@@ -189,7 +189,7 @@ def _within(rules: Rules, arguments: argparse.Namespace) -> Rules:
 
 
 def _chosen(found: RuleFile, arguments: argparse.Namespace) -> Rules:
-    """Those for the label and with the item that were asked for."""
+    """Return the rules for ``--label`` and with ``--item``."""
     rules = found.rules
     if arguments.label is not None:
         rules = rules.where(label=arguments.label)
@@ -201,7 +201,7 @@ def _chosen(found: RuleFile, arguments: argparse.Namespace) -> Rules:
 
 
 def _write(found: RuleFile, data: Data | None, arguments: argparse.Namespace) -> None:
-    """Into the files, and on the screen."""
+    """Write the rules to the files and print them."""
     listed = arguments.top or any((arguments.csv, arguments.json, arguments.html))
     rules = found.rules.sorted(arguments.sort) if listed else found.rules
     if arguments.output is not None:
@@ -245,7 +245,7 @@ def _write(found: RuleFile, data: Data | None, arguments: argparse.Namespace) ->
 def _examples(
     shown: Rules, found: RuleFile, data: Data | None, arguments: argparse.Namespace, n: int
 ) -> list[list[Example]] | None:
-    """Places in the data, where it has words to show."""
+    """Return examples of each rule from the data; None if the data has no words to show."""
     if data is None or not data.tables or not arguments.examples or not n:
         return None
     from crfkit.mining.examples import find_examples
@@ -262,13 +262,13 @@ def _examples(
         n_jobs=arguments.jobs,
     )
     if not any(examples):
-        warn("none of the rules shown holds in the data; were they mined from other data, or by another -t?")
+        warn("no listed rule occurs in the data; was it mined from other data or with another template?")
         return None
     return examples
 
 
 def _more(shown: Rules, arguments: argparse.Namespace) -> dict[str, Any] | None:
-    """What the order goes by, where it is no column anyway."""
+    """Return the values that the rules are sorted by, if the listing has no column for them."""
     import numpy as np
 
     if arguments.sort == "significance":
@@ -283,7 +283,7 @@ def _compare(
     rules: Rules | None,
     arguments: argparse.Namespace,
 ) -> None:
-    """A model without rules and one for each use of them, side by side."""
+    """Train and test a model without rules and one for each use of them, and print their scores."""
     from crfkit.cli.scores import are_plain
     from crfkit.cli.tables import matrix
     from crfkit.data.label_codes import LabelCodes
@@ -300,7 +300,7 @@ def _compare(
     if arguments.min_confidence is not None and arguments.min_confidence < 1:
         settings["constraints"]["min_confidence"] = 1.0
     if rules is not None:
-        # Rules that were mined from DATA vote too well there: how far to trust them cannot be learned.
+        # Rules mined from DATA are always right there, so training cannot learn how far to trust their votes.
         uses = tuple(use for use in USES if use != "votes")
         settings = {use: {"rules": rules} for use in uses}
         least = 1 if arguments.min_support is not None else USE_DEFAULTS["constraints"]["min_support"]

@@ -17,7 +17,7 @@ from crfkit.models.linear.facts import Facts
 
 
 class ModelRules:
-    """The n rules with the largest say: their weight times their value, or else their support."""
+    """The n strongest rules of a model, by weight times value, or by support if they have no weights."""
 
     def __init__(self, facts: Facts, record: dict[str, Any] | None, n: int, label: str | None) -> None:
         associations = facts.tagger.associations
@@ -39,7 +39,7 @@ class ModelRules:
         self._more = {name: column[order].tolist() for name, column in columns.items() if column is not None}
 
     def lines(self) -> list[str]:
-        """The listing."""
+        """Return the listing as lines of text."""
         if not len(self._rules):
             return ["no such rules"]
         text = rules_text(
@@ -54,7 +54,7 @@ class ModelRules:
         return [*text.split("\n"), *([f"… and {left:,} more"] if left else [])]
 
     def to_json(self) -> list[dict[str, Any]]:
-        """One object per rule."""
+        """Return one JSON object per rule."""
         found = []
         for r, rule in enumerate(self._rules):
             record = rule._asdict()

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the shape of the help texts. Imports nothing heavy."""
+"""Options that several commands share, and the layout of the help texts. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Group: TypeAlias = "argparse._ActionsContainer"  # a parser, or a group of its o
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Texts as they are written; options with room for their names, and with their defaults."""
+    """Formats help: keeps line breaks in texts, and adds the defaults to the options."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=min(terminal_columns(), 100) - 2)
@@ -27,10 +27,10 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def whole(least: int) -> type[int]:
-    """Type of an option: a whole number of at least ``least``."""
+    """Return an option type: a whole number of at least ``least``."""
 
     class Whole(int):
-        """Named for the message of argparse."""
+        """A whole number; argparse shows the name of the class in its messages."""
 
         def __new__(cls, text: str) -> Whole:
             number = super().__new__(cls, text)
@@ -52,21 +52,21 @@ _LINE = re.compile(
 
 
 def declare(parser: Group, text: str, more: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-    """Add the options that ``text`` lists in the way of a help text.
+    """Add the options that ``text`` lists in the form of a help text.
 
     ::
 
         what to show:
           --json                  a switch
-          --sort name|size = name  one of several, and its default
-          --top N>=1              a whole number of at least 1; of other types: X:float, K:int
+          --sort name|size = name  one of several, with a default
+          --top N>=1              a whole number of at least 1; other types: X:float, K:int
           --label L...            may be given several times
-          --output FILE!          must be given
-          --why [N>=1]            goes without a value, too; ``more`` has its const
-          data DATA...            an argument by its place
+          --output FILE!          required
+          --why [N>=1]            the value is optional; ``more`` has its const
+          data DATA...            a positional argument
 
-    Two blanks or more are before the help; deeper lines go on with it. Lines that are not indented begin a
-    group. ``more`` has what else ``add_argument`` takes, by the name of the option without its dashes.
+    Two or more blanks precede the help text; lines indented deeper continue it. A line without indent begins
+    a group. ``more`` has further arguments of ``add_argument``, by option name without dashes.
     """
     group = parser
     for line in filter(None, re.sub(r"\n {3,}", " ", text).splitlines()):
@@ -106,30 +106,30 @@ def given(arguments: argparse.Namespace, *names: str, **renamed: str) -> dict[st
 
 
 def formats() -> str:
-    """``--format`` and how the rows of its tables are cut."""
+    """Return the options ``--format``, ``--separator`` and ``--sequence-column``."""
     from crfkit.io.formats import FORMATS
 
     names = "|".join(("auto", *FORMATS))
     words = "; ".join(f"{format.name}: {format.words}" for format in FORMATS.values())
-    return f"  --format {names} = auto  {words}. auto goes by name and content\n{TABLES}"
+    return f"  --format {names} = auto  {words}. auto: detected from name and content\n{TABLES}"
 
 
 def label_column(default: str = "the last") -> str:
-    """``--label-column``."""
+    """Return the option ``--label-column``."""
     return f"""\
   --label-column K  column of the true labels: 0, 1, …, or -1, -2, … from the end; csv: its name
       (default: {default})"""
 
 
-def template(words: str = "without one, columns get a window of two rows on either side") -> str:
-    """``--template``."""
+def template(words: str = "default for columns: a window of two rows on either side") -> str:
+    """Return the option ``--template``."""
     return f"  -t, --template FILE  template of CRF++ or Wapiti; {words}"
 
 
 TABLES = """\
-  --separator CHAR  what stands between columns, such as ',' or '\\t' (default: blanks and tabs; for csv a
-      comma, semicolon or tab, whichever the header has)
-  --sequence-column NAME  csv: the column that says which sequence a row belongs to (default: empty lines
-      do)"""
-JOBS = "  -j, --jobs N>=1  threads (default: one per core)"
+  --separator CHAR  separator of columns, such as ',' or '\\t' (default: blanks and tabs; for csv a comma,
+      semicolon or tab, as in the header)
+  --sequence-column NAME  csv: the column that identifies the sequence of each row (default: empty lines
+      separate sequences)"""
+JOBS = "  -j, --jobs N>=1  threads (default: one thread per core)"
 QUIET = "  -q, --quiet  only errors and warnings on stderr"

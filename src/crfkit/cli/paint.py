@@ -1,4 +1,4 @@
-"""Text for terminals: colours where they are wanted, and segments that can be told apart without them."""
+"""Coloured text for terminals; without colours, segments are bracketed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crfkit.metrics import segments
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether to colour: NO_COLOR says no, FORCE_COLOR says yes, otherwise terminals only."""
+    """Return whether to use colours: not with NO_COLOR, always with FORCE_COLOR, else on terminals only."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -19,7 +19,7 @@ def wants_colour(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-# Light backgrounds under black letters (xterm's 256 colours): legible on dark and light terminals.
+# Light backgrounds for black text (xterm's 256 colours): legible on dark and light terminals.
 _BACKGROUNDS = (152, 222, 217, 150, 183, 187, 117, 223, 210, 115, 180)
 
 
@@ -34,23 +34,19 @@ class Painter:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
     def bold(self, text: str) -> str:
-        """A heading."""
         return self._style(text, "1")
 
     def dim(self, text: str) -> str:
-        """Something of less weight."""
         return self._style(text, "2")
 
     def good(self, text: str) -> str:
-        """Something right."""
         return self._style(text, "32")
 
     def bad(self, text: str) -> str:
-        """Something wrong."""
         return self._style(text, "31")
 
     def segment(self, text: str, kind: str) -> str:
-        """The words of one segment; a text of type ``O`` stays as it is."""
+        """Paint the words of one segment; text of an unknown type is not changed."""
         if kind not in self._background:
             return text
         return (
@@ -60,17 +56,17 @@ class Painter:
         )
 
     def legend(self, width: int) -> list[str]:
-        """All types in their colours; no lines where segments carry their names anyway."""
+        """Return all types in their colours; no lines without colours, as segments then show their types."""
         if not self.colour:
             return []
         return self._wrap(((kind, kind) for kind in self._background), width)
 
     def sequence(self, tokens: Sequence[str], labels: Sequence[str], width: int) -> list[str]:
-        """A labelled sequence, in lines of at most ``width`` columns."""
+        """Paint a labelled sequence, in lines of at most ``width`` columns."""
         return self._wrap(_pieces(tokens, labels), width)
 
     def _wrap(self, pieces: Iterable[tuple[str, str]], width: int) -> list[str]:
-        """Paint (text, type) pieces and break lines between them; colour codes take no columns."""
+        """Paint (text, type) pieces and break lines between them; colour codes have no width."""
         lines = [""]
         used = 0  # columns of the last line
         for text, kind in pieces:
@@ -85,7 +81,7 @@ class Painter:
 
 
 def _pieces(tokens: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The sequence cut into (text, segment type), with type "" between segments."""
+    """Split the sequence into pairs (text, segment type), with type "" between segments."""
     t = 0
     for segment in segments(labels):
         for token in tokens[t : segment.start]:
@@ -97,11 +93,11 @@ def _pieces(tokens: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[str,
 
 
 def paragraph(text: str, width: int, indent: str) -> str:
-    """Text in lines of at most ``width`` columns."""
+    """Wrap text into lines of at most ``width`` columns."""
     return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)
 
 
 def bar(share: float, width: int) -> str:
-    """A horizontal bar, ``width`` columns at ``share`` = 1."""
+    """Return a horizontal bar, ``width`` columns long at ``share`` = 1."""
     eighths = round(share * width * 8)
     return "█" * (eighths // 8) + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[eighths % 8]

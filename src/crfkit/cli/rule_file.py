@@ -1,4 +1,4 @@
-"""Files of association rules as the command line writes and reads them; models with rules in them too."""
+"""Reading and writing files of association rules; rules can also be read from a model."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from crfkit.mining.rules import RULES_KIND, Rules
 
 @dataclass(frozen=True)
 class RuleFile:
-    """Rules, and what is known of the attributes that they are about."""
+    """Association rules, with the template and the column names of their attributes."""
 
     rules: Rules
-    template: Template | None  # that made them; None: they were ready-made, or nobody knows
-    columns: tuple[str, ...] | None  # names of the columns that the template looks at
+    template: Template | None  # made the attributes; None: ready-made attributes, or unknown
+    columns: tuple[str, ...] | None  # names of the columns that the template uses
 
     @property
     def names(self) -> ItemNames:
-        """How the items are called in a listing."""
+        """Return the names of the items in listings."""
         return ItemNames(self.template, self.columns)
 
     def save(self, path: str) -> None:
-        """Write all of it."""
         record: dict[str, Any] = {}
         if self.template is not None:
             record["template"] = self.template.to_record()
@@ -40,7 +39,7 @@ class RuleFile:
 
 
 def is_own(path: str) -> bool:
-    """Whether it is a file of crfkit's own: rules, or a model."""
+    """Return whether the file is in crfkit's own format: rules or a model."""
     if path == "-" or not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
@@ -48,7 +47,7 @@ def is_own(path: str) -> bool:
 
 
 def load_rules(path: str) -> RuleFile:
-    """The rules in a file of them, or in a model that has some."""
+    """Load the rules from a file of rules or from a model with rules."""
     if not is_own(path):
         if not os.path.exists(path):
             raise FileNotFoundError(2, os.strerror(2), path)
@@ -72,13 +71,13 @@ def _of_model(path: str) -> RuleFile:
 
     tagger, header = load_linear(path)
     if tagger.associations is None:
-        raise InputError(f"{path}: expected association rules, and this is a model without any")
+        raise InputError(f"{path}: expected association rules, but this is a model without rules")
     record = data_record(header) or {}
     return RuleFile(tagger.associations.rules, tagger.template, column_names(record))
 
 
 def column_names(record: dict[str, Any] | None) -> tuple[str, ...] | None:
-    """The names of the columns that a template looks at, where the data had a header."""
+    """Return the names of the columns that a template uses; None if the data had no header."""
     if record is None or "names" not in record:
         return None
     return tuple(name for k, name in enumerate(record["names"]) if k != record["label_column"])
@@ -89,7 +88,7 @@ def _are_names(columns: Any) -> bool:
 
 
 def named(rules: Rules, names: ItemNames, item: str) -> str:
-    """The item that the user means, by its own name or the one that it has in listings."""
+    """Return the item with this name, or with this name in listings."""
     strings: list[str] = rules.vocabulary.strings()
     used = [strings[i] for i in np.unique(rules.items).tolist()]
     if item in used:
@@ -97,5 +96,5 @@ def named(rules: Rules, names: ItemNames, item: str) -> str:
     shown: str | None = next((name for name in used if str(names(name)) == item), None)
     if shown is None:
         some = ", ".join(str(names(name)) for name in used[:3])
-        raise InputError(f"no rule has the item {item!r}; items are such as {some or 'none: no rules'}")
+        raise InputError(f"no rule has the item {item!r}; items look like {some or '… (there are no rules)'}")
     return shown

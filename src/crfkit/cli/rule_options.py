@@ -1,4 +1,4 @@
-"""Options about association rules that ``mine`` and ``train`` share, and the miner that they ask for."""
+"""Options for association rules that ``mine`` and ``train`` share, and the miner they configure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crfkit.mining.rules import Rules
 
 USES = ("features", "weighted", "constraints", "votes")
-# What each use wants of the miner unless the user says otherwise (docs/associations.md).
+# Default settings of the miner for each use (docs/associations.md).
 USE_DEFAULTS: dict[str, dict[str, Any]] = {
     "features": {},
     "weighted": {},
@@ -27,11 +27,11 @@ _BOUNDS = ("support", "confidence", "lengths", "items")
 
 
 def lengths(text: str) -> tuple[int, int]:
-    """``2-3``, or ``2``: how many items a rule has."""
+    """Parse the number of items of a rule: ``2-3``, or ``2``."""
     low, dash, high = text.partition("-")
     least, most = int(low), int(high if dash else low)
     if not 1 <= least <= most:
-        raise argparse.ArgumentTypeError(f"{text}: expected such as 2-3, the least being 1")
+        raise argparse.ArgumentTypeError(f"{text}: expected a range such as 2-3, from 1 up")
     return least, most
 
 
@@ -39,10 +39,10 @@ lengths.__name__ = "range of lengths, such as 2-3,"
 
 
 def share(text: str) -> float:
-    """A number above 0 and up to 1."""
+    """Parse a number above 0 and up to 1."""
     number = float(text)
     if not 0 < number <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not above 0 and up to 1")
+        raise argparse.ArgumentTypeError(f"expected a number above 0 and up to 1, got {text}")
     return number
 
 
@@ -50,54 +50,54 @@ share.__name__ = "number"
 
 
 def use_in_words(use: str) -> str:
-    """What rules are used as."""
+    """Return the name of a use of rules in messages."""
     return "weighted features" if use == "weighted" else use
 
 
-ITEMS = """only attributes that begin so; may be given several times (default: those of template lines
-      with one cell, or all)"""
+ITEMS = """only attributes with this prefix; may be given several times (default: those of template
+      lines with one cell, or all)"""
 OPTIONS = f"""
 association rules ('crfkit mine' lists them):
-  --associations {"|".join(USES)}  mine rules from DATA, and use them as features of their own label, as
-      features that are the louder the rarer they are (weighted), as labels that are certain (constraints),
-      or by what those that hold say together (votes)
-  --rules FILE              the rules of this file, which 'crfkit mine' wrote, instead of mining
-  --rule-support N>=1       least support of a rule (default: 2, with --rules any; for constraints 20)
-  --rule-confidence X       least confidence (default: 1, with --rules any; for constraints 1)
-  --rule-lengths A-B        items of a rule (default: 2-3)
+  --associations {"|".join(USES)}  mine rules from DATA and use them; features: one feature per rule and its
+      label; weighted: features whose value is larger for rarer rules; constraints: where a rule applies, its
+      label is certain; votes: features that sum up the rules that apply
+  --rules FILE              use the rules of this file, written by 'crfkit mine', instead of mining
+  --rule-support N>=1       least support of a rule (default: 2; with --rules: any; for constraints: 20)
+  --rule-confidence X       least confidence of a rule (default: 1; with --rules: any; for constraints: 1)
+  --rule-lengths A-B        number of items in a rule (default: 2-3)
   --rule-items PREFIX...    {ITEMS}
 """
 TYPES: dict[str, dict[str, Any]] = {"rule-confidence": {"type": share}, "rule-lengths": {"type": lengths}}
 
 
 def check_training(arguments: argparse.Namespace) -> None:
-    """Options that say nothing, or that contradict one another."""
+    """Raise an error for rule options that have no effect or contradict each other."""
     given = [name for name in _BOUNDS if getattr(arguments, f"rule_{name}") is not None]
     if arguments.associations is None:
         if arguments.rules is not None or given:
             option = "--rules" if arguments.rules is not None else f"--rule-{given[0]}"
-            raise UsageError(f"{option} goes with --associations, which says what to do with the rules")
+            raise UsageError(f"{option} needs --associations, which says how to use the rules")
         return
     if arguments.continued is not None:
-        raise UsageError("--associations does not go with --continue, which keeps the rules of the model")
+        raise UsageError("--associations cannot be combined with --continue, which keeps the model's rules")
     if arguments.features is not None and arguments.associations != "constraints":
         raise UsageError(
-            f"--features has no place for --associations {arguments.associations}: a selection says which "
-            "features the model has, and those of the rules are not among them"
+            f"--features cannot be combined with --associations {arguments.associations}: the selection "
+            "lists all features of the model, and does not contain those of the rules"
         )
     if arguments.rules is not None:
         for name in ("lengths", "items"):
             if name in given:
-                raise UsageError(f"--rule-{name} does not go with --rules: 'crfkit mine' is where to say it")
+                raise UsageError(f"--rule-{name} cannot be combined with --rules: give it to 'crfkit mine'")
     confidence = arguments.rule_confidence
     if arguments.associations == "constraints" and confidence is not None and confidence < 1:
-        raise UsageError("constraints are for rules that are always right: leave out --rule-confidence")
+        raise UsageError("constraints need rules with confidence 1: leave out --rule-confidence")
 
 
 def training_miner(
     arguments: argparse.Namespace, verbose: bool
 ) -> tuple[AssociationMiner | None, RuleFile | None]:
-    """What ``CRF(associations=…)`` takes, and the file that its rules are from, if they are from one."""
+    """Return the miner for ``CRF(associations=…)``, and the file of its rules if ``--rules`` names one."""
     use = arguments.associations
     if use is None:
         return None, None
@@ -120,7 +120,7 @@ def training_miner(
 
 
 def _usable(rules: Rules, arguments: argparse.Namespace) -> Rules:
-    """Those of a file that are within the bounds."""
+    """Return the rules of a file that are within the bounds."""
     support = arguments.rule_support or 1
     confidence = arguments.rule_confidence or 0.0
     if arguments.associations == "constraints":
@@ -136,23 +136,23 @@ def _usable(rules: Rules, arguments: argparse.Namespace) -> Rules:
         note(f"{arguments.rules}: {int(kept.sum()):,} of its {len(rules):,} rules have {bounds}")
     if arguments.associations == "votes":
         warn(
-            "--associations votes --rules: if these rules were mined from DATA they are always right there, "
-            "and the model learns to trust them too much; without --rules it judges them honestly"
+            "--associations votes --rules: if these rules were mined from DATA, they are always right there, "
+            "and the model learns to trust them too much; leave out --rules to avoid this"
         )
     return rules[kept]
 
 
 def check_template(file: RuleFile | None, template: Template | None, path: str) -> None:
-    """Raise where rules were mined with a template whose cells this one calls otherwise."""
+    """Raise an error if the rules were mined with a template that names cells differently."""
     if file is None or file.template is None:
         return
     if template is None:
-        raise InputError(f"{path}: its rules are about columns, and the data has ready-made attributes")
+        raise InputError(f"{path}: its rules are about columns, but the data has ready-made attributes")
     here = template.single_cells
     for prefix, macro in file.template.single_cells.items():
         if here.get(prefix) != macro:
-            found = f"here it is {prefix}{here[prefix].text}" if prefix in here else "it is not here"
+            found = f"this one has {prefix}{here[prefix].text}" if prefix in here else "this one has not"
             raise InputError(
-                f"{path}: its rules were mined with another template: there {prefix}{macro.text} is a line, "
+                f"{path}: its rules were mined with another template, with a line {prefix}{macro.text}; "
                 f"{found}; mine again with this template, or train with that one"
             )

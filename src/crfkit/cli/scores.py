@@ -1,4 +1,4 @@
-"""Scores in conlleval's layout, for labels with segments in them and for plain ones."""
+"""Scores in conlleval's layout, for labels with and without segments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAGGED = re.compile(r"([BIESLU\[\]]|O|\.)(-|$)")
 
 
 def are_plain(*labellings: LabelCodes) -> bool:
-    """Whether the labels spell no segments: none is such as ``B-LOC`` or ``I``, as with parts of speech."""
+    """Return whether the labels have no segments (no ``B-LOC`` or ``I``), as with parts of speech."""
     named = [str(label) for codes in labellings for label in codes.names if label != "O"]
     return bool(named) and not any(_TAGGED.match(label) for label in named)
 
@@ -28,11 +28,11 @@ def conlleval_report(
     strict: bool = False,
     raw: bool = False,
 ) -> ConllevalReport:
-    """Scores of segments, or of tokens where the labels have no segments; ``print`` shows them."""
+    """Score segments, or tokens if the labels have no segments; ``print`` shows the report."""
     from crfkit import metrics
 
     if not raw and scheme is None and not strict and are_plain(true, found):
-        note("the labels spell no segments (there is no B-, no I-): each token is scored by itself (--raw)")
+        note("the labels have no segments (no B-, no I-): each token is scored by itself (--raw)")
         raw = True
     if strict:
         report = metrics.strict_segment_scores(true, found, scheme=scheme or "auto")

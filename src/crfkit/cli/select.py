@@ -1,4 +1,4 @@
-"""``crfkit select``: choose features, and write them down by name."""
+"""``crfkit select``: select features and save them by name."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 USAGE = "DATA [DATA …] -o FILE [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
-Chooses the features that a model needs, one round after the other, and writes
-them to a file for 'crfkit train --features'. One line per round on stderr."""
+Selects the features that a model needs, in rounds, and writes them to a file
+for 'crfkit train --features'. Prints one line per round on stderr."""
 
 EXAMPLES = """\
 examples:
@@ -30,11 +30,11 @@ examples:
   crfkit train train.txt -m few.crfkit -t chunking.template --features few.json"""
 
 METHODS = {
-    "gradient": "how far observed and expected counts are apart; fast",
-    "gain": "how far the objective falls by this feature alone; exact",
+    "gradient": "difference of observed and expected counts, fast",
+    "gain": "decrease of the objective by this feature alone, exact",
     "approximate-gain": "the same with positions taken as independent",
     "mutual-information": "with the labels, without a model",
-    "l1": "what keeps a weight as an L1 penalty falls",
+    "l1": "features with a weight other than 0 while the L1 penalty falls",
 }
 _SHOWN = 10  # features in the report
 
@@ -42,38 +42,38 @@ _SHOWN = 10  # features in the report
 _OPTIONS = f"""
   data DATA...              labelled data; - is standard input
 the selection:
-  -o, --output FILE!        where the selection goes (JSON)
+  -o, --output FILE!        file for the selection (JSON)
 {options.template()}
-  --plot FILE               draw the path: .png, .svg or .pdf; needs matplotlib
+  --plot FILE               plot the objective along the path: .png, .svg or .pdf; needs matplotlib
 the data:
 {options.formats()}
 {options.label_column()}
-  --dev FILE                held-out data; the search keeps what is best on it
-how to choose:
+  --dev FILE                held-out data; the search keeps the selection that is best on it
+how to select:
   --method {"|".join(METHODS)} = gradient  {"; ".join(f"{name}: {words}" for name, words in METHODS.items())}
-  -n, --n-features N>=1     stop at so many
-  --batch N = 1             features per round; or, as 0.5, all above this share of the best score
+  -n, --n-features N>=1     stop at this number of features
+  --batch N = 1             features per round; a fraction such as 0.5: all above this share of the best score
   --tol X                   stop when a feature lowers the objective by less: aic, bic, or a share of the
-      empty model's (default: bic, or with -n none)
-  --c2 X:float = 1.0        L2 penalty of the models on the way
-  --patience N>=1 = 5       rounds without gain on --dev
-  --screen N>=1             gain: exactly for the N most promising alone
-  --resamples N>=2          stability: run on N random halves and keep what is chosen in --threshold of them
+      empty model's objective (default: bic; with -n: no limit)
+  --c2 X:float = 1.0        L2 penalty of the models during the search
+  --patience N>=1 = 5       stop after N rounds without improvement on --dev
+  --screen N>=1             gain: compute the exact gain of the N most promising features only
+  --resamples N>=2          stability: run on N random halves, keep features selected in --threshold of them
   --threshold X:float = 0.6  share of the resamples
-  --seed N>=0 = 0           of the resamples
+  --seed N>=0 = 0           seed of the resamples
 {options.JOBS}
 candidates:
-  --candidates all|state|transitions = all  the others are in the model from the start
-  --conjunctions N>=1       grow the pool by N conjunctions of chosen attributes and others after each round
-  --order 1|2:int = 1       labels that a label depends on
-  --min-freq N:float        leave out what is seen less often
+  --candidates all|state|transitions = all  features to select from; the model has all others from the start
+  --conjunctions N>=1       after each round add N conjunctions of selected and other attributes as candidates
+  --order 1|2:int = 1       number of previous labels that a label depends on
+  --min-freq N:float        leave out features that occur less often
 messages:
 {options.QUIET}
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``select``; the defaults are the selectors' own."""
+    """Add the options of ``select``; the selectors have the defaults."""
     more: dict[str, dict[str, Any]] = {
         "batch": {"type": _batch},
         "tol": {"type": _tol},
@@ -100,7 +100,7 @@ _tol.__name__ = "tolerance"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, select, save, report."""
+    """Read the data, select features, save and report them."""
     _check(arguments)
     selector = _selector(arguments)
     data, template = read_data(arguments.data, arguments, read_template(arguments), selector)
@@ -122,22 +122,22 @@ def _check(arguments: argparse.Namespace) -> None:
     if inputs.count("-") > 1:
         raise UsageError("only one input can come from standard input")
     if arguments.output == "-":
-        raise UsageError("the selection goes into a file; -o - is not possible")
+        raise UsageError("-o needs a file, not standard output")
     if arguments.screen is not None and arguments.method != "gain":
-        raise UsageError("--screen goes with --method gain")
+        raise UsageError("--screen needs --method gain")
     if arguments.batch != 1 and arguments.method == "l1":
-        raise UsageError("--batch does not go with --method l1: a round is a step of the penalty")
+        raise UsageError("--batch cannot be combined with --method l1: its rounds are steps of the penalty")
     if arguments.conjunctions is not None and arguments.method in ("l1", "mutual-information"):
-        raise UsageError(f"--conjunctions does not go with --method {arguments.method}")
+        raise UsageError(f"--conjunctions cannot be combined with --method {arguments.method}")
     if arguments.resamples is not None and arguments.dev is not None:
-        raise UsageError("--resamples and --dev exclude each other")
+        raise UsageError("--resamples and --dev cannot be combined")
     check_outputs([arguments.output, arguments.plot], inputs)
     if arguments.plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise InputError("--plot needs matplotlib: pip install 'crfkit[plot]'")
 
 
 def _selector(arguments: argparse.Namespace) -> BaseSelector:
-    """The selector with its parameters, without a template as yet."""
+    """Return the selector with its parameters, but without a template."""
     from crfkit import selection
 
     settings: dict[str, Any] = {
@@ -181,14 +181,14 @@ def _fit(
 
 
 def _keep(found: FittedSelection, path: str) -> None:
-    """Write the selection; what was chosen until Ctrl-C goes beside it."""
+    """Save the selection; after Ctrl-C save the unfinished selection in a file beside it."""
     if getattr(found, "stopped_because_", "") != "it was interrupted":
         found.selected_.save(path)
         return
     beside = f"{path}.unfinished"
     found.selected_.save(beside)
     raise KeyboardInterrupt(
-        f"stopped with {len(found.selected_):,} features; they are in {beside}, {path} is as it was"
+        f"stopped with {len(found.selected_):,} features; they are in {beside}, {path} is unchanged"
     )
 
 

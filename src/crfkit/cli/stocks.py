@@ -1,4 +1,4 @@
-"""``crfkit stocks``: test forecasts of the direction of smoothed stock prices on past prices."""
+"""``crfkit stocks``: backtest forecasts of the direction of smoothed stock prices."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 USAGE = "backtest FILE … [options]"
 
 DESCRIPTION = """\
-Tests day by day how well a CRF foretells the direction of smoothed prices,
-beside persistence and other models. CSV in, tables out. No financial advice."""
+Tests day by day how well a CRF predicts the direction of smoothed prices,
+compared with persistence and other models. Not financial advice."""
 
 EXAMPLES = """\
 examples:
@@ -34,46 +34,46 @@ the paper's model:
 
 _OPTIONS = f"""
   prices FILE...            CSV with dates and prices: one file per stock, or a ticker column
-  --report FILE             write a page to read in a browser: .html
-  --forecasts FILE          write every forecast: .csv
-  --figure FILE             draw accuracy by category: .png, .svg or .pdf
+  --report FILE             write a report as a web page: .html
+  --forecasts FILE          write all forecasts: .csv
+  --figure FILE             plot accuracy by category: .png, .svg or .pdf
 {options.QUIET}
 the files:
-  --date-column NAME        (default: date)
-  --price-column NAME       (default: adj close, close or price)
-  --ticker-column NAME      (default: ticker or symbol, if there is one)
-  --date-format FORM        such as %%m/%%d/%%Y (default: 2007-12-31 and the like)
+  --date-column NAME        column of the dates (default: date)
+  --price-column NAME       column of the prices (default: adj close, close or price)
+  --ticker-column NAME      column of the tickers (default: ticker or symbol, if there is one)
+  --date-format FORM        such as %%m/%%d/%%Y (default: ISO dates such as 2007-12-31)
   --keep-splits             do not adjust prices for splits
 smoothing and features:
-  --smoothing ema|double|mean|none = ema  all look back only
-  --span DAYS>=1 = 10       of the smoothing
-  --ranges N>=2 = 10        that change ratios are sorted into
-  --orders N,… = 1,2,3      days in a feature (default: 1,2,3)
-  --numbers DAYS>=0 = 3     whose changes are told as numbers, too; 0: ranges alone, as in the paper
-  --observe change|distance = change  of the smoothed price; or of the price to where the smoothed one would
-      turn
+  --smoothing ema|double|mean|none = ema  smoothing of the prices; all use past prices only
+  --span DAYS>=1 = 10       span of the smoothing
+  --ranges N>=2 = 10        number of ranges for the change ratios
+  --orders N,… = 1,2,3      numbers of days in a feature (default: 1,2,3)
+  --numbers DAYS>=0 = 3     days whose changes are also features as numbers; 0: ranges only, as in the paper
+  --observe change|distance = change  change: of the smoothed price; distance: of the price from the level at
+      which the smoothed price would turn
 training:
-  --training chain|day = day  each label given the one before it; or, as in the paper, all of the past
-      together
-  --alone                   learn each stock from nothing, as in the paper, not from what all have in common
-  --models both|plain|constrained = both  which CRF
-  --start WHEN              first prediction: a date, or a share of the days
-  --c2 X                    penalty (default: chosen on the days before)
-  --tau X                   bound of the constraint (default: chosen likewise)
-  --last DAYS>=1 = 100      that the constraint is on
+  --training chain|day = day  chain: all of the past as one sequence, as in the paper; day: each label given
+      the label before it
+  --alone                   train on each stock alone, as in the paper, without a common model of all stocks
+  --models both|plain|constrained = both  CRFs to test
+  --start WHEN              first day to predict: a date, or a share of the days
+  --c2 X                    L2 penalty (default: chosen on the days before --start)
+  --tau X                   bound of the constraint (default: chosen on the days before --start)
+  --last DAYS>=1 = 100      number of days under the constraint
   --no-learners             leave out logistic regression and gradient boosting
-  --least-days N>=50 = 250  of history before --start
-  -j, --jobs N>=1           processes (default: one per core)
+  --least-days N>=50 = 250  least number of days before --start
+  -j, --jobs N>=1           processes (default: one process per core)
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what it does, with its options."""
+    """Add the action ``backtest`` and its options."""
     doing = parser.add_subparsers(title="what to do", dest="action", metavar="ACTION")
     test = doing.add_parser(
         "backtest",
         usage="crfkit stocks backtest FILE … [options]",
-        help="walk through the days, forecast each from those before it",
+        help="forecast each day from the days before it",
         formatter_class=options.HelpFormatter,
         description=DESCRIPTION,
         epilog=EXAMPLES,
@@ -86,9 +86,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked for."""
+    """Run the backtest, print and write its results."""
     if arguments.action is None:
-        raise UsageError("needs backtest")
+        raise UsageError("name the action: backtest")
     for path in (arguments.report, arguments.forecasts, arguments.figure):
         if path is not None:
             check_writable(path)
@@ -109,9 +109,9 @@ def run(arguments: argparse.Namespace) -> int:
     backtest = run_backtest(prices, _plan(arguments), progress.say)
     progress.close()
     if backtest.splits:
-        warn(f"{_several(backtest.splits)}: a split; the prices after it are adjusted (--keep-splits: not)")
+        warn(f"{_several(backtest.splits)}: a split; later prices are adjusted (not with --keep-splits)")
     if backtest.jumps:
-        warn(f"{_several(backtest.jumps)}: is this right?")
+        warn(f"{_several(backtest.jumps)}: check whether this is right")
     for ticker, why in backtest.left_out.items():
         warn(f"{ticker} is left out: {why}")
     _print(backtest)
@@ -181,7 +181,7 @@ def _wrapped(text: str) -> str:
 
 
 def _several(words: list[str]) -> str:
-    """The first, and how many more."""
+    """Return the first text, and the number of others."""
     return words[0] + (f" (and {len(words) - 1} more)" if len(words) > 1 else "")
 
 
@@ -201,7 +201,7 @@ def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:
 
 
 def _check_figure(path: str) -> None:
-    """Before the work, not after it: can this picture be drawn?"""
+    """Raise an error before the backtest if the figure cannot be drawn."""
     from crfkit.apps.stocks.plot import picture_format
 
     picture_format(path)
@@ -212,7 +212,7 @@ def _check_figure(path: str) -> None:
 
 
 class _Progress:
-    """What is being done: on a terminal one line that changes, elsewhere one line per task."""
+    """Progress messages: on a terminal one line that changes, elsewhere one line per task."""
 
     def __init__(self, quiet: bool) -> None:
         self._shown = not quiet
@@ -220,7 +220,7 @@ class _Progress:
         self._task = ""
 
     def say(self, task: str, done: int, total: int) -> None:
-        """So much of a task is done."""
+        """Show how much of a task is done."""
         if not self._shown:
             return
         if self._terminal:
@@ -231,7 +231,7 @@ class _Progress:
         self._task = task
 
     def close(self) -> None:
-        """The line is done with."""
+        """Clear the progress line."""
         if self._shown and self._terminal:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

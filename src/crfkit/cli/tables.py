@@ -23,9 +23,9 @@ __all__ = [
 
 
 def terminal_columns() -> int:
-    """Columns of the terminal, as COLUMNS or the system says; 80 where neither does.
+    """Return the width of the terminal, from COLUMNS or the system; 80 if unknown.
 
-    (shutil has a function for it, and loads three compression libraries.)
+    (shutil has such a function, but importing it loads three compression libraries.)
     """
     named = os.environ.get("COLUMNS", "")
     if named.isdigit() and int(named) > 0:
@@ -37,14 +37,14 @@ def terminal_columns() -> int:
 
 
 def screen_width() -> int | None:
-    """Columns of the terminal that the results go to; None where they go into a file or a pipe."""
+    """Return the width of the terminal on standard output; None if that is a file or a pipe."""
     return terminal_columns() if sys.stdout.isatty() else None
 
 
 def matrix(
     corner: str, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], gap: str = " "
 ) -> Iterable[str]:
-    """Lines of a table with a name at each row and column, in blocks of columns as wide as the screen."""
+    """Yield the lines of a table with named rows and columns, in blocks of columns that fit the screen."""
     first = max(map(width_of, (corner, *rows)))
     widths = [
         max(width_of(name), *(width_of(row[j]) for row in cells)) if cells else width_of(name)
@@ -59,7 +59,7 @@ def matrix(
 
 
 def score_matrix(labels: Sequence[Any], scores: Any) -> list[str]:
-    """Lines of a table of scores [L, L] from label to label."""
+    """Return the lines of a table of scores [L, L] from label to label."""
     names = [str(label) for label in labels]
     return list(
         matrix("from \\ to", names, names, [[f"{score:.2f}" for score in row] for row in scores.tolist()])
@@ -67,17 +67,17 @@ def score_matrix(labels: Sequence[Any], scores: Any) -> list[str]:
 
 
 def fact_lines(facts: Iterable[tuple[str, str, str]]) -> list[str]:
-    """A line for each fact: its name, a number, and what the number is about."""
+    """Return one line per fact: its name, a number, and an explanation."""
     return [f"  {name:15}{number:>11}  {words}".rstrip() for name, number, words in facts]
 
 
 def file_size(path: str) -> str:
-    """The size of a model file, to be said after something else; nothing of standard input."""
+    """Return the size of a model file, to follow other text; empty for standard input."""
     return "" if path == "-" else f", {os.path.getsize(path) / 1e6:,.1f} MB"
 
 
 def _blocks(widths: Sequence[int], first: int) -> Iterable[range]:
-    """Columns that fit on the screen side by side, at least one each time."""
+    """Yield ranges of columns that fit on the screen side by side, at least one column each."""
     limit = screen_width()
     if limit is None:
         yield range(len(widths))

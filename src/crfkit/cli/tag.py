@@ -1,4 +1,4 @@
-"""``crfkit tag``: label sequences with a model, from a file or as they come in."""
+"""``crfkit tag``: label sequences with a model, from a file or a stream."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ USAGE = "MODEL [INPUT] [-o OUTPUT] [options]"
 
 DESCRIPTION = """\
 Labels sequences with a model and writes them with the predicted label as last
-column. Reads as it writes: any amount of data, also from a pipe, also by hand."""
+column. Works on a stream: data of any size, from a file, pipe or terminal."""
 
 EXAMPLES = """\
 examples:
   crfkit tag chunks.crfkit test.txt > tagged.txt
-  crfkit tag chunks.crfkit test.txt --eval -o tagged.txt    scores on the screen
-  tokenize < book.txt | crfkit tag chunks.crfkit | less     as the words come in
+  crfkit tag chunks.crfkit test.txt --eval -o tagged.txt    print scores as well
+  tokenize < book.txt | crfkit tag chunks.crfkit | less     tag a stream
   crfkit tag names.crfsuite test.txt --legal IOB2 --marginals
   crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'
-  crfkit tag chunks.crfkit test.txt --why | less -S         what made it say so
+  crfkit tag chunks.crfkit test.txt --why | less -S         explain the labels
 
-Empty lines part sequences; so do lines that begin with -DOCSTART-, which are
-left out of the result."""
+Empty lines separate sequences; so do lines that begin with -DOCSTART-, which
+are left out of the output."""
 
 
 _OPTIONS = f"""
@@ -47,28 +47,27 @@ _OPTIONS = f"""
   input [INPUT] = -         data; - is standard input
 the data:
 {options.formats()}
-{options.label_column("as in training; 'none': there are none")}
-  --known-column K          column of labels that are certain: '_', '-' or nothing where the label is free,
-      'A|B' where it is A or B
-{options.template("for models that have none: it makes their attributes out of columns")}
+{options.label_column("as in training; 'none': the data has no labels")}
+  --known-column K          column of known labels, which the result keeps: '_', '-' or an empty cell for any
+      label, 'A|B' for A or B
+{options.template("for models without a template: turns columns into attributes")}
 decoding:
-  --posterior               the most probable label of each token, not of the sequence
+  --posterior               the most probable label of each token, not the most probable sequence
 {constraint_options.OPTIONS}
-  --rules FILE              rules of 'crfkit mine' that are always right: where one holds, its label is
-      certain; of several, the one with most items decides
+  --rules FILE              rules of 'crfkit mine': where a rule of confidence 1 applies, its label is
+      certain; of several rules, the one with most items decides
 {options.JOBS}
 what to write:
-  -o, --output FILE = -     - is standard output
-  --label-only              the predicted labels without the input
+  -o, --output FILE = -     output file; - is standard output
+  --label-only              only the predicted labels, without the input
   --marginals [all]         also the probability of the label; 'all': of every label, as label:probability
-  --score                   '# probability' of the labelling before each sequence
+  --score                   a line '# probability' of the labelling before each sequence
   --nbest K>=1              the K best labellings, each after a line '# rank probability'; the best has rank 0
-  --why [N>=1]              also the probability, the next best label with its own, and the N weightiest
-      reasons for the one and (below 0) the other (4 unless given)
-  --blanks                  blanks between the columns, not tabs
-  --eval                    scores on standard error, where labels are given
-  --flush                   answer every sequence before the next is read; terminals and pipes are served so
-      anyway
+  --why [N>=1]              also the probability, the next best label and its probability, and the N strongest
+      reasons for the label or (below 0) for the next best (default: 4)
+  --blanks                  separate columns with blanks instead of tabs
+  --eval                    print scores on standard error; needs true labels
+  --flush                   write each sequence before the next is read (always on for terminals and pipes)
 {options.QUIET}
 """
 
@@ -80,7 +79,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Load, decode, write, batch after batch."""
+    """Load the model, then decode and write the data batch by batch."""
     _check(arguments)
     tagger, header = load_model(arguments.model, arguments.jobs)
     _adapt(tagger, arguments)
@@ -90,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     from crfkit.cli.tag_output import Layout
 
     if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
-        note("reading from the terminal: an empty line ends a sequence, Ctrl-D the input")
+        note("reading from the terminal: an empty line ends a sequence, Ctrl-D ends the input")
     labels = [str(label) for label in tagger.classes]
     layout = Layout(labels, arguments)
     tally = _Tally(labels) if arguments.eval else None
@@ -98,8 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     with open_data(arguments.input, arguments, tables=tagger.n_columns is not None) as data:
         if data.format.has_header and (arguments.nbest or arguments.score or arguments.why):
             raise UsageError(
-                f"--nbest, --score and --why write what {data.format.name} has no place for: convert it to "
-                f"{USUAL_TABLE.name}"
+                f"--nbest, --score and --why cannot be written as {data.format.name}: convert the data to "
+                f"{USUAL_TABLE.name} first"
             )
         check_writable(arguments.output)
         with open_output(arguments.output) as file:
@@ -137,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _explained(tagger: Tagger, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:
-    """The best labelling of each sequence, with what speaks for it."""
+    """Yield the best labelling of each sequence with its reasons."""
     from crfkit.models.linear.explanation import explain
 
     linear = _linear(tagger, "--why")
@@ -145,40 +144,40 @@ def _explained(tagger: Tagger, batch: Batch, lattice: Lattice) -> Iterator[list[
 
 
 def _at_its_line(error: NoPathError, batch: Batch) -> NoPathError:
-    """The error with the line that the first sequence without a labelling begins at."""
+    """Return the error with the line at which the first sequence without a labelling begins."""
     if batch.table is None or error.sequence is None:
         return error
     line = batch.table.lines[batch.offsets[error.sequence]]
     return NoPathError(
-        f"{batch.source}:{line}: nothing is left of the labellings of the sequence that begins here; forbid "
-        "less, or free some of its known labels"
+        f"{batch.source}:{line}: the constraints allow no labelling of the sequence that begins here; forbid "
+        "less, or remove some of its known labels"
     )
 
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.nbest and (arguments.posterior or arguments.marginals or arguments.score or arguments.eval):
-        raise UsageError("--nbest goes without --posterior, --marginals, --score and --eval")
+        raise UsageError("--nbest cannot be combined with --posterior, --marginals, --score or --eval")
     if arguments.why and (arguments.nbest or arguments.posterior or arguments.marginals or arguments.score):
-        raise UsageError("--why goes without --nbest, --posterior, --marginals and --score")
+        raise UsageError("--why cannot be combined with --nbest, --posterior, --marginals or --score")
     if arguments.why and (arguments.blanks or arguments.eval):
-        raise UsageError("--why is to be read, between tabs: it goes without --blanks and --eval")
+        raise UsageError("--why cannot be combined with --blanks or --eval")
     if arguments.blanks and arguments.separator is not None:
-        raise UsageError("--blanks: cells that were between tabs may hold blanks; leave out one of the two")
+        raise UsageError("--blanks and --separator cannot be combined: cells may contain blanks")
     if arguments.input == "-" and arguments.model == "-":
         raise UsageError("model and data cannot both come from standard input")
 
 
 def _linear(tagger: Tagger, option: str) -> LinearTagger:
-    """The same tagger, for options that linear models alone have."""
+    """Return the tagger if it is linear; raise an error that names the option otherwise."""
     from crfkit.models.linear.tagger import LinearTagger
 
     if not isinstance(tagger, LinearTagger):
-        raise UsageError(f"{option} goes with linear models, and this is none")
+        raise UsageError(f"{option} needs a linear model, but this model is of another kind")
     return tagger
 
 
 def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
-    """Give the model the template and the rules that the user wants it to have."""
+    """Add the template and the rules of the options to the model."""
     if arguments.why:
         _linear(tagger, "--why")
     if arguments.template is not None:
@@ -199,7 +198,7 @@ def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
     from crfkit.features.template import Template
 
     if tagger.template is not None:
-        raise UsageError(f"{arguments.model} has a template of its own: leave out --template")
+        raise UsageError(f"{arguments.model} already has a template: leave out --template")
     return Template.read(arguments.template)
 
 
@@ -213,11 +212,11 @@ class _Tally:
         self._lengths: list[Any] = []
 
     def add(self, batch: Batch, found: Any) -> None:
-        """One batch more."""
+        """Add the labels of a batch."""
         import numpy as np
 
         if batch.gold is None or (batch.gold[1] < 0).any():
-            raise InputError(f"{batch.source}: --eval needs true labels, and there are none")
+            raise InputError(f"{batch.source}: --eval needs true labels, but the data has none")
         names, ids = batch.gold
         new = np.array([self._place.setdefault(name, len(self._place)) for name in names], dtype=np.int32)
         self._true.append(new[ids])
@@ -225,14 +224,14 @@ class _Tally:
         self._lengths.append(np.diff(batch.offsets))
 
     def report(self) -> None:
-        """The scores, on standard error."""
+        """Print the scores on standard error."""
         import numpy as np
 
         from crfkit.cli.scores import conlleval_report
         from crfkit.data.label_codes import LabelCodes
 
         if not self._true:
-            raise InputError("--eval: there is nothing to score, the data is empty")
+            raise InputError("--eval: the data is empty, so there is nothing to score")
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(self._lengths))])
         names = list(self._place)
         true = LabelCodes(names, np.concatenate(self._true), offsets)

@@ -1,16 +1,15 @@
-"""What ``crfkit tag`` writes: rows with a label at the end, an empty line after each sequence.
+"""The output of ``crfkit tag``: rows with a label at the end, an empty line after each sequence.
 
     The     DT      B-NP    B-NP                    the cells of the input, then the predicted label
     The     DT      B-NP    B-NP    0.998215        --marginals
     The     DT      B-NP    B-NP    B-NP:0.998215   O:0.001785      … --marginals all
-
-Tables with a header are written as such: csv, with the columns ``predicted`` and ``probability``, or
-``probability of …`` for each label, and an empty line between sequences.
-
     The  DT  B-NP  B-NP  0.998  O  0.001  U12:DT +5.04  U02:The +2.21      --why: rival and reasons
 
-With ``--score`` a line ``# probability`` comes before each sequence, with ``--nbest`` a line ``# rank
-probability`` before each of its labellings, the best having rank 0: both as CRF++'s crf_test has them.
+Tables with a header are written as csv, with the column ``predicted`` and with ``probability``, or
+``probability of …`` for each label; an empty line separates sequences.
+
+``--score`` writes a line ``# probability`` before each sequence. ``--nbest`` writes a line ``# rank
+probability`` before each labelling; the best has rank 0. Both formats are those of CRF++'s crf_test.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Layout:
-    """Gives the bytes to write for each batch, in the order they come."""
+    """Formats the output of each batch as bytes; the batches must come in order."""
 
     def __init__(self, labels: list[str], arguments: argparse.Namespace) -> None:
         self._labels = labels  # [L]
@@ -42,13 +41,13 @@ class Layout:
         self._marginals: str | None = arguments.marginals
         self._why: int | None = arguments.why
         self._separator: Literal[" ", "\t"] = " " if arguments.blanks else "\t"
-        # One format for the probabilities of a position; % in a label must stay itself.
+        # One format string for the probabilities of a position; % in a label is escaped.
         escaped = [label.replace("%", "%%") for label in labels]
         self._all = self._separator.join(f"{label}:%.6f" for label in escaped)
         self._csv: CsvRows | None = None  # of tables with names
 
     def one(self, batch: Batch, decoded: Decoded) -> bytes:
-        """One labelling of each sequence."""
+        """Format one labelling of each sequence."""
         if batch.table is not None and self._is_plain(batch.table, decoded):
             return batch.table.text((self._labels, decoded.labels), separator=self._separator)
         predicted = decode_labels(decoded.labels, batch.offsets, self._labels)
@@ -67,7 +66,7 @@ class Layout:
         return _sequences(text)
 
     def several(self, batch: Batch, labellings: Iterator[list[tuple[Any, float]]]) -> bytes:
-        """Several labellings of each sequence, with their probabilities."""
+        """Format several labellings of each sequence with their probabilities."""
         shown = self._given(batch)
         join = self._separator.join
         names = np.array(self._labels, dtype=object)  # [L]
@@ -79,7 +78,7 @@ class Layout:
         return _sequences(text)
 
     def with_reasons(self, batch: Batch, explained: Iterator[list[Decision]]) -> bytes:
-        """The best labelling of each sequence, each label with its rival and what tells them apart."""
+        """Format the best labelling of each sequence, each label with its rival and the reasons."""
         shown = self._given(batch)
         text = []
         for i, decisions in enumerate(explained):
@@ -105,7 +104,7 @@ class Layout:
             texts = [[p] for found in self._probabilities(table.offsets, decoded)[0] for p in found]
         else:
             texts = [[] for _ in decoded.labels]
-        from crfkit.io.csv_data import CsvRows  # few tables are csv: others need not wait for it
+        from crfkit.io.csv_data import CsvRows  # imported only for csv tables
 
         self._csv = self._csv or CsvRows()
         self._csv.write_header(
@@ -118,7 +117,7 @@ class Layout:
         return self._csv.take()
 
     def _is_plain(self, table: Columns, decoded: Decoded) -> bool:
-        """Whether it is the cells and a label, nothing else: then the core writes them."""
+        """Return whether rows are just the cells and a label: then the C++ core formats them."""
         return not (
             hasattr(table, "names")
             or self._label_only
@@ -127,7 +126,7 @@ class Layout:
         )
 
     def _given(self, batch: Batch) -> list[list[list[str]]]:
-        """The columns before the predicted label: those of the input; of attribute files the true label."""
+        """Return the columns before the predicted label: the input's; for attribute files the true label."""
         if self._label_only:
             return []
         if batch.table is not None:

@@ -1,8 +1,8 @@
-"""``crfkit train``: learn a model from labelled data.
+"""``crfkit train``: train a model on labelled data.
 
-Options and steps that all kinds of model share. The module ``train_<folder>`` of a kind (see
-``crfkit.models.kinds``) has ``add_options(parser)``, ``prepare(arguments)`` and ``report(estimator)``, says
-what its options go with (``GOES_WITH``), and how they are checked (``CHECKS``).
+This module has the options and steps that all kinds of model share. Each kind (see ``crfkit.models.kinds``)
+has a module ``train_<folder>`` with ``add_options(parser)``, ``prepare(arguments)``, ``report(estimator)``,
+``GOES_WITH`` (the models that its options are for) and ``CHECKS`` (functions that check its options).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from crfkit.models.kinds import KINDS
 USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
-Learns a model from labelled sequences: column files with a template, as CRF++
-and Wapiti have them, or files of ready-made attributes. Reports on stderr."""
+Trains a model on labelled sequences: column files with a template, as for
+CRF++ and Wapiti, or files of ready-made attributes. Reports on stderr."""
 
 EXAMPLES = """\
 examples:
-  crfkit train train.txt -m chunks.crfkit              a usual template
+  crfkit train train.txt -m chunks.crfkit              the default template
   crfkit train train.txt -m chunks.crfkit -t chunking.template --c2 0.05
   crfkit train a.txt.gz b.txt.gz -m names.crfkit --dev dev.txt --patience 5
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
@@ -49,27 +49,27 @@ def _trainers() -> dict[str, ModuleType]:
 _OPTIONS = f"""
   data DATA...              labelled data; - is standard input
 the model:
-  -m, --model FILE          where the model goes
+  -m, --model FILE          file for the model
   --kind {"|".join(_KINDS)} = linear  {"; ".join(f"{name}: {KINDS[name].words}" for name in _KINDS)}
 the data:
 {options.formats()}
 {options.label_column()}
-  --dev FILE                held-out data; training keeps what is best on it
-learning:
-  --order 1|2:int           labels that a label depends on (default: 1)
-  --max-iterations N>=1     (default: as the algorithm needs)
-  --patience N>=1 = 10      iterations without gain on --dev
-  --seed N>=0               of the stochastic steps
+  --dev FILE                held-out data; training keeps the model that is best on it
+training:
+  --order 1|2:int           number of previous labels that a label depends on (default: 1)
+  --max-iterations N>=1     most iterations (default: depends on the algorithm)
+  --patience N>=1 = 10      stop after N iterations without improvement on --dev
+  --seed N>=0               seed of the random numbers
 {options.JOBS}
 """
 _MESSAGES = f"""
 {options.QUIET}
-  -v, --verbose             a line for each iteration
+  -v, --verbose             one line per iteration
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``train``; the choices and defaults are the estimators' own."""
+    """Add the options of ``train``; choices and defaults are those of the estimators."""
     options.declare(parser, _OPTIONS, {"model": {"action": _FileOrKind}})
     own = {}
     for folder, trainer in _trainers().items():
@@ -81,7 +81,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 class _FileOrKind(argparse.Action):
-    """``--model`` names the file. It used to say the kind as well, which it still may; ``-m`` never did."""
+    """Option ``--model FILE``; for compatibility, ``--model KIND`` still works like ``--kind KIND``."""
 
     def __call__(
         self,
@@ -98,7 +98,7 @@ class _FileOrKind(argparse.Action):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, train, save, report."""
+    """Read the data, train, save the model and report."""
     _check(arguments)
     trainers = _trainers()
     for trainer in trainers.values():
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         for action in actions:
             if other != folder and getattr(arguments, action.dest) != action.default:
                 option, goes_with = action.option_strings[-1], trainers[other].GOES_WITH
-                raise UsageError(f"{option} goes with {goes_with}, not with --kind {arguments.kind}")
+                raise UsageError(f"{option} is for {goes_with}, not for --kind {arguments.kind}")
     check_writable(arguments.model)
     began = time.perf_counter()
     job = trainers[folder].prepare(arguments)
@@ -120,8 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
     job.estimator.save(path, record={} if job.data.record is None else {"data": job.data.record})
     if interrupted:
         raise KeyboardInterrupt(
-            f"stopped after {job.estimator.n_iter_} iterations; what was learnt until then is in {path}"
-            f"{job.hint.format(path)}, {arguments.model} is as it was"
+            f"stopped after {job.estimator.n_iter_} iterations; the unfinished model is in {path}"
+            f"{job.hint.format(path)}, {arguments.model} is unchanged"
         )
     if not arguments.quiet:
         seconds = (read - began, trained - read, time.perf_counter() - trained)
@@ -131,20 +131,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.model is None:
-        raise UsageError("-m/--model FILE is missing: where the model goes")
+        raise UsageError("-m FILE is missing: name the file for the model")
     files = [*arguments.data, arguments.dev, arguments.template, arguments.features, arguments.rules]
     if [*files, arguments.continued, arguments.start].count("-") > 1:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
-        raise UsageError("the model goes into a file; -m - is not possible")
+        raise UsageError("-m needs a file, not standard output")
     if os.path.exists(arguments.model):
         for path in files:
             if path and os.path.exists(path) and os.path.samefile(path, arguments.model):
-                raise UsageError(f"-m {arguments.model} would overwrite what is read from {path}")
+                raise UsageError(f"-m {arguments.model} would overwrite the input {path}")
 
 
 def _fit_until_stopped(fit: Callable[..., Any], data: Data, dev: Data | None) -> bool:
-    """Train; whether the user stopped it. (The optimisers take Ctrl-C as a wish to end early.)"""
+    """Train, and return whether Ctrl-C was pressed. (The optimisers then end early, without an error.)"""
     pressed = []
 
     def remember(number: int, frame: Any) -> None:
@@ -153,7 +153,7 @@ def _fit_until_stopped(fit: Callable[..., Any], data: Data, dev: Data | None) ->
 
     try:
         before = signal.signal(signal.SIGINT, remember)
-    except ValueError:  # not in the main thread: somebody else's signals
+    except ValueError:  # not in the main thread, which alone can handle signals
         before = None
     try:
         fit(data.x, data.y, data.weights, *((None, None) if dev is None else (dev.x, dev.y)))

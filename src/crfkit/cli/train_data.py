@@ -1,4 +1,4 @@
-"""Labelled data as ``train``, ``select`` and ``mine`` get it: one or more files, of columns or attributes."""
+"""Reading labelled data for ``train``, ``select`` and ``mine``: files of columns or attributes."""
 
 from __future__ import annotations
 
@@ -22,32 +22,31 @@ if TYPE_CHECKING:
     from crfkit.models.linear.crf import CRF
     from crfkit.selection.base import BaseSelector
 
-_LONG = 500  # positions: hardly ever one sequence in a table of several
+_LONG = 500  # positions; a longer sequence hints at missing separators
 
 
 class Job(NamedTuple):
-    """What there is to train."""
+    """An estimator and the data to train it on."""
 
     estimator: Any
     data: Data
     dev: Data | None
-    fit: Callable[..., Any]  # of x, y, weights, and x and y of the held-out data
-    hint: str = ""  # what can be done with {} after Ctrl-C
+    fit: Callable[..., Any]  # takes x, y, weights, and x and y of the held-out data
+    hint: str = ""  # how to use the unfinished model {} after Ctrl-C
 
 
 @dataclass(frozen=True)
 class Data:
-    """Labelled sequences as ``CRF.fit`` takes them."""
+    """Labelled sequences in the form that ``CRF.fit`` takes."""
 
     x: Any
     y: list[list[Any]]
     weights: Any  # [N], or None
-    record: dict[str, Any] | None  # of tables: how many columns, and which is the label
-    tables: tuple[Columns, ...] = ()  # their cells without the labels, one per file
+    record: dict[str, Any] | None  # for tables: number of columns, and index of the label column
+    tables: tuple[Columns, ...] = ()  # cells without the labels, one table per file
 
     @property
     def n_tokens(self) -> int:
-        """ΣT."""
         return sum(map(len, self.y))
 
 
@@ -57,7 +56,7 @@ def read_data(
     template: Template | None,
     estimator: CRF | BaseSelector | AssociationMiner,
 ) -> tuple[Data, Template | None]:
-    """The data of all files together, and the template, which is made here where columns have none."""
+    """Read the data of all files; return it with the template, by default one made for the columns."""
     parts: list[Data] = []
     for path in paths:
         with open_data(path, arguments, tables=template is not None) as file:
@@ -94,39 +93,39 @@ def read_template(arguments: argparse.Namespace) -> Template | None:
 
 
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
-    """Raise where a file cannot be written, or is read from as well."""
+    """Raise an error if an output file cannot be written or is also an input."""
     for path in filter(None, outputs):
         check_writable(path)
         for other in filter(None, inputs):
             if os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
-                raise UsageError(f"{path} would be overwritten, and it is read from")
+                raise UsageError(f"{path} is an input and would be overwritten")
 
 
 def check_alike(first: Data, other: Data, path: str) -> None:
-    """Raise where two files do not go together."""
+    """Raise an error if two files do not have the same kind of data and the same columns."""
     if (first.record is None) != (other.record is None):
-        raise InputError(f"{path}: it has attributes and the other data columns, or the other way round")
+        raise InputError(f"{path}: all files must have columns, or all must have attributes")
     if first.record is None or other.record is None or first.record == other.record:
         return
     if first.record.get("names") != other.record.get("names"):
         raise InputError(
-            f"{path}: its columns are {', '.join(other.record.get('names', ()))}, those of the other data "
+            f"{path}: its columns are {', '.join(other.record.get('names', ()))}, but the other data has "
             f"{', '.join(first.record.get('names', ()))}"
         )
     if first.record["columns"] != other.record["columns"]:
         raise InputError(
-            f"{path}: its rows have {other.record['columns']} columns, those of the other data "
+            f"{path}: its rows have {other.record['columns']} columns, but the other data has "
             f"{first.record['columns']}"
         )
 
 
 def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, int, dict[str, Any]]:
-    """The rows of a file, the place of the labels, and what the model should remember of them."""
+    """Read a table; return it with the index of the label column and the record for the model."""
     from crfkit.cli.column_roles import label_place
 
     columns = file.table()
     if columns.n_positions == 0:
-        raise InputError(f"{file.name}: there is nothing in it")
+        raise InputError(f"{file.name}: the file is empty")
     label = label_place(columns, arguments.label_column)
     if not arguments.quiet:
         say(file, f", {columns.n_columns} per row, labels in column {label}")
@@ -135,8 +134,8 @@ def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, 
         record["names"] = list(columns.names)
         if len(columns) == 1 and columns.n_positions > _LONG:
             warn(
-                f"{file.name}: all {columns.n_positions:,} rows are one sequence; --sequence-column NAME "
-                "says which column tells sequences apart, or put an empty line between them"
+                f"{file.name}: all {columns.n_positions:,} rows are one sequence; name the column that "
+                "identifies the sequence with --sequence-column NAME, or separate sequences with empty lines"
             )
     return columns, label, record
 
@@ -153,7 +152,7 @@ def _read_table(
     if template is None:
         if hasattr(estimator, "tagger_"):
             raise InputError(
-                f"{file.name}: the model to go on from has no template, so it takes ready-made attributes "
+                f"{file.name}: the earlier model has no template, so it needs ready-made attributes "
                 f"(--format {names_of(tables=False)}), not columns"
             )
         template = _made_template(columns.n_columns - 1, arguments)
@@ -169,8 +168,8 @@ def _made_template(n_columns: int, arguments: argparse.Namespace) -> Template:
     if not arguments.quiet:
         n_lines = text.count("\n") - 1
         seen = " (crfkit inspect MODEL --template shows them)" if hasattr(arguments, "model") else ""
-        note(f"no template given: {n_lines} lines for a window of two rows on either side, and B{seen}")
-    return Template.parse(text, "crf++", "the usual template")
+        note(f"default template: {n_lines} lines for a window of two rows on either side, and B{seen}")
+    return Template.parse(text, "crf++", "the default template")
 
 
 def _read_items(file: DataFile, arguments: argparse.Namespace, template: Template | None) -> Data:
@@ -179,11 +178,11 @@ def _read_items(file: DataFile, arguments: argparse.Namespace, template: Templat
 
     if template is not None:
         raise InputError(
-            f"{file.name}: {file.format.name} data has its attributes already, and takes no template; "
-            f"if these are columns, say so with --format {USUAL_TABLE.name}"
+            f"{file.name}: {file.format.name} data already has attributes: leave out the template; "
+            f"if the data has columns, use --format {USUAL_TABLE.name}"
         )
     if arguments.label_column is not None:
-        raise UsageError(f"--label-column goes with {names_of(tables=True, last='and')}")
+        raise UsageError(f"--label-column needs a table: {names_of(tables=True, last='or')}")
     vocabulary = Vocabulary()
     examples = file.examples(vocabulary, grow=True)
     if not arguments.quiet:
@@ -194,7 +193,7 @@ def _read_items(file: DataFile, arguments: argparse.Namespace, template: Templat
 def _together(
     parts: list[Data], template: Template | None, estimator: CRF | BaseSelector | AssociationMiner
 ) -> Data:
-    """Several files as one: all over one vocabulary."""
+    """Combine several files, with one vocabulary for all."""
     if len(parts) == 1:
         return parts[0]
     import numpy as np

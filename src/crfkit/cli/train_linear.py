@@ -1,4 +1,4 @@
-"""``crfkit train`` for linear models: by a template or ready-made attributes, with or without constraints."""
+"""``crfkit train`` for linear models: with a template or attributes, with or without constraints."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 
 GOES_WITH = "linear models"
 
-_MANY_LABELS = 500  # more than that are hardly ever meant
+_MANY_LABELS = 500  # more labels are probably a mistake
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that linear models have."""
+    """Add the options of linear models."""
     from crfkit.optim.methods import ALGORITHMS
 
     text = f"""
 linear models:
 {options.template()}
-  --continue MODEL          go on from this model with new data, and change what the data asks for
-  --start MODEL             begin with the weights of this model, but learn from DATA alone
+  --continue MODEL          continue training this model on new data, with weights close to its own
+  --start MODEL             start from the weights of this model, but train on DATA only
   --c1 X:float = 0.0        L1 penalty; makes models sparse
-  --c2 X                    L2 penalty (default: 1; with --kind constrained 0, or 'largest': what the
-      constraints allow)
-  --algorithm {"|".join(ALGORITHMS)} = auto  lbfgs (with --c1: OWL-QN), sgd (stochastic), or what is fastest
-  --tol X:float = 1e-5      stop when the objective changes by less, relatively
-  --class-weight balanced   rare labels count more
+  --c2 X                    L2 penalty (default: 1; with --kind constrained: 0; 'largest': the largest that
+      the constraints allow)
+  --algorithm {"|".join(ALGORITHMS)} = auto  lbfgs (with --c1: OWL-QN), sgd (stochastic), auto: the fastest
+  --tol X:float = 1e-5      stop when the relative change of the objective is smaller
+  --class-weight balanced   give rare labels a larger weight
 features:
-  --features FILE           exactly those of this selection, which 'crfkit select' wrote
-  --min-freq N:float        leave out what is seen less often
-  --all-possible-states     also attributes and labels never seen together
-  --all-possible-transitions  also labels never seen in a row
+  --features FILE           use exactly the features of this file, written by 'crfkit select'
+  --min-freq N:float        leave out features that occur less often
+  --all-possible-states     also features for attributes and labels never seen together
+  --all-possible-transitions  also features for transitions never seen
 {validation_options.OPTIONS}
 {rule_options.OPTIONS}"""
     own: dict[str, dict[str, Any]] = {
@@ -64,20 +64,20 @@ def _check(arguments: argparse.Namespace) -> None:
     elif arguments.constrained and arguments.kind == "linear":
         arguments.kind = "constrained"
     if arguments.continued is not None and arguments.start is not None:
-        raise UsageError("--continue and --start exclude each other")
+        raise UsageError("--continue and --start cannot be combined")
 
 
 CHECKS = (_check, check_training, check_validation)
 
 
 def prepare(arguments: argparse.Namespace) -> Job:
-    """Read the data, and make the estimator."""
+    """Read the data and create the estimator."""
     crf, template = _estimator(arguments)
     miner, rule_file = training_miner(arguments, sys.stderr.isatty() and not arguments.quiet)
     if not arguments.quiet and arguments.template is not None and template is not None:
         note(f"{arguments.template}: {template.dialect} template")
         if not template.transitions and not template.edge_attributes:
-            note(f"{arguments.template} has no line B: a label does not depend on the label before it")
+            note(f"{arguments.template} has no line B, so labels do not depend on the previous label")
     data, template = read_data(arguments.data, arguments, template, crf)
     check_template(rule_file, template, arguments.rules)
     crf.set_params(template=template, associations=miner)
@@ -86,7 +86,7 @@ def prepare(arguments: argparse.Namespace) -> Job:
     if n_labels > _MANY_LABELS:
         warn(
             f"{n_labels:,} different labels: time and memory grow with their square; if the labels are in "
-            "another column, say so with --label-column"
+            "another column, name it with --label-column"
         )
 
     def fit(*given: Any) -> None:
@@ -94,11 +94,11 @@ def prepare(arguments: argparse.Namespace) -> Job:
         if miner is not None and not len(crf.rules_):
             _without_rules(data, arguments)
 
-    return Job(crf, data, dev, fit, " (--start {} goes on from there)")
+    return Job(crf, data, dev, fit, " (--start {} continues from there)")
 
 
 def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
-    """The estimator with its parameters, the model it goes on from inside it; and the template, if known."""
+    """Return the estimator with its parameters and the earlier model, if any; and the template, if known."""
     talkative = sys.stderr.isatty() and not arguments.quiet
     settings = {
         "c1": arguments.c1,
@@ -138,9 +138,9 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
 
 
 def _without_rules(data: Data, arguments: argparse.Namespace) -> None:
-    """None was found, or none is left because the user wants few features."""
+    """Raise an error if no rules were found; only warn if --c1 or --min-freq removed them."""
     if arguments.c1 > 0 or arguments.min_freq > 1:
-        warn("no rule has a weight: --c1 and --min-freq leave out what is rare, and rules are")
+        warn("no rule has a weight: --c1 and --min-freq remove rare features, and rules are rare")
         return
     raise InputError(
         f"no rules in {data.n_tokens:,} tokens, so there is no model with rules: lower --rule-support or "
@@ -149,7 +149,7 @@ def _without_rules(data: Data, arguments: argparse.Namespace) -> None:
 
 
 def report(crf: CRF) -> list[tuple[str, str]]:
-    """What became of the model: names, and words."""
+    """Return facts about the trained model: pairs of name and text."""
     index, associations = crf.tagger_.index, crf.tagger_.associations
     size = f"{len(crf.classes_):,} labels, {index.n_attributes:,} attributes, {index.n_features:,} features"
     lines = [("model", size)]

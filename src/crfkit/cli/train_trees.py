@@ -1,4 +1,4 @@
-"""``crfkit train --kind trees``: a TreeCRF from column files, whose cells it takes as they are."""
+"""``crfkit train --kind trees``: train a TreeCRF on the cells of column files."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ CHECKS = ()
 
 _OPTIONS = """
 --kind trees:
-  --window N>=1             positions that trees see, an odd number (3)
-  --leaves N>=2             of a tree, at most (8)
-  --learning-rate X:float   what every tree counts (0.1)
-  --min-samples-leaf N>=1   training rows in a leaf, at least (5)
-  --potentials auto|joint|factored  joint: trees see the label before, too; factored: a table scores label
-      pairs; auto: factored from 5 labels on
-  --categorical COLUMN...   a column (name or number) of categories although it looks like numbers; may be
-      given again
-  --by COLUMN               a column of categories (name or number), each of which gets trees of its own
+  --window N>=1             number of positions that the trees see, odd (default: 3)
+  --leaves N>=2             most leaves per tree (default: 8)
+  --learning-rate X:float   factor on the values of each tree (default: 0.1)
+  --min-samples-leaf N>=1   least number of training rows per leaf (default: 5)
+  --potentials auto|joint|factored  joint: trees also see the previous label; factored: a table scores label
+      pairs; auto (default): factored from 5 labels on
+  --categorical COLUMN...   a column (name or number) to treat as categories although it looks like numbers;
+      may be given several times
+  --by COLUMN               a column of categories (name or number); each category gets its own trees
   --folds K>=2              choose the number of rounds by cross-validation with K folds
-  --decode marginal|viterbi  what 'crfkit tag' will do: the best label of each token (marginal, the default),
-      or the best sequence
+  --decode marginal|viterbi  what 'crfkit tag' predicts: the best label of each token (marginal, the default)
+      or the best sequence (viterbi)
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that trees have."""
+    """Add the options of trees."""
     options.declare(parser, _OPTIONS)
 
 
 def prepare(arguments: argparse.Namespace) -> Job:
-    """Read the data, and make the estimator."""
+    """Read the data and create the estimator."""
     crf = _estimator(arguments)
     data = _read(arguments.data, arguments)
     dev = None
@@ -71,14 +71,14 @@ def _estimator(arguments: argparse.Namespace) -> TreeCRF:
 
 
 def _set_columns(crf: TreeCRF, data: Data, arguments: argparse.Namespace) -> None:
-    """Tell the estimator the columns that options name, counted as it sees them: without that of labels."""
+    """Set the columns that options name, counted without the label column as the estimator does."""
     record = data.record or {}
     label = int(record["label_column"])
 
     def seen(named: str, option: str) -> int:
         place = place_of(named, option, arguments.data[0], record["columns"], record.get("names"))
         if place == label:
-            raise UsageError(f"{option} {named}: that is the column of the labels")
+            raise UsageError(f"{option} {named}: this is the label column")
         return place - (place > label)
 
     if arguments.categorical is not None:
@@ -88,13 +88,13 @@ def _set_columns(crf: TreeCRF, data: Data, arguments: argparse.Namespace) -> Non
 
 
 def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
-    """The tables of all files together."""
+    """Read the tables of all files and combine them."""
     parts: list[Data] = []
     for path in paths:
         with open_data(path, arguments, tables=True) as file:
             if not file.format.is_table:
                 raise InputError(
-                    f"{file.name}: {file.format.name} data has sparse attributes, and trees take columns "
+                    f"{file.name}: {file.format.name} data has sparse attributes, but trees need columns "
                     f"(--format {names_of(tables=True)})"
                 )
             columns, label, record = read_table(file, arguments)
@@ -112,7 +112,7 @@ def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
 
 
 def report(crf: TreeCRF) -> list[tuple[str, str]]:
-    """What became of the model: names, and words."""
+    """Return facts about the trained model: pairs of name and text."""
     forest = crf.tagger_.potential.forest
     size = (
         f"{len(crf.classes_):,} labels, {crf.n_iter_:,} rounds, {forest.n_trees:,} trees, "
@@ -120,5 +120,5 @@ def report(crf: TreeCRF) -> list[tuple[str, str]]:
     )
     lines = [("model", size), ("objective", f"{crf.objective_:,.4f}")]
     if crf.cv_accuracy_:
-        lines.append(("folds", f"accuracy {100 * max(crf.cv_accuracy_):.2f} % with so many rounds"))
+        lines.append(("folds", f"accuracy {100 * max(crf.cv_accuracy_):.2f} % with this number of rounds"))
     return lines

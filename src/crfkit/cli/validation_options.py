@@ -1,4 +1,4 @@
-"""Options of ``crfkit train`` for training under validation constraints."""
+"""Options of ``crfkit train`` for training with validation constraints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST = "largest"
 
 
 def penalty(text: str) -> float | str:
-    """c2: a number, or "largest"."""
+    """Parse c2: a number or "largest"."""
     if text == _LARGEST:
         return text
     try:
@@ -30,44 +30,44 @@ def _sets(text: str) -> int | str:
     return text if text == "sequences" else options.whole(1)(text)
 
 
-# The gradients are GRADIENTS, without importing numpy for --help; the defaults are the estimator's own.
+# The gradients repeat GRADIENTS, so that --help does not import NumPy. The estimator has the defaults.
 OPTIONS = """
 validation constraints:
-  --constrained             the same as --kind constrained: decode validation parts of the data (nearly)
-      without mistakes
-  --tau X:float             the score that the best labelling of a part may have above the true one
+  --constrained             the same as --kind constrained: parts of the data must be decoded (nearly)
+      without errors
+  --tau X:float             how far the score of the best labelling of a part may exceed that of the true one
       (default: 0.01)
-  --validation N            equal parts of the data, or 'sequences': each by itself (default: 3)
+  --validation N            number of equal parts; 'sequences': each sequence is a part (default: 3)
   --last N>=1               one part: the last N rows of each sequence
-  --gradient smooth|envelope|flip  of the constraints: smoothed (default), exact, or the paper's
-  --margin X:float          true labels win by so much per mistake (default: 0)
-  --max-outer N>=1          outer steps at most (default: 20)
+  --gradient smooth|envelope|flip  gradient of the constraints: smoothed (default), exact, or the paper's
+  --margin X:float          margin of the true labels per wrong label (default: 0)
+  --max-outer N>=1          most outer steps (default: 20)
 """
 TYPES: dict[str, dict[str, Any]] = {"validation": {"type": _sets}}
 
 
 def check_validation(arguments: argparse.Namespace) -> None:
-    """Raise where an option needs --constrained, or cannot go with it."""
+    """Raise an error if an option needs --constrained or contradicts it."""
     if arguments.constrained:
         if arguments.algorithm == "sgd":
             raise UsageError("--constrained needs --algorithm auto or lbfgs")
         return
     for name in _SETTINGS:
         if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')} goes with --constrained")
+            raise UsageError(f"--{name.replace('_', '-')} needs --constrained")
     if arguments.c2 == _LARGEST:
-        raise UsageError(f"--c2 {_LARGEST} goes with --constrained")
+        raise UsageError(f"--c2 {_LARGEST} needs --constrained")
 
 
 def estimator(arguments: argparse.Namespace, settings: dict[str, Any]) -> CRF:
-    """The estimator of the kind that is asked for, with these settings."""
+    """Return an estimator of ``--kind`` with these settings."""
     crf: Any = KINDS[arguments.kind].estimator
     made: CRF = crf(**settings, **options.given(arguments, "c2", *_SETTINGS))
     return made
 
 
 def constraints_in_words(crf: CRF) -> str | None:
-    """What became of the constraints; None where there were none."""
+    """Describe the result of the constraints; None if there were none."""
     from crfkit.models.linear.constrained_crf import ConstrainedCRF
 
     if not isinstance(crf, ConstrainedCRF):

@@ -1,5 +1,5 @@
 """Drop-in replacements for other CRF packages: change the import line, keep the code.
 
-``from crfkit.compat import pycrfsuite`` stands in for python-crfsuite, ``from crfkit.compat import
-sklearn_crfsuite`` for sklearn-crfsuite. docs/moving-over.md says what differs.
+``from crfkit.compat import pycrfsuite`` replaces python-crfsuite, ``from crfkit.compat import
+sklearn_crfsuite`` replaces sklearn-crfsuite. docs/moving-over.md lists the differences.
 """

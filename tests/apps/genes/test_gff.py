@@ -109,7 +109,7 @@ def test_fasta():
         ("ACGT", "<stream>:1: expected a FASTA header"),
         ("", "no FASTA record"),
         (">a\n>b\nA", "<stream>:1: the record 'a' has no sequence"),
-        (">a\nA\n>a\nC", "<stream>:3: the name 'a' is there twice"),
+        (">a\nA\n>a\nC", "<stream>:3: the name 'a' occurs twice"),
         (">\nA", "a header without a name"),
         (">p\nMKV\nLEF", "<stream>:3: expected DNA .* got 'L' in column 1"),
     ],

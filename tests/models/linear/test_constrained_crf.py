@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from small_tasks import ADDRESSES
 
 from crfkit import CRF, ConstrainedCRF
-from crfkit.cli.validation_options import add_validation
+from crfkit.cli import options, validation_options
 from crfkit.exceptions import ConvergenceWarning, CRFKitError
 from crfkit.inference import Lattice, PermittedPairs, log_partition, path_score, viterbi
 from crfkit.models.linear.constrained_watch import ConstrainedWatch
@@ -336,7 +336,7 @@ def test_bad_input(parameters, message):
 
 def test_the_command_line_knows_the_same_gradients():
     parser = argparse.ArgumentParser()
-    add_validation(parser.add_argument_group())
+    options.declare(parser, validation_options.OPTIONS, validation_options.TYPES)
     choices = next(action.choices for action in parser._actions if action.dest == "gradient")
     assert tuple(choices) == GRADIENTS
 

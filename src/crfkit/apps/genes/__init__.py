@@ -1,7 +1,7 @@
 """Finding genes in DNA.
 
-Two models: the one of the papers (``SevenStateGenes``: 7 states, words of 6 bases, a grammar that requires
-its bases), and the one to use (``GeneFinder``).
+Two models: that of the papers (``SevenStateGenes``: 7 states, words of 6 bases, a grammar that requires
+certain bases), and the recommended one (``GeneFinder``).
 """
 
 from crfkit._lazy import public_names

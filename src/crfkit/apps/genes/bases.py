@@ -25,7 +25,7 @@ _COMPLEMENT = np.array([3, 2, 1, 0, UNKNOWN], np.uint8)
 
 
 def encode_bases(sequence: str | bytes, name: str = "the sequence") -> Codes:
-    """The codes of a sequence, upper or lower case (soft-masked)."""
+    """Return the codes of a sequence, upper or lower case (soft-masked)."""
     data = sequence.encode("utf-8") if isinstance(sequence, str) else sequence
     codes: Codes = _CODES[np.frombuffer(data, np.uint8)]
     bad = np.flatnonzero(codes == 255)
@@ -39,13 +39,13 @@ def encode_bases(sequence: str | bytes, name: str = "the sequence") -> Codes:
 
 
 def reverse_complement(codes: Codes) -> Codes:
-    """The other strand, read in its own direction."""
+    """Return the other strand, in its own reading direction."""
     other: Codes = _COMPLEMENT[codes[::-1]]
     return other
 
 
 def matches(codes: Codes, *words: str) -> Flags:
-    """Where one of the words (all of one length) begins [T]."""
+    """Return where one of the words (all of the same length) begins [T]."""
     found = np.zeros(len(codes), np.bool_)
     width = len(words[0])
     if len(codes) < width:
@@ -59,7 +59,7 @@ def matches(codes: Codes, *words: str) -> Flags:
 
 
 def shifted(flags: Flags, by: int) -> Flags:
-    """flags[t - by] at t; False where that is outside."""
+    """Return flags[t - by] at each t; False if that is outside."""
     moved = np.zeros(len(flags), np.bool_)
     if by >= 0:
         moved[by:] = flags[: len(flags) - by]
@@ -69,8 +69,10 @@ def shifted(flags: Flags, by: int) -> Flags:
 
 
 def words(codes: Codes, length: int) -> IdArray:
-    """The number of the word of so many bases that ends at each position [T], its first base the highest
-    digit in base 4; -1 where it is cut off or has an unknown base."""
+    """Return the number of the word of ``length`` bases that ends at each position [T].
+
+    Its bases are digits in base 4, the first base the highest; -1 if it is cut off or has an unknown base.
+    """
     T = len(codes)
     known = codes < UNKNOWN
     number = np.zeros(T, np.int64)
@@ -84,7 +86,7 @@ def words(codes: Codes, length: int) -> IdArray:
 
 
 def word_names(length: int) -> list[str]:
-    """The 4^length words, in the order of their numbers."""
+    """Return the 4^length words, in the order of their numbers."""
     names = [""]
     for _ in range(length):
         names = [name + base for name in names for base in "ACGT"]

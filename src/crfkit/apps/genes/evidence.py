@@ -1,8 +1,8 @@
-"""What speaks for a gene at each place: the measures that a gene finder weighs.
+"""The evidence for genes at each position: the measures that a gene finder combines.
 
 Content (Markov chains of several orders), sites (weight arrays, branch point) and lengths are estimated from
-the training genes, each by itself, as a generative model would. How much each of them counts is learned
-together, by conditional likelihood (``finder``).
+the training genes separately, as in a generative model. Their weights are trained together, by conditional
+likelihood (``finder``).
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Measured:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The estimated models."""
+    """The estimated generative models."""
 
-    tables: tuple[FloatArray, ...]  # one a chain, [G, 4^(order+1), 4]
+    tables: tuple[FloatArray, ...]  # one per chain, [G, 4^(order+1), 4]
     gc_bounds: FloatArray  # [G-1] between the classes of GC content
     arrays: dict[str, FloatArray]  # of each site, [width, 5, 5]
     branch: BranchPoint
@@ -72,11 +72,11 @@ class Evidence:
 
     @property
     def rules(self) -> dict[str, SiteRule]:
-        """What each site needs."""
+        """Return the rule of each site."""
         return site_rules(self.donors)
 
     def measure(self, codes: Codes) -> Measured:
-        """All measures of a sequence."""
+        """Return all measures of a sequence."""
         rules = self.rules
         places = {site: candidates(codes, rules[site]) for site in SITES}
         sites = {site: weigh(self.arrays[site], codes, places[site], rules[site]) for site in SITES}
@@ -103,7 +103,7 @@ def estimate(
     orders: Sequence[int] = ORDERS,
     n_gc_classes: int = 1,
 ) -> Evidence:
-    """The models of training genes, one in each window, in reading direction."""
+    """Estimate the models from training genes, one gene per window, in reading direction."""
     labels = [label_ids(exons, len(bases)) for exons, bases in zip(genes, codes, strict=True)]
     rules = site_rules(donors)
     bounds = class_bounds(codes, n_gc_classes)

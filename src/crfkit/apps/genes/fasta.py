@@ -9,9 +9,9 @@ from crfkit.io.opening import Source, open_input, source_name
 
 
 def stream_fasta(source: Source) -> Iterator[tuple[str, bytes]]:
-    """(name, sequence) of each record: the name is the header's first word, the sequence as it stands.
+    """Yield (name, sequence) of each record: the first word of the header, and the sequence unchanged.
 
-    Lines may be of any length, in either case, with LF or CRLF. Names must be there and differ.
+    Lines may have any length, upper or lower case, LF or CRLF. Every record needs a name of its own.
     """
     where = source_name(source)
     name: str | None = None
@@ -29,7 +29,7 @@ def stream_fasta(source: Source) -> Iterator[tuple[str, bytes]]:
                     raise InputError(f"{where}:{number}: a header without a name; expected '>name …'")
                 name, begun, parts = words[0].decode("utf-8", "replace"), number, []
                 if name in seen:
-                    raise InputError(f"{where}:{number}: the name {name!r} is there twice")
+                    raise InputError(f"{where}:{number}: the name {name!r} occurs twice")
                 seen.add(name)
             elif line and not line.startswith(b";"):
                 if name is None:
@@ -45,7 +45,7 @@ def stream_fasta(source: Source) -> Iterator[tuple[str, bytes]]:
 
 
 def read_fasta(source: Source) -> dict[str, bytes]:
-    """All records."""
+    """Return all records, {name: sequence}."""
     return dict(stream_fasta(source))
 
 

@@ -1,8 +1,8 @@
 """The gene finder: a semi-Markov CRF over whole gene structures.
 
-Segments are exons (initial, internal, terminal, single), introns and what lies between genes; every
-structure is legal: start and stop codons, splice sites, reading frames kept across introns, no stop codon
-inside, not even one that an intron cuts in two. Scores: ``structure_scores``; training: ``finder_training``;
+Segments are exons (initial, internal, terminal, single), introns and intergenic regions. Every structure is
+legal: it has start and stop codons and splice sites, keeps the reading frame across introns, and has no stop
+codon inside, not even one split by an intron. Scores: ``structure_scores``; training: ``finder_training``;
 search: native/genes/gene_graph.h, in time linear in the sequence's length.
 """
 
@@ -39,9 +39,9 @@ from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.threads import thread_count
 
 _KIND = "gene finder"
-_PIECE, _MARGIN = 200_000, 30_000  # bases searched at once, and what is looked at around them
+_PIECE, _MARGIN = 200_000, 30_000  # bases searched at once, and extra bases on either side
 _PARTIAL = -6.0  # score of a gene that the end of a contig cuts off
-_INTRON_KINDS = (4, 6)  # segments of the core that are no exons
+_INTRON_KINDS = (4, 6)  # kinds of segment in the core that are introns
 _FIRST_KINDS, _CUT_EXON = (0, 3), 5
 _FEWEST_GENES = 4
 
@@ -58,25 +58,25 @@ class Posterior:
 
 
 class GeneFinder:
-    """Learns from annotated genes, finds genes in DNA.
+    """A gene finder: trains on annotated genes, finds genes in DNA.
 
     Parameters
     ----------
     c2
-        Weight of the penalty on moving away from the generative model.
+        Weight of the penalty on differences from the generative model.
     folds
         Parts of the training genes for cross-fitting.
     longest_intron
-        No intron is longer; None: half as long again as the longest in training, at least 1,000.
+        Longest intron in bases; None: 1.5 times the longest in training, at least 1,000.
     gc_classes
-        Classes of GC content with Markov chains of their own, for genomes in which it varies.
+        Number of classes of GC content, each with its own Markov chains, for genomes in which it varies.
     n_jobs
         Threads.
 
     Attributes
     ----------
     weights_ : dict
-        How much each measure counts, by name.
+        The weight of each measure, by name.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class GeneFinder:
     ) -> GeneFinder:
         """Train on windows with one gene each, in reading direction, with DNA around it.
 
-        Genes against the grammar are left out with a warning that says how many, and names some.
+        Genes that violate the grammar are left out, with a warning.
         """
         if self.c2 < 0 or self.folds < 2 or self.gc_classes < 1:
             raise InputError(
@@ -128,7 +128,7 @@ class GeneFinder:
         kept = [i for i, fault in enumerate(faults) if fault is None]
         if len(kept) < _FEWEST_GENES:
             raise InputError(
-                f"a gene finder needs at least {_FEWEST_GENES} whole genes to learn from, got {len(kept)}"
+                f"a gene finder needs at least {_FEWEST_GENES} complete genes for training, got {len(kept)}"
             )
         codes, genes = [codes[i] for i in kept], [genes[i] for i in kept]
         donors = ("GT", "GC") if _has_gc(codes, genes) else ("GT",)
@@ -167,7 +167,7 @@ class GeneFinder:
         partial: bool = False,
         names: Sequence[str] | None = None,
     ) -> list[list[Transcript]]:
-        """The genes of each sequence: its best structure, with posterior scores.
+        """Return the genes in the best structure of each sequence, with posterior scores.
 
         ``partial``: genes may be cut off by the ends of a sequence.
         """
@@ -182,7 +182,7 @@ class GeneFinder:
         T = len(codes)
         for first in range(0, T, _PIECE):
             begin, end = max(0, first - _MARGIN), min(T, first + _PIECE + _MARGIN)
-            # At the inner ends of a piece genes are always cut off; they come out whole in the next.
+            # The inner ends of a piece may cut off genes; the next piece contains these genes completely.
             score = _PARTIAL if partial or begin > 0 or end < T else -np.inf
             for gene in self._predict_piece(codes[begin:end], name, both, score):
                 moved = gene.moved(begin)
@@ -217,14 +217,14 @@ class GeneFinder:
                 yield _gene(rows[run], scores[run], len(codes), name)
                 run = []
             run.append(i)
-            if kind in ((2, 3) if strand == 0 else _FIRST_KINDS):  # nothing of the gene can come after it
+            if kind in ((2, 3) if strand == 0 else _FIRST_KINDS):  # this is the gene's last segment
                 yield _gene(rows[run], scores[run], len(codes), name)
                 run = []
         if run:
             yield _gene(rows[run], scores[run], len(codes), name)
 
     def posterior(self, sequence: str | bytes | Codes, *, both_strands: bool = True) -> dict[str, Posterior]:
-        """Of each strand, "+" and "-": how probable coding and intron are at each base."""
+        """Return the probability of coding and intron at each base, for each strand, "+" and "-"."""
         codes = _codes(sequence)
         forward, there, back = self._batches(codes, both_strands)
         lengths = self._lengths()
@@ -334,12 +334,12 @@ def _warn_of_faults(names: Sequence[str], faults: Sequence[str | None]) -> None:
 
 
 def _right(row: IdArray, length: int) -> int:
-    """Where a segment ends on the sequence."""
+    """Return where a segment ends on the sequence."""
     return int(row[4] if row[1] == 0 else length - row[3])
 
 
 def _gene(rows: IdArray, scores: FloatArray, length: int, contig: str) -> Transcript:
-    """The segments of a gene, from left to right, as a transcript."""
+    """Convert the segments of a gene, from left to right, to a transcript."""
     strand = int(rows[0, 1])
     exon = ~np.isin(rows[:, 2], _INTRON_KINDS)
     begin, end = (rows[:, 3], rows[:, 4]) if strand == 0 else (length - rows[:, 4], length - rows[:, 3])
@@ -355,7 +355,7 @@ def _gene(rows: IdArray, scores: FloatArray, length: int, contig: str) -> Transc
         "+" if strand == 0 else "-",
         tuple(zip(begin[exon].tolist(), end[exon].tolist(), strict=True)),
         phase=int((first[5] - first[3]) % 3),
-        # The chance of the first segment, times that of each next one given where it begins.
+        # The probability of the first segment, times that of each next segment given its start.
         score=float(np.clip(scores[0, 0] * np.prod(scores[1:, 1]), 0.0, 1.0)),
         exon_scores=tuple(np.clip(scores[exon, 0], 0.0, 1.0).tolist()),
         complete=(start, stop),

@@ -1,11 +1,11 @@
-"""Learning how much each measure counts: conditional likelihood over gene structures.
+"""Training the weights of the measures by the conditional likelihood of gene structures.
 
     f(w) = Σ_i (log Z(x_i) - S(x_i, true structure)) + c2 · ‖w - w₀‖²
 
 w₀ is the generative model. Measures of a training gene come from models estimated without it (cross-fitting):
-otherwise a measure looks better than it will be on new genes, and is trusted too much. The few weights differ
-wildly in scale and hang together, so that the optimiser works in coordinates whitened by the empirical Fisher
-matrix at w₀, Σ_i g_i g_iᵀ, g_i being the gradient of gene i.
+otherwise a measure looks better than it will be on new genes, and gets too large a weight. The weights differ
+in scale and are correlated, so the optimiser works in coordinates whitened by the empirical Fisher matrix at
+w₀, Σ_i g_i g_iᵀ, where g_i is the gradient of gene i.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def cross_fitted(
     n_gc_classes: int = 1,
     seed: int = 0,
 ) -> list[Measured]:
-    """The measures of each window, by models that have not seen its fold."""
+    """Return the measures of each window, by models estimated without its fold."""
     n = len(codes)
     part = np.random.default_rng(seed).permutation(n) % min(folds, n)
     measured: dict[int, Measured] = {}
@@ -65,7 +65,7 @@ def cross_fitted(
 def true_counts(
     codes: Sequence[Codes], genes: Sequence[Sequence[Span]], evidence: Evidence
 ) -> tuple[Tracks, Segments]:
-    """What the true structures consist of."""
+    """Return the counts of bases, sites and lengths in the true structures."""
     offsets = offsets_of([len(bases) for bases in codes])
     content = np.zeros((int(offsets[-1]), 4))
     sites = np.zeros((int(offsets[-1]) + len(codes), len(SITES)))
@@ -86,7 +86,7 @@ def true_counts(
 
 
 class StructureLikelihood:
-    """f as a function of whitened weights x: w = w₀ + transform · x."""
+    """The objective f as a function of whitened weights x: w = w₀ + transform · x."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class StructureLikelihood:
         return self.prior + self._transform @ x
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
-        """Value and gradient at x; no estimate of the diagonal is needed, it is near 1."""
+        """Return value and gradient at x; the diagonal of the Hessian is near 1 and not estimated."""
         w = self.weights(x)
         loss, gradient = self.loss(w)
         away = w - self.prior
@@ -118,7 +118,7 @@ class StructureLikelihood:
         return Evaluation(loss + self._c2 * dot(away, away), gradient)
 
     def loss(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Σ_i (log Z - S), and its gradient by the weights themselves."""
+        """Return Σ_i (log Z - S) and its gradient by the weights w."""
         batch, names, evidence = self._batch, self._names, self._evidence
         there, lengths = batch.scores(names, w), segment_scores(evidence, names, w)
         log_z = np.empty(batch.n_sequences)
@@ -151,7 +151,7 @@ def whitening(
     names: WeightNames,
     c2: float,
 ) -> FloatArray:
-    """[P, P] T with T Tᵀ = (Σ_i g_i g_iᵀ + 2 c2)⁻¹ at the prior."""
+    """Return T [P, P] with T Tᵀ = (Σ_i g_i g_iᵀ + 2 c2)⁻¹ at the prior."""
     gradients = np.stack(
         [
             StructureLikelihood([m], [g], evidence, names, c2=0.0, n_threads=1).loss(names.prior())[1]

@@ -1,7 +1,7 @@
-"""Classes of GC content: regions rich or poor in G and C use other codons, and have chains of their own.
+"""Classes of GC content: regions rich or poor in G and C use other codons, so they get their own chains.
 
-The class of a position is that of the share of G and C around it, between bounds that cut the training data
-into equal parts.
+The class of a position depends on the share of G and C around it. The bounds between classes divide the
+training data into equal parts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _AROUND = 1000  # bases on either side
 
 
 def gc_content(codes: Codes) -> FloatArray:
-    """The share of G and C around each position [T]; a half where no base is known."""
+    """Return the share of G and C around each position [T]; 0.5 if no base is known."""
     T = len(codes)
     at = np.arange(T)
     begin, end = np.maximum(at - _AROUND, 0), np.minimum(at + _AROUND + 1, T)
@@ -32,14 +32,14 @@ def gc_content(codes: Codes) -> FloatArray:
 
 
 def class_bounds(codes: Sequence[Codes], n_classes: int) -> FloatArray:
-    """What separates the classes [n_classes - 1]."""
+    """Return the bounds between the classes [n_classes - 1]."""
     shares = np.concatenate([gc_content(bases) for bases in codes])
     bounds: FloatArray = np.quantile(shares, np.arange(1, n_classes) / n_classes)
     return bounds
 
 
 def gc_classes(codes: Codes, bounds: FloatArray) -> Classes:
-    """The class of each position [T]."""
+    """Return the class of each position [T]."""
     if len(bounds) == 0:
         return np.zeros(len(codes), np.intp)
     return np.searchsorted(bounds, gc_content(codes), side="right")

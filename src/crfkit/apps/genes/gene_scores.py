@@ -1,12 +1,11 @@
-"""How well genes were found: sensitivity and specificity by nucleotide, exon, transcript and gene.
+"""Scores of predicted genes: sensitivity and specificity by nucleotide, exon, transcript and gene.
 
     Sn = TP / (TP + FN)        Sp = TP / (TP + FP)
 
-as the field defines them (Burset and Guigó, Genomics 34, 1996; Sp is what others call precision). Coding
-sequence alone is compared. A coding base counts by contig, strand and position; an exon is right where both
-ends are; a transcript where all its exons are; a gene is found where one of its transcripts is, and a
-predicted gene right where one of its transcripts is. Missed exons overlap no predicted exon of their strand,
-wrong exons no true one.
+as defined by Burset and Guigó (Genomics 34, 1996); Sp is elsewhere called precision. Only coding sequence is
+compared. Coding bases are compared by contig, strand and position. An exon is right if both ends are right, a
+transcript if all its exons are. A true gene is found, and a predicted gene right, if one of its transcripts
+is. Missed exons overlap no predicted exon of their strand; wrong exons overlap no true exon.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ LEVELS = ("nucleotide", "exon", "transcript", "gene")
 
 @dataclass(frozen=True)
 class LevelScore:
-    """Counts at one level, and what follows from them."""
+    """Counts at one level, and their rates."""
 
     true: int  # in the annotation
     predicted: int
-    found: int  # of the true ones
-    right: int  # of the predicted ones; differs from ``found`` at gene level alone
+    found: int  # number of true ones that were found
+    right: int  # number of right predictions; differs from ``found`` only at gene level
 
     @property
     def sensitivity(self) -> float:
-        """Sn: the share of what is true that was found; NaN where nothing is true."""
+        """Return Sn, the share of true ones that were found; NaN if there are none."""
         return self.found / self.true if self.true else float("nan")
 
     @property
     def specificity(self) -> float:
-        """Sp: the share of what was predicted that is right; NaN where nothing was predicted."""
+        """Return Sp, the share of predictions that are right; NaN if there are none."""
         return self.right / self.predicted if self.predicted else float("nan")
 
 
@@ -55,16 +54,16 @@ class GeneScores:
 
     @property
     def missed_exon_rate(self) -> float:
-        """The share of true exons that no predicted exon touches."""
+        """Return the share of true exons that overlap no predicted exon."""
         return self.missed_exons / self.exon.true if self.exon.true else float("nan")
 
     @property
     def wrong_exon_rate(self) -> float:
-        """The share of predicted exons that touch no true exon."""
+        """Return the share of predicted exons that overlap no true exon."""
         return self.wrong_exons / self.exon.predicted if self.exon.predicted else float("nan")
 
     def as_rows(self) -> list[tuple[str, float, float, int, int]]:
-        """(level, Sn, Sp, true, predicted) a level."""
+        """Return (level, Sn, Sp, true, predicted) for each level."""
         levels = ((name, getattr(self, name)) for name in LEVELS)
         return [(name, s.sensitivity, s.specificity, s.true, s.predicted) for name, s in levels]
 
@@ -109,7 +108,7 @@ def _chain(transcript: Transcript) -> _Chain:
 
 
 def _genes(transcripts: list[Transcript]) -> list[set[_Chain]]:
-    """The transcripts of each gene; one without a gene is a gene of its own."""
+    """Return the transcripts of each gene; a transcript without a gene id is a gene by itself."""
     genes: dict[object, set[_Chain]] = defaultdict(set)
     for transcript in transcripts:
         key = (*_strand(transcript), transcript.gene) if transcript.gene else _chain(transcript)
@@ -123,7 +122,7 @@ def _overlap(true: set[_Exon] | set[_Chain], predicted: set[_Exon] | set[_Chain]
 
 
 def _by_strand(exons: set[_Exon]) -> dict[_Strand, list[Span]]:
-    """The exons of each contig and strand, overlapping and touching ones joined, in order."""
+    """Return the exons of each contig and strand in order, with overlapping and touching ones merged."""
     strands: dict[_Strand, list[Span]] = defaultdict(list)
     for strand, exon in sorted(exons):
         joined = strands[strand]
@@ -155,11 +154,11 @@ def _nucleotides(true: set[_Exon], predicted: set[_Exon]) -> LevelScore:
 
 
 def _untouched(exons: set[_Exon], others: set[_Exon]) -> int:
-    """How many of the exons overlap none of the others."""
+    """Count the exons that overlap none of the others."""
     joined = _by_strand(others)
     count = 0
     for strand, (start, end) in exons:
         intervals = np.array(joined.get(strand, []), np.int64).reshape(-1, 2)
-        i = int(np.searchsorted(intervals[:, 1], start, side="right"))  # the first that ends after our start
+        i = int(np.searchsorted(intervals[:, 1], start, side="right"))  # the first that ends after start
         count += not (i < len(intervals) and intervals[i, 0] < end)
     return count

@@ -1,9 +1,9 @@
-"""GFF3 and GTF: coding exons of transcripts, in and out.
+"""Reading GFF3 and GTF, and writing GFF3: coding exons of transcripts.
 
-Read are the CDS lines. In GFF3 they belong to the transcripts that ``Parent`` names (several, with commas),
-and those to their genes; a CDS without parent is a transcript by its ``ID``. In GTF ``transcript_id`` and
-``gene_id`` say so, and ``stop_codon`` lines are part of the coding sequence, which the format leaves out.
-Written is GFF3 (gene, mRNA, exon and CDS lines), with phases, and scores where there are some.
+The reader uses the CDS lines. In GFF3, ``Parent`` names their transcripts (separated by commas) and the gene
+of a transcript; a CDS without parent is a transcript named by its ``ID``. In GTF, ``transcript_id`` and
+``gene_id`` name them, and ``stop_codon`` lines, which are not part of CDS lines there, are added. The writer
+writes gene, mRNA, exon and CDS lines with phases, and with scores if there are any.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ class _Record:
     strand: str
     line: int
     gene: str = ""
-    parts: list[tuple[Span, str]] = field(default_factory=list)  # with the phase as it stands
+    parts: list[tuple[Span, str]] = field(default_factory=list)  # with the phase as written in the file
     stops: list[Span] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """What a file holds."""
+    """The contents of a GFF3 or GTF file."""
 
     transcripts: list[Transcript]
-    wrong_phases: list[str]  # ids of transcripts whose phases do not follow from their exons
+    wrong_phases: list[str]  # ids of transcripts whose phases contradict their exons
 
 
 def read_annotation(source: Source) -> Annotation:
-    """The transcripts with coding exons of a GFF3 or GTF file, in the order of the file.
+    """Read the transcripts with coding exons from a GFF3 or GTF file, in the order of the file.
 
-    Which of the two it is, is told line by line by the attributes (``ID=x`` or ``gene_id "x"``).
+    The attributes of each line tell the format: ``ID=x`` (GFF3) or ``gene_id "x"`` (GTF).
     """
     where = source_name(source)
     records: dict[str, _Record] = {}
@@ -77,7 +77,7 @@ def _read_line(
             parents[unquote(attributes["ID"])] = attributes["Parent"]
         return
     if kind == "stop_codon" and "transcript_id" not in attributes:
-        return  # in GFF3 the CDS lines have it already
+        return  # in GFF3 the CDS lines include the stop codon
     if strand not in ("+", "-"):
         raise InputError(f"{where}: a {kind} needs the strand + or -, got {strand!r}")
     try:
@@ -106,7 +106,7 @@ def _read_line(
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Column 9 of GFF3 (``a=b;c=d``) or GTF (``a "b"; c "d";``)."""
+    """Parse column 9 of GFF3 (``a=b;c=d``) or GTF (``a "b"; c "d";``)."""
     found: dict[str, str] = {}
     for part in text.split(";"):
         part = part.strip()
@@ -123,10 +123,10 @@ def _attributes(text: str) -> dict[str, str]:
 
 def _transcript(name: str, gene: str, record: _Record, where: str, wrong: list[str]) -> Transcript:
     if not record.parts:
-        raise InputError(f"{where}: transcript {name!r} has a stop codon and no CDS")
+        raise InputError(f"{where}: transcript {name!r} has a stop codon but no CDS")
     parts = sorted(record.parts)
     exons: list[Span] = []
-    # A stop codon that GTF keeps apart touches the CDS or is a piece of its own.
+    # A separate stop codon of GTF is adjacent to the CDS or is a separate piece.
     for begin, end in sorted([interval for interval, _ in parts] + record.stops):
         if exons and begin <= exons[-1][1] and record.stops:
             exons[-1] = exons[-1][0], max(end, exons[-1][1])
@@ -159,7 +159,7 @@ def write_gff3(
     source: str = "crfkit",
     lengths: Mapping[str, int] | None = None,
 ) -> None:
-    """Transcripts, those of a gene one after the other, as GFF3; ``lengths`` are those of the contigs."""
+    """Write transcripts as GFF3, grouped by gene; ``lengths`` are the lengths of the contigs."""
     file.write(b"##gff-version 3\n")
     for contig, length in (lengths or {}).items():
         file.write(f"##sequence-region {_name(contig)} 1 {length}\n".encode())
@@ -200,12 +200,12 @@ def _line(
 
 
 def _name(text: str) -> str:
-    """Column 1: what GFF3 permits there as it is, the rest escaped."""
+    """Escape the characters that GFF3 does not permit in column 1."""
     return quote(text, safe=".:^*$@!+_?-|", encoding="utf-8")
 
 
 def _value(text: str) -> str:
-    """An attribute's value."""
+    """Escape the value of an attribute."""
     return "".join(quote(c, safe="") if c in "\t\n\r%;=&," else c for c in text)
 
 

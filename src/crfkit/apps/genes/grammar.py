@@ -2,8 +2,8 @@
 
     N -> 0        ATG begins here
     2 -> N        the codon that ends before here is TAA, TAG or TGA
-    2 -> 0        ... and is none of them
-    k -> intron   GT (or GC) begins here; after a whole codon also: that codon is no stop
+    2 -> 0        the codon that ends before here is none of these
+    k -> intron   GT (or GC) begins here; after a complete codon, that codon is not a stop codon
     intron -> k   AG ends before here
 
 These are permissions of label pairs at a position: ``permitted_pairs`` gives them for the seven labels, for
@@ -35,7 +35,7 @@ _START, _STOPPED, _DONOR, _ACCEPTOR = 1, 2, 4, 8  # bits of a position's kind
 
 
 def sites(codes: Codes, donors: tuple[str, ...] = DONORS) -> dict[str, Flags]:
-    """Where a gene may start, may just have stopped, where an intron may begin, may just have ended; [T]."""
+    """Return where a gene may start or have ended, and where an intron may start or have ended; each [T]."""
     return {
         "start": matches(codes, *STARTS),
         "stop": shifted(matches(codes, *STOPS), 3),
@@ -45,7 +45,7 @@ def sites(codes: Codes, donors: tuple[str, ...] = DONORS) -> dict[str, Flags]:
 
 
 def permitted_pairs(codes: Codes, donors: tuple[str, ...] = DONORS) -> PermittedPairs:
-    """What the grammar permits between each position and the one before, over LABELS."""
+    """Return which pairs of LABELS the grammar permits at each position and the one before."""
     kinds = np.zeros(len(codes), np.int32)
     for bit, found in zip((_START, _STOPPED, _DONOR, _ACCEPTOR), sites(codes, donors).values(), strict=True):
         kinds |= bit * found
@@ -80,26 +80,26 @@ class _State:
 
 @dataclass(frozen=True)
 class _Sites:
-    """Where the grammar's words are; all [T]."""
+    """Finds the words of the grammar in a sequence; all results [T]."""
 
     codes: Codes
     donors: tuple[str, ...]
 
     def begins(self, *words: str) -> Flags:
-        """One of the words begins here."""
+        """Return where one of the words begins."""
         return matches(self.codes, *words)
 
     def ends(self, *words: str) -> Flags:
-        """One of the words ends here, this base being its last."""
+        """Return where one of the words has its last base."""
         return shifted(matches(self.codes, *words), len(words[0]) - 1)
 
     def after(self, *words: str) -> Flags:
-        """One of the words ends before here."""
+        """Return where one of the words ends just before."""
         return shifted(matches(self.codes, *words), len(words[0]))
 
 
 def _machine() -> dict[str, _State]:
-    """The states that remember. An intron is told by what of a codon lies before it."""
+    """Return the refined states. Kinds of intron differ in the part of a codon before them."""
     a, b, c = INTRON
     split = {  # kind of intron: label, the coding states before it, what must be before it
         "a": (a, ("2", "2T", "2TA", "2TG", "start2"), lambda s: np.ones(len(s.codes), np.bool_)),
@@ -109,7 +109,7 @@ def _machine() -> dict[str, _State]:
         "cTA": (c, ("1",), lambda s: s.after("TA")),
         "cTG": (c, ("1",), lambda s: s.after("TG")),
     }
-    whole = ("2", "2T", "2TA", "2TG", "start2")  # a codon that is no stop is complete
+    whole = ("2", "2T", "2TA", "2TG", "start2")  # after a complete codon that is not a stop codon
     stops = ("stop", "stopT", "stopTA", "stopTG")
     states = {
         "N": _State(NON_CODING, ("N", *stops)),
@@ -150,7 +150,7 @@ class RefinedStates:
         self.transitions = np.zeros((len(names), len(names)), np.bool_)  # [S, S]
         for i, state in enumerate(self._machine.values()):
             self.transitions[[names.index(before) for before in state.after], i] = True
-        # The label that most often comes before; acceptors and stops lead to states with another one.
+        # The label that usually precedes each state; after acceptors and stops it is another one.
         before = [self._machine[state.after[0]].label for state in self._machine.values()]
         self._before = np.array(before)  # [S]
         outside = np.array([name == "N" or name.startswith("stop") for name in names])
@@ -158,7 +158,7 @@ class RefinedStates:
         self.ends = outside  # [S]
 
     def positions(self, codes: Codes) -> BoolArray:
-        """Which states the bases permit at each position [T, S]."""
+        """Return which states the bases permit at each position [T, S]."""
         sites = _Sites(codes, self._donors)
         mask = np.ones((len(codes), len(self.labels)), np.bool_)
         for i, state in enumerate(self._machine.values()):

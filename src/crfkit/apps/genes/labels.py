@@ -1,7 +1,7 @@
-"""The papers' seven labels of a base, and the exons they stand for.
+"""The papers' seven labels of a base, and their conversion from and to exons.
 
-N non-coding; 0, 1, 2 coding, by place in the codon; a, b, c in an intron after which the coding phase 0, 1
-or 2 comes.
+N: non-coding; 0, 1, 2: coding, by position in the codon; a, b, c: in an intron that is followed by codon
+position 0, 1 or 2.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Ids = IdArray  # [T]
 
 
 def label_ids(exons: Sequence[Span], length: int) -> Ids:
-    """The labels of one gene, in reading direction, in a window of ``length`` bases, as places in LABELS."""
+    """Return the labels [length] of a window with one gene in reading direction, as indices into LABELS."""
     ids = np.full(length, NON_CODING, np.int32)
     coding, last = 0, None
     for start, end in exons:
@@ -41,7 +41,7 @@ def label_ids(exons: Sequence[Span], length: int) -> Ids:
 
 
 def genes_of(ids: npt.NDArray[np.integer]) -> list[list[Span]]:
-    """The exons of each gene in a labelling. Introns join exons, N separates genes."""
+    """Return the exons of each gene in a labelling. Introns join exons, N separates genes."""
     coding = ids < NON_CODING
     edges = np.flatnonzero(np.diff(np.concatenate(([0], coding.astype(np.int8), [0]))))
     genes: list[list[Span]] = []

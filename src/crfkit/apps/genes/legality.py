@@ -1,4 +1,4 @@
-"""Whether an annotated gene is one that the grammar can read, and if not, why, in words."""
+"""Checking whether an annotated gene follows the grammar."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SHORTEST_EXON = 3
 
 
 def fault_of(codes: Codes, exons: Sequence[Span], *, min_intron: int, longest_intron: int) -> str | None:
-    """What is wrong with a gene in reading direction; None: nothing."""
+    """Describe what is wrong with a gene, given in reading direction; None if nothing is."""
     if exons[0][0] < 0 or exons[-1][1] > len(codes):
         return "it reaches beyond its sequence"
     coding = np.concatenate([codes[begin:end] for begin, end in exons])
     if len(coding) % 3:
-        return f"its coding length, {len(coding)}, is no multiple of 3"
+        return f"its coding length, {len(coding)}, is not a multiple of 3"
     if (coding == UNKNOWN).any():
         return "it has unknown bases"
     numbers = words(coding, 3)[2::3]

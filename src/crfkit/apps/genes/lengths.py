@@ -1,6 +1,6 @@
-"""How long exons and introns are: smooth densities from the lengths in the training genes.
+"""Smooth densities of the lengths of exons and introns, estimated from the training genes.
 
-A Gaussian kernel on the logarithm of the length, with a little of a uniform density, so that no length is
+A Gaussian kernel on the logarithm of the length, mixed with a small uniform density so that no length is
 impossible.
 """
 
@@ -22,7 +22,7 @@ _TYPICAL = 300  # stands for lengths of a kind that the training genes do not ha
 
 
 def log_density(lengths: Sequence[int], n: int, width: float) -> FloatArray:
-    """[n] log probability of the lengths 0 .. n-1."""
+    """Return the log probabilities [n] of the lengths 0 .. n-1."""
     known = np.minimum(lengths, n - 1) if len(lengths) else np.array([min(_TYPICAL, n - 1)])
     counts = np.bincount(known, minlength=n)
     seen = np.flatnonzero(counts)
@@ -36,7 +36,7 @@ def log_density(lengths: Sequence[int], n: int, width: float) -> FloatArray:
 
 
 def exon_lengths(genes: Sequence[Sequence[Span]]) -> dict[str, list[int]]:
-    """The lengths of each kind of exon; genes in reading direction."""
+    """Return the lengths of each kind of exon; genes in reading direction."""
     lengths: dict[str, list[int]] = {kind: [] for kind in EXON_KINDS}
     for exons in genes:
         for i, (begin, end) in enumerate(exons):
@@ -45,14 +45,14 @@ def exon_lengths(genes: Sequence[Sequence[Span]]) -> dict[str, list[int]]:
 
 
 def exon_kind(i: int, n: int) -> str:
-    """The kind of exon i of n."""
+    """Return the kind of exon i of n."""
     if n == 1:
         return "single"
     return "initial" if i == 0 else "terminal" if i == n - 1 else "internal"
 
 
 def densities(genes: Sequence[Sequence[Span]], longest_intron: int) -> tuple[FloatArray, FloatArray]:
-    """Of exons [4, LONGEST_EXON] and of introns [longest_intron + 1]."""
+    """Return the log densities of exons [4, LONGEST_EXON] and of introns [longest_intron + 1]."""
     exon = [log_density(of, LONGEST_EXON, _EXON_WIDTH) for of in exon_lengths(genes).values()]
     between = [end - begin for exons in genes for begin, end in introns(exons)]
     return np.stack(exon), log_density(between, longest_intron + 1, _INTRON_WIDTH)

@@ -1,12 +1,12 @@
-"""How likely a base is after those before it, in coding sequence, introns and between genes.
+"""Markov chains of bases, in coding sequence, in introns and between genes.
 
-Interpolated Markov chains: with c counts of words and b the last base of a word, h the ones before it,
+Interpolated Markov chains: with counts c of words, the last base b of a word, and h the bases before it,
 
     p_k(b | h) = (c(h b) + λ · p_{k-1}(b | h without its first base)) / (c(h) + λ)
 
-from p_0 with a uniform prior. Regions of several classes (``gc_classes``) have chains of their own, which
-take the chain of all regions as the shorter chain is taken above. A chain of order k is kept as a table of
-log odds against what lies between genes, one row for each word of k + 1 bases.
+where p_0 has a uniform prior. Each class of regions (``gc_classes``) has its own chain, in which the chain of
+all regions takes the place of p_{k-1} above. A chain of order k is stored as a table of log odds against
+intergenic DNA, one row per word of k + 1 bases.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def log_odds_table(
     classes: Sequence[Classes],  # [T] per sequence
     n_classes: int,
 ) -> FloatArray:
-    """[G, 4^(order+1), 4] log odds of coding base 0, 1, 2 of a codon, and of introns, against other DNA."""
+    """Return log odds of codon positions 0, 1, 2 and introns against other DNA [G, 4^(order+1), 4]."""
     numbers = [np.concatenate([words(c, k + 1) for c in codes]) for k in range(order + 1)]  # each [ΣT]
     ids, group = np.concatenate(labels), np.concatenate(classes)
     masks = [*(ids == phase for phase in CODING), np.isin(ids, INTRON), ids == NON_CODING]
@@ -47,7 +47,7 @@ def log_odds_table(
 
 
 def chain(numbers: list[IdArray], prior: float) -> FloatArray:
-    """log p(last base | the others) of each word, from the words of each length that occur."""
+    """Return log p(last base | the others) of each word, from the words of each length that occur."""
     p = np.full((1, 4), 0.25)
     for k, found in enumerate(numbers):
         shorter = p[np.arange(4**k) % len(p)]  # [4^k, 4] without the first base
@@ -57,20 +57,20 @@ def chain(numbers: list[IdArray], prior: float) -> FloatArray:
 
 
 def adapted(logs: FloatArray, found: IdArray, prior: float) -> FloatArray:
-    """The chain ``logs`` of all regions, made that of one by the words that occur in it."""
+    """Adapt the chain ``logs`` of all regions to one region by the words that occur in it."""
     own: FloatArray = np.log(_with_counts(np.exp(logs).reshape(-1, 4), found, prior)).ravel()
     return own
 
 
 def _with_counts(p: FloatArray, found: IdArray, weight: float) -> FloatArray:
-    """(c(h b) + λ p(b | h)) / (c(h) + λ), [4^k, 4]."""
+    """Return (c(h b) + λ p(b | h)) / (c(h) + λ), [4^k, 4]."""
     counts = np.bincount(found[found >= 0], minlength=p.size).reshape(-1, 4)
     mixed: FloatArray = (counts + weight * p) / (counts.sum(axis=1, keepdims=True) + weight)
     return mixed
 
 
 def look_up(table: FloatArray, codes: Codes, classes: Classes) -> FloatArray:
-    """The rows of a table [G, W, 4] for each position [T, 4]; 0 where its word is not whole."""
+    """Return the row of a table [G, W, 4] for each position [T, 4]; 0 if its word is incomplete."""
     numbers = words(codes, _word_length(table.shape[1]))
     rows: FloatArray = table[classes, numbers]
     rows[numbers < 0] = 0.0
@@ -78,7 +78,7 @@ def look_up(table: FloatArray, codes: Codes, classes: Classes) -> FloatArray:
 
 
 def look_up_column(column: FloatArray, codes: Codes) -> FloatArray:
-    """The same for one column of one class [T]."""
+    """Return the same for one column of one class [T]."""
     numbers = words(codes, _word_length(len(column)))
     return np.where(numbers < 0, 0.0, column[numbers])
 

@@ -1,4 +1,4 @@
-"""A picture of a locus: annotated and predicted structures, and the posterior of coding and intron."""
+"""Plot of a locus: annotated and predicted structures, and the posterior of coding and intron."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plot_locus(
     posterior: Mapping[str, Posterior] | None = None,
     title: str = "",
 ) -> Any:
-    """A matplotlib figure of the bases begin .. end-1 of a contig; ``posterior`` is of these bases."""
+    """Return a matplotlib figure of the bases begin .. end-1 of a contig; ``posterior`` is of these bases."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

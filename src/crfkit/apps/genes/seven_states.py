@@ -3,8 +3,8 @@
 Emissions are the words of 6 bases that end at a position, each with a weight for each of the 7 labels:
 7 · 4^6 = 28,672 features. ``lengths`` may add shorter words; ``sites`` lets the bases around a site
 score the transition there, beyond permitting it. Training sums Z over the labellings that the grammar
-permits; decoding finds the best legal gene structure (``grammar.RefinedStates``). A library piece: what
-selects features or constrains training takes ``encode_words`` and ``permitted`` and builds on them.
+permits; decoding finds the best legal gene structure (``grammar.RefinedStates``). Code that selects features
+or constrains training can build on ``encode_words`` and ``permitted``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_WORD = 10  # 4^10 words are a million
 
 
 def codes_of(sequences: Iterable[Bases]) -> list[Codes]:
-    """Each sequence as codes."""
+    """Convert each sequence to codes."""
     return [
         s if isinstance(s, np.ndarray) else encode_bases(s, f"sequence {i}") for i, s in enumerate(sequences)
     ]
@@ -97,7 +97,7 @@ _SITE_WORDS = [
 
 
 def _numbers(codes: Codes, kinds: Sequence[_Kind], donors: tuple[str, ...]) -> IdArray:
-    """The number of each kind's word at each position [T, kinds]; -1: none."""
+    """Return the number of each kind's word at each position [T, kinds]; -1: none."""
     places = grammar.sites(codes, donors)
     ending = {length: words(codes, length) for length in {kind.length for kind in kinds}}
     T = len(codes)
@@ -112,14 +112,14 @@ def _numbers(codes: Codes, kinds: Sequence[_Kind], donors: tuple[str, ...]) -> I
 
 
 def permitted(sequences: Iterable[Bases], donors: tuple[str, ...] = DONORS) -> PermittedPairs:
-    """The grammar's permissions for a batch of sequences, over the sorted labels."""
+    """Return the pairs that the grammar permits in a batch of sequences, over the sorted labels."""
     parts = [permitted_pairs(codes, donors) for codes in codes_of(sequences)]
     tables = parts[0].tables if parts else permitted_pairs(np.zeros(0, np.uint8)).tables
     return PermittedPairs(np.concatenate([np.zeros(0, np.int32), *(part.kinds for part in parts)]), tables)
 
 
 def donors_of(codes: Sequence[Codes], exons: Sequence[Sequence[Span]]) -> tuple[str, ...]:
-    """How the introns of the training genes begin, of what the grammar knows."""
+    """Return the donor words of the grammar with which introns of the training genes begin."""
     seen = set()
     for bases, parts in zip(codes, exons, strict=True):
         sites = {donor: matches(bases, donor) for donor in DONORS}
@@ -129,36 +129,36 @@ def donors_of(codes: Sequence[Codes], exons: Sequence[Sequence[Span]]) -> tuple[
 
 
 def is_permitted(codes: Codes, ids: IdArray, donors: tuple[str, ...] = DONORS) -> bool:
-    """Whether a labelling is one that the grammar permits."""
+    """Return whether the grammar permits a labelling."""
     pairs = permitted_pairs(codes, donors)
     return bool(pairs.tables[pairs.kinds[1:], ids[:-1], ids[1:]].all())
 
 
 def label_strings(exons: Sequence[Span], length: int) -> list[str]:
-    """The labels of a window with one gene, as ``CRF.fit`` takes them."""
+    """Return the labels of a window with one gene, in the form that ``CRF.fit`` takes."""
     return [LABELS[i] for i in label_ids(exons, length)]
 
 
 class SevenStateGenes:
-    """Finds single genes in windows of DNA, on the strand given.
+    """The papers' model: finds genes in windows of DNA, on the given strand.
 
     Parameters
     ----------
     c1, c2, **settings
-        As of :class:`crfkit.CRF`, which does the training.
+        As in :class:`crfkit.CRF`, which does the training.
     grammar
-        Train under the grammar: Z sums over what it permits. Decoding is under it in any case.
+        Sum Z in training only over labellings that the grammar permits. Decoding always follows the grammar.
     lengths
-        Of the words, in bases; the papers' are of 6. With (1, 2, 3, 4, 5, 6), 38,220 features in all, rare
-        words share what shorter ones have learned, which counts for more than any penalty when genes are few.
+        Lengths of the words in bases; the papers have 6. With (1, 2, 3, 4, 5, 6), 38,220 features in all,
+        rare words profit from shorter ones; with few training genes this helps more than any penalty.
     sites
-        Words of 1 to 3 bases around start, stop and splice sites score the transitions there, as far as
-        training has them: some 26,000 features more, and nearly four times as many genes found beside
-        words of 1 to 6. Not in the papers.
+        Words of 1 to 3 bases around start, stop and splice sites score the transitions there, if they occur
+        in training: about 26,000 more features, and nearly four times as many genes found with words of 1
+        to 6. Not in the papers.
     all_features
-        Also emission features that the training data does not have.
+        Also use emission features that do not occur in the training data.
     donors
-        How introns may begin; None: as they do in the training genes.
+        The words with which introns may begin; None: as in the training genes.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class SevenStateGenes:
         )
 
     def fit(self, sequences: Sequence[Bases], exons: Sequence[Sequence[Span]]) -> SevenStateGenes:
-        """Train on windows and the exons of the gene in each. Genes against the grammar are left out."""
+        """Train on windows and the exons of the gene in each. Genes that violate the grammar are left out."""
         codes = codes_of(sequences)
         self.donors_ = self.donors or donors_of(codes, exons)
         targets = [label_ids(e, len(c)) for e, c in zip(exons, codes, strict=True)]
@@ -196,8 +196,8 @@ class SevenStateGenes:
             legal = [is_permitted(c, t, self.donors_) for c, t in zip(codes, targets, strict=True)]
             if not all(legal):
                 warnings.warn(
-                    f"{legal.count(False)} of {len(legal)} genes are against the grammar (start, stop or "
-                    f"splice sites) and left out, the first of them sequence {legal.index(False)}",
+                    f"{legal.count(False)} of {len(legal)} genes violate the grammar (start, stop or splice "
+                    f"sites) and are left out, the first in sequence {legal.index(False)}",
                     InputWarning,
                     stacklevel=2,
                 )
@@ -208,31 +208,31 @@ class SevenStateGenes:
         missing = set(LABELS).difference(*y)
         if missing:
             raise InputError(
-                f"the {len(y)} training genes show nothing of the labels {', '.join(sorted(missing))}; it "
-                "takes genes with introns in all three phases, and bases around them"
+                f"the {len(y)} training genes do not contain the labels {', '.join(sorted(missing))}; "
+                "training needs genes with introns in all three phases, and bases around them"
             )
         self.crf.fit(self._encode(codes), y, permitted=pairs)
         return self
 
     def scores(self, sequences: Sequence[Bases]) -> Lattice:
-        """The scores of the seven labels."""
+        """Return the scores of the seven labels."""
         return self.crf.tagger_.lattice(self.crf.tagger_.encode(self._encode(sequences)))
 
     def _encode(self, sequences: Sequence[Bases]) -> Encoded:
         return encode_words(sequences, lengths=self.lengths, sites=self.sites, donors=self.donors_)
 
     def predict(self, sequences: Sequence[Bases], *, partial: bool = False) -> list[list[list[Span]]]:
-        """The genes of each window, each the list of its exons: the best legal structure."""
+        """Return the genes in the best legal structure of each window, each as a list of exons."""
         return [genes_of(ids) for ids in self.predict_labels(sequences, partial=partial)]
 
     def predict_labels(
         self, sequences: Sequence[Bases], *, partial: bool = False
     ) -> list[npt.NDArray[np.integer]]:
-        """The same as labels, places in LABELS, [T] per window."""
+        """Return the best legal structure of each window as indices into LABELS, [T] per window."""
         return decode_legal(self.scores(sequences), codes_of(sequences), partial=partial, donors=self.donors_)
 
     def predict_marginals(self, sequences: Sequence[Bases]) -> list[FloatArray]:
-        """p(y_t = l | x) over legal gene structures, [T, 7] per window."""
+        """Return p(y_t = l | x) over legal gene structures, [T, 7] per window."""
         refined = RefinedStates(self.donors_)
         lattice = refined.lattice(self.scores(sequences), codes_of(sequences))
         by_state = marginals(lattice, n_jobs=self.crf.n_jobs).node  # [ΣT, S]
@@ -249,7 +249,7 @@ def decode_legal(
     donors: tuple[str, ...] = DONORS,
     n_jobs: int | None = None,
 ) -> list[npt.NDArray[np.integer]]:
-    """The best legal gene structure under the scores of seven labels, as labels [T] per sequence."""
+    """Return the best legal gene structure for the scores of seven labels, as labels [T] per sequence."""
     refined = RefinedStates(donors)
     states = viterbi(refined.lattice(scores, list(codes), partial=partial), n_jobs=n_jobs).labels
     ids = refined.labels[states]

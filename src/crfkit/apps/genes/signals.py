@@ -1,4 +1,4 @@
-"""The sites of a gene: where they can be, and how much a place looks like one.
+"""The sites of a gene: candidate places, and how much a place looks like a site.
 
 Weight-array models (Zhang and Marr, CABIOS 9, 1993): in a window around the site, the log odds of each base
 given the one before it, at true sites against all other places with the same required bases. And the branch
@@ -26,18 +26,18 @@ SITES = ("start", "stop", "donor", "acceptor")
 
 @dataclass(frozen=True)
 class SiteRule:
-    """What a site needs and how far its window goes."""
+    """The words that a site needs, and its window."""
 
     words: tuple[str, ...]
     begin: int  # where a word begins, from the site
     before: int  # bases in the window
     after: int
-    cuts: tuple[int, ...] = ()  # where the window is cut into parts that are weighed each by itself
+    cuts: tuple[int, ...] = ()  # where the window is divided into parts with separate weights
     prior: float = 100.0  # how much a base alone counts beside the one before it
 
 
 def site_rules(donors: tuple[str, ...] = ("GT",)) -> dict[str, SiteRule]:
-    """The rule of each site."""
+    """Return the rule of each site."""
     return {
         "start": SiteRule(STARTS, 0, 12, 9, cuts=(12,)),
         "stop": SiteRule(STOPS, -3, 9, 6),
@@ -47,12 +47,12 @@ def site_rules(donors: tuple[str, ...] = ("GT",)) -> dict[str, SiteRule]:
 
 
 def candidates(codes: Codes, rule: SiteRule) -> Places:
-    """The places with the required bases, ascending."""
+    """Return the places with the required bases, ascending."""
     return np.flatnonzero(matches(codes, *rule.words)) - rule.begin
 
 
 def site_places(exons: Sequence[Span]) -> dict[str, list[int]]:
-    """Where the sites of a gene are, in reading direction."""
+    """Return the places of the sites of a gene, in reading direction."""
     inner = introns(exons)
     return {
         "start": [exons[0][0]],
@@ -63,7 +63,7 @@ def site_places(exons: Sequence[Span]) -> dict[str, list[int]]:
 
 
 def windows(codes: Codes, places: Places, rule: SiteRule) -> npt.NDArray[np.uint8]:
-    """[M, before + after] the bases around each place; unknown outside."""
+    """Return the bases around each place [M, before + after]; unknown outside the sequence."""
     padded = np.concatenate(
         (np.full(rule.before, UNKNOWN, np.uint8), codes, np.full(rule.after, UNKNOWN, np.uint8))
     )
@@ -74,7 +74,7 @@ def windows(codes: Codes, places: Places, rule: SiteRule) -> npt.NDArray[np.uint
 def weight_array(
     codes: Sequence[Codes], genes: Sequence[Sequence[Span]], site: str, rule: SiteRule
 ) -> FloatArray:
-    """[width, 5, 5] log odds of a base (last axis) after another; row and column 4 are for unknown bases."""
+    """Return the log odds of a base (last axis) after another [width, 5, 5]; index 4: unknown bases."""
     true, false = [], []
     for bases, exons in zip(codes, genes, strict=True):
         places = candidates(bases, rule)
@@ -90,7 +90,7 @@ def weight_array(
 
 
 def _log_array(around: npt.NDArray[np.uint8], prior: float) -> FloatArray:
-    """[width, 5, 4] log p(base | the one before)."""
+    """Return log p(base | the base before) [width, 5, 4]."""
     width = around.shape[1]
     counts = np.zeros((width, 5, 5))
     before = np.concatenate((np.full((len(around), 1), UNKNOWN, np.uint8), around[:, :-1]), axis=1)
@@ -103,14 +103,14 @@ def _log_array(around: npt.NDArray[np.uint8], prior: float) -> FloatArray:
 
 
 def weigh(odds: FloatArray, codes: Codes, places: Places, rule: SiteRule) -> FloatArray:
-    """[M, parts] how much each part of the window looks like the site's."""
+    """Return the log odds of each part of the window [M, parts]."""
     around = windows(codes, places, rule)
     before = np.concatenate((np.full((len(around), 1), UNKNOWN, np.uint8), around[:, :-1]), axis=1)
     by_base = odds[np.arange(around.shape[1]), before, around]  # [M, width]
     return np.add.reduceat(by_base, (0, *rule.cuts), axis=1)
 
 
-_MOTIF = "NCTAACN"  # what the search begins with: yeast's and most fungi's branch point
+_MOTIF = "NCTAACN"  # start of the search: the branch point of yeast and most fungi
 _FAR = 55  # places before the acceptor
 _ROUNDS = 15
 
@@ -120,10 +120,10 @@ class BranchPoint:
     """A motif and its distance from the acceptor."""
 
     odds: FloatArray  # [width, 5] log odds of a base against introns
-    distance: FloatArray  # [_FAR + 1] log probability of so many bases between motif and acceptor
+    distance: FloatArray  # [_FAR + 1] log probability of the number of bases between motif and acceptor
 
     def weigh(self, codes: Codes, places: Places) -> FloatArray:
-        """[M] log of the summed odds over all places of the motif before each acceptor."""
+        """Return the log of the summed odds over all places of the motif before each acceptor [M]."""
         width, n = len(self.odds), len(codes) - len(self.odds) + 1
         ends = np.full(len(codes) + 1, -np.inf)  # [T + 1] by where the motif ends
         if n > 0:
@@ -137,7 +137,7 @@ class BranchPoint:
 
 
 def branch_point(codes: Sequence[Codes], genes: Sequence[Sequence[Span]]) -> BranchPoint:
-    """Learned from the ends of the introns, by expectation maximisation."""
+    """Estimate the branch point from the ends of the introns, by expectation maximisation."""
     start = encode_bases(_MOTIF)
     width = len(start)
     p = np.full((width, 4), 0.25)

@@ -1,4 +1,4 @@
-"""From measures and weights to the scores of gene structures, and the way back for their gradient.
+"""Scores of gene structures from measures and weights, and their gradient.
 
 The potential of the gene finder: a structure's score is linear in a few dozen weights,
 
@@ -28,7 +28,7 @@ SPLIT_STOP = -3.0  # a stop codon that an intron cuts in two is rare
 
 
 class WeightNames:
-    """Which weight is where in the vector [P]."""
+    """The names of the weights, in the order of the vector [P]."""
 
     def __init__(self, n_chains: int) -> None:
         names = [f"{part} chain {d}" for part in ("coding", "intron") for d in range(n_chains)]
@@ -48,22 +48,22 @@ class WeightNames:
         return self._at[name]
 
     def chains(self, part: str) -> slice:
-        """The weights of a part's chains."""
+        """Return the slice of the weights of a part's chains."""
         first = self.at(f"{part} chain 0")
         return slice(first, first + self.n_chains)
 
     def measures(self, site: str) -> slice:
-        """The weights of a site's measures."""
+        """Return the slice of the weights of a site's measures."""
         first = self.at(f"{site} measure 0")
         return slice(first, first + MEASURES[site])
 
     def kinds(self, what: str) -> slice:
-        """The weights of the four kinds of exons: "length" or "bias"."""
+        """Return the slice of the weights of the four kinds of exons: "length" or "bias"."""
         first = self.at(f"{EXON_KINDS[0]} {what}")
         return slice(first, first + len(EXON_KINDS))
 
     def prior(self) -> FloatArray:
-        """The generative model's weights: measures count once, biases not at all."""
+        """Return the weights of the generative model: 1 for measures, 0 for biases."""
         w = np.ones(len(self))
         for i, name in enumerate(self.names):
             if name.endswith("bias"):
@@ -75,7 +75,7 @@ class WeightNames:
 
 @dataclass(frozen=True)
 class Tracks:
-    """Numbers of one strand of a batch: scores, posteriors or counts."""
+    """Scores, posteriors or counts for one strand of a batch."""
 
     content: FloatArray  # [ΣT, 4]
     sites: FloatArray  # [ΣT + N, 4]
@@ -83,7 +83,7 @@ class Tracks:
 
 @dataclass(frozen=True)
 class Segments:
-    """Numbers for lengths."""
+    """Scores, posteriors or counts for lengths."""
 
     exon: FloatArray  # [4, n]
     intron: FloatArray  # [n]
@@ -104,7 +104,7 @@ class StrandBatch:
         self.sites = {site: np.concatenate([m.sites[site] for m in measured]) for site in SITES}  # [M, d]
 
     def scores(self, names: WeightNames, w: FloatArray) -> Tracks:
-        """Of all bases and sites."""
+        """Return the scores of all bases and sites."""
         content = np.empty(self.content.shape[:2])
         content[:, :3] = self.content[:, :3] @ w[names.chains("coding")] + w[names.at("coding bias")]
         content[:, 3] = self.content[:, 3] @ w[names.chains("intron")] + w[names.at("intron bias")]
@@ -115,7 +115,7 @@ class StrandBatch:
         return Tracks(content, sites)
 
     def backward(self, names: WeightNames, d: Tracks, gradient: FloatArray) -> None:
-        """Adds the gradient by the weights, given that by the scores."""
+        """Add the gradient by the weights, given the gradient by the scores."""
         gradient[names.chains("coding")] += np.einsum("tp,tpd->d", d.content[:, :3], self.content[:, :3])
         gradient[names.chains("intron")] += np.einsum("t,td->d", d.content[:, 3], self.content[:, 3])
         gradient[names.at("coding bias")] += d.content[:, :3].sum()
@@ -127,13 +127,13 @@ class StrandBatch:
 
 
 def segment_scores(evidence: Evidence, names: WeightNames, w: FloatArray) -> Segments:
-    """Of the lengths of exons and introns."""
+    """Return the scores of the lengths of exons and introns."""
     exon = evidence.exon * w[names.kinds("length"), None] + w[names.kinds("bias"), None]
     return Segments(exon, evidence.intron * w[names.at("intron length")])
 
 
 def segments_backward(evidence: Evidence, names: WeightNames, d: Segments, gradient: FloatArray) -> None:
-    """Adds the gradient by the weights of lengths."""
+    """Add the gradient by the weights of lengths."""
     gradient[names.kinds("length")] += np.einsum("kn,kn->k", d.exon, evidence.exon)
     gradient[names.kinds("bias")] += d.exon.sum(axis=1)
     gradient[names.at("intron length")] += float(np.einsum("n,n", d.intron, evidence.intron))
@@ -146,7 +146,7 @@ def native_batch(
     lengths: Segments,
     partial: float,
 ) -> _native.GeneBatch:
-    """The scores as the core takes them."""
+    """Return the scores in the form that the C++ core takes."""
     return _native.GeneBatch(
         forward.offsets,
         forward.codes,

@@ -1,9 +1,9 @@
-"""What lies around starts and stops: stretches that are not translated, and other start codons before.
+"""Measures around starts and stops: untranslated regions, and other start codons before a start.
 
-Ribosomes scan from the beginning of the messenger and start at an early ATG: a true start seldom has another
-one shortly before it, least of all in its own frame with no stop codon between them. Distances are cut into
-bins, with the log odds of true starts against all other ATG for each. The stretches before a start and after
-a stop have their own Markov chain, weighed against other non-coding DNA.
+Ribosomes scan from the beginning of the messenger and start at an early ATG. So a true start seldom has
+another ATG shortly before it, least of all in its own frame without a stop codon between them. Distances are
+binned; each bin has the log odds of true starts against all other ATG. The regions before a start and after a
+stop have their own Markov chain, compared with other non-coding DNA.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STRETCH, _ORDER, _PRIOR = 60, 3, 30.0
 
 
 def start_distances(codes: Codes, places: Places) -> IntArray:
-    """[M, 2] bins of the distance to the ATG before, in any frame, and in its own without a stop between."""
+    """Return bins of the distance to the ATG before [M, 2]: in any frame; in frame with no stop between."""
     T = len(codes)
     starts, stops = matches(codes, *STARTS), matches(codes, *STOPS)
     any_frame = _last_before(starts, 1)
@@ -39,14 +39,14 @@ def start_distances(codes: Codes, places: Places) -> IntArray:
 
 
 def _last_before(flags: BoolArray, by: int) -> IntArray:
-    """The last True at least ``by`` places before each place; -1: none."""
+    """Return the last True at least ``by`` places before each place; -1: none."""
     at = np.where(flags, np.arange(len(flags)), -1)
     last = np.maximum.accumulate(at) if len(at) else at
     return np.concatenate((np.full(min(by, len(at)), -1, np.int64), last[: max(0, len(at) - by)]))
 
 
 def distance_odds(codes: Sequence[Codes], places: Sequence[Places], true: Sequence[BoolArray]) -> FloatArray:
-    """[2, bins] log odds of each bin, from candidate starts and which of them are true."""
+    """Return the log odds of each bin [2, bins], from candidate starts and which of them are true."""
     bins = np.concatenate([start_distances(c, p) for c, p in zip(codes, places, strict=True)])
     is_true = np.concatenate(true)
     odds = np.zeros((2, len(_BINS) + 1))
@@ -59,7 +59,7 @@ def distance_odds(codes: Sequence[Codes], places: Sequence[Places], true: Sequen
 def stretch_tables(
     codes: Sequence[Codes], genes: Sequence[Sequence[Span]], labels: Sequence[Ids]
 ) -> FloatArray:
-    """[4^(order+1), 2] log odds of the bases before starts and after stops against other non-coding DNA."""
+    """Return log odds of bases before starts and after stops against other DNA [4^(order+1), 2]."""
     masks: list[list[BoolArray]] = [[], [], []]
     for bases, exons, ids in zip(codes, genes, labels, strict=True):
         at = np.arange(len(bases))
@@ -73,14 +73,14 @@ def stretch_tables(
 
 
 def stretch_before(table: FloatArray, codes: Codes, places: Places) -> FloatArray:
-    """[M] of the bases before starts."""
+    """Return the log odds of the bases before starts [M]."""
     total = np.concatenate(([0.0], np.cumsum(look_up_column(table[:, 0], codes))))
     odds: FloatArray = total[places] - total[np.maximum(places - _STRETCH, 0)]
     return odds
 
 
 def stretch_after(table: FloatArray, codes: Codes, places: Places) -> FloatArray:
-    """[M] of the bases after stops."""
+    """Return the log odds of the bases after stops [M]."""
     total = np.concatenate(([0.0], np.cumsum(look_up_column(table[:, 1], codes))))
     odds: FloatArray = total[np.minimum(places + _STRETCH, len(codes))] - total[places]
     return odds

@@ -1,8 +1,8 @@
 """Training windows from a genome and its annotation: one gene each, in reading direction.
 
-The rules: of a gene's transcripts the one with the longest coding sequence (the first of equals) stands for
-it; a window has up to ``flank`` bases on either side, but ends where the coding sequence of a neighbour
-begins; genes whose coding range overlaps that of another gene are left out.
+Of a gene's transcripts, the one with the longest coding sequence is used (the first of equals). A window has
+up to ``flank`` bases on either side, but ends where the coding sequence of a neighbour begins. Genes whose
+coding range overlaps that of another gene are left out.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class TrainingWindow:
 
 @dataclass(frozen=True)
 class TrainingWindows:
-    """All of them, and what was left out."""
+    """All training windows, and the genes that were left out."""
 
     windows: list[TrainingWindow]
     overlapping: list[str]  # genes left out
 
 
 def longest_transcripts(transcripts: Sequence[Transcript]) -> list[Transcript]:
-    """One transcript a gene."""
+    """Return one transcript per gene, the longest."""
     best: dict[tuple[str, str, str], Transcript] = {}
     for transcript in transcripts:
         key = (transcript.contig, transcript.strand, transcript.gene or transcript.id)
@@ -46,13 +46,13 @@ def longest_transcripts(transcripts: Sequence[Transcript]) -> list[Transcript]:
 
 
 def check_places(transcripts: Sequence[Transcript], lengths: Mapping[str, int]) -> None:
-    """Raise where a transcript lies on no contig, or beyond its end."""
+    """Raise an error if a transcript lies on an unknown contig or beyond its end."""
     for transcript in transcripts:
         if transcript.contig not in lengths:
             known = ", ".join(list(lengths)[:3])
             raise InputError(
-                f"transcript {transcript.id!r} is on {transcript.contig!r}, which the genome does not have "
-                f"(it has {known}{', …' if len(lengths) > 3 else ''}): are these files of one assembly?"
+                f"transcript {transcript.id!r} is on {transcript.contig!r}, but the genome has no such "
+                f"contig (it has {known}{', …' if len(lengths) > 3 else ''}): are both of one assembly?"
             )
         if transcript.end > lengths[transcript.contig]:
             raise InputError(
@@ -64,7 +64,7 @@ def check_places(transcripts: Sequence[Transcript], lengths: Mapping[str, int]) 
 def training_windows(
     genome: Mapping[str, bytes], transcripts: Sequence[Transcript], *, flank: int = FLANK
 ) -> TrainingWindows:
-    """The windows of all genes that stand alone."""
+    """Return the windows of all genes that overlap no other gene."""
     check_places(transcripts, {name: len(sequence) for name, sequence in genome.items()})
     by_contig: dict[str, list[Transcript]] = defaultdict(list)
     for transcript in longest_transcripts(transcripts):
@@ -73,7 +73,7 @@ def training_windows(
     for contig, genes in by_contig.items():
         codes = encode_bases(genome[contig], contig)
         genes.sort(key=lambda gene: (gene.start, gene.end))
-        reach = 0  # where the genes so far end
+        reach = 0  # end of the genes so far
         for i, gene in enumerate(genes):
             following = genes[i + 1].start if i + 1 < len(genes) else len(codes)
             before, reach = reach, max(reach, gene.end)

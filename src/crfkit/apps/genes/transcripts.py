@@ -1,4 +1,4 @@
-"""Where a transcript's coding exons lie on a contig: what annotations hold and gene finders predict."""
+"""The coding exons of a transcript on a contig, as annotated or predicted."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ class Transcript:
 
     @property
     def start(self) -> int:
-        """First coding base on the contig."""
+        """Return the position of the first coding base on the contig."""
         return self.exons[0][0]
 
     @property
     def end(self) -> int:
-        """One past the last coding base."""
+        """Return the position after the last coding base."""
         return self.exons[-1][1]
 
     @property
     def coding_length(self) -> int:
-        """Bases of all exons."""
+        """Return the number of bases in all exons."""
         return sum(end - start for start, end in self.exons)
 
     def moved(self, by: int) -> Transcript:
-        """The same so many bases further on."""
+        """Return the transcript shifted by so many bases."""
         return replace(self, exons=tuple((begin + by, end + by) for begin, end in self.exons))
 
     def phases(self) -> tuple[int, ...]:
-        """GFF3's phase of each exon, in the order of ``exons``: bases to skip to the next whole codon."""
+        """Return the GFF3 phase of each exon, in their order: bases to skip to the next complete codon."""
         phases = []
         phase = self.phase
         for start, end in self.exons if self.strand == "+" else self.exons[::-1]:
@@ -70,5 +70,5 @@ class Transcript:
 
 
 def introns(exons: Sequence[Span]) -> list[Span]:
-    """What lies between neighbouring exons."""
+    """Return the introns between neighbouring exons."""
     return [(left[1], right[0]) for left, right in pairwise(exons)]

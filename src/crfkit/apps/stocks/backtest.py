@@ -1,9 +1,8 @@
-"""The back-test: screen, choose settings on the past, walk forward, compare.
+"""The backtest: screen the stocks, choose settings on the past, walk forward, compare.
 
-Everything up to a day is used for the forecast of the next, nothing after it: smoothing is causal, the ranges
-of change ratios, what stocks have in common, the penalty and the bound come from the days before the first
-prediction, and models are trained on the days before the one they predict. Cut off the future, and the
-forecasts stay the same, bit by bit.
+A forecast uses only days before the day it predicts. Smoothing is causal. The ranges of change ratios, the
+common model of all stocks, the penalty and the bound come from the days before the first prediction. Models
+are trained on the days before the one they predict. Without the later days, the forecasts are bit-identical.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ LOGISTIC, BOOSTING = "logistic regression", "gradient boosting"
 # The paper's Figure 6 sorts stocks by the accuracy of the plain CRF.
 CATEGORIES = (0.0, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90, 1.01)
 
-Say = Callable[[str, int, int], None]  # what is being done; how much of it is done, of how much
+Say = Callable[[str, int, int], None]  # progress callback: task, number done, total
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do."""
+    """The settings of a backtest."""
 
     features: Settings = field(default_factory=Settings)
     start: float | Day = 0.6  # the first prediction: a share of the history, or a date
@@ -50,9 +49,9 @@ class Plan:
     last: int = 100  # V
     plain: bool = True
     constrained: bool = True
-    common: bool = True  # each stock's model departs from one of all stocks; else, as in the paper, from 0
+    common: bool = True  # penalise differences from a common model; else, as in the paper, from 0
     learners: bool = True  # logistic regression and gradient boosting
-    adjust: bool = True  # prices for splits
+    adjust: bool = True  # adjust prices for splits
     screening: Screening = field(default_factory=Screening)
     n_jobs: int = 1
 
@@ -65,7 +64,7 @@ class Plan:
         if self.tau is not None and not 0 <= self.tau < np.inf:
             raise InputError(f"tau must be a number of at least 0, got {self.tau}")
         if not self.plain and not self.constrained:
-            raise InputError("there is nothing to do: neither the plain nor the constrained model is wanted")
+            raise InputError("plain and constrained are both False: at least one model is needed")
 
 
 @dataclass(frozen=True)
@@ -77,84 +76,84 @@ class StockResult:
     forecasts: dict[str, Forecast]  # by method
 
     def accuracy(self, method: str) -> float:
-        """Share of the days with the right direction of the smoothed price."""
+        """Return the share of days with the right direction of the smoothed price."""
         return float(self.forecasts[method].correct(self.stock).mean())
 
     def raw(self, method: str) -> RawForecast:
-        """The forecast in terms of raw prices."""
+        """Return the forecast in terms of raw prices."""
         return translate(self.stock, self.forecasts[method])
 
 
 @dataclass(frozen=True)
 class Backtest:
-    """All results."""
+    """All results of a backtest."""
 
     plan: Plan
     results: list[StockResult]
     left_out: dict[str, str]  # ticker: why
     c2: float
     tau: float | None
-    trials: list[Trial] = field(default_factory=list)  # what c2 and tau were chosen from
-    splits: list[str] = field(default_factory=list)  # that prices were adjusted for
-    jumps: list[str] = field(default_factory=list)  # other large changes, left as they are
+    trials: list[Trial] = field(default_factory=list)  # the settings that c2 and tau were chosen from
+    splits: list[str] = field(default_factory=list)  # splits that prices were adjusted for
+    jumps: list[str] = field(default_factory=list)  # other large changes, not adjusted
 
     @property
     def methods(self) -> list[str]:
-        """The names of the methods, the models first."""
+        """Return the names of the methods, the models first."""
         return list(self.results[0].forecasts)
 
     @property
     def n_forecasts(self) -> int:
-        """Of all stocks, by one method."""
+        """Return the number of forecasts of one method for all stocks."""
         return sum(len(r.forecasts[self.methods[0]].probability) for r in self.results)
 
     def mean_accuracy(self, method: str) -> float:
-        """Over all forecasts of all stocks."""
+        """Return the accuracy over all forecasts of all stocks."""
         right = sum(int(r.forecasts[method].correct(r.stock).sum()) for r in self.results)
         return right / self.n_forecasts
 
     def seconds(self, method: str) -> float:
-        """Of training and forecasting, a stock on the average."""
+        """Return the mean seconds per stock for training and forecasting."""
         return float(np.mean([r.forecasts[method].seconds for r in self.results]))
 
     def better_baseline(self) -> str:
-        """The baseline with the most right forecasts."""
+        """Return the baseline with the most right forecasts."""
         rivals = [method for method in self.methods if method not in (PLAIN, CONSTRAINED)]
         return max(rivals, key=self.mean_accuracy)
 
     def sharper_learner(self) -> str | None:
-        """The learner with the better probabilities, by log loss; None where there are no learners."""
+        """Return the learner with the lower log loss; None if there are no learners."""
         rivals = [method for method in (LOGISTIC, BOOSTING) if method in self.methods]
         return min(rivals, key=self.log_loss, default=None)
 
     def log_loss(self, method: str) -> float:
-        """Over all forecasts of all stocks; nats per forecast."""
+        """Return the log loss over all forecasts of all stocks, in nats per forecast."""
         return float(np.concatenate([r.forecasts[method].losses(r.stock) for r in self.results]).mean())
 
     def intervals(self) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
-        """The accuracy of each method, and how far each is above persistence; both with intervals."""
+        """Return the accuracy of each method, and its difference to persistence; both with intervals."""
         right = {method: self._right(method) for method in self.methods}
         own = {method: self._mean(right[method]) for method in self.methods}
         return own, {method: self.difference(method, PERSISTENCE) for method in own if method != PERSISTENCE}
 
     def difference(self, method: str, other: str) -> Estimate:
-        """How far one method is above another."""
+        """Return the accuracy of one method minus that of another."""
         return self._mean([a - b for a, b in zip(self._right(method), self._right(other), strict=True)])
 
     def loss_difference(self, method: str, other: str) -> Estimate:
-        """How far the log loss of one method is above that of another."""
+        """Return the log loss of one method minus that of another."""
         return self._mean(
             [r.forecasts[method].losses(r.stock) - r.forecasts[other].losses(r.stock) for r in self.results]
         )
 
     def raw_difference(self, method: str) -> Estimate:
-        """How far a forecast, copied to the raw price, is above saying the commoner direction every day."""
+        """Return the accuracy on raw prices minus that of always forecasting the more frequent direction."""
         raws = [r.raw(method) for r in self.results]
         up = float(np.concatenate([raw.rises for raw in raws]).mean()) >= 0.5
         return self._mean([raw.copied_correct.astype(float) - (raw.rises == up) for raw in raws])
 
     def categories(self, by: str) -> list[tuple[str, int, dict[str, float]]]:
-        """Stocks by the accuracy of a method: range, number of stocks, mean accuracy of each method."""
+        """Group stocks by the accuracy of a method: range, number of stocks, mean accuracy of each method."""
         found = []
         own = np.array([r.accuracy(by) for r in self.results])
         for low, high in pairwise(CATEGORIES):
@@ -166,11 +165,11 @@ class Backtest:
         return found
 
     def _right(self, method: str) -> list[FloatArray]:
-        """1 where a forecast was right, S of [n]."""
+        """Return 1 for each right forecast, else 0; S arrays [n]."""
         return [r.forecasts[method].correct(r.stock).astype(np.float64) for r in self.results]
 
     def _mean(self, values: Sequence[FloatArray]) -> Estimate:
-        """The mean of a value per forecast, S of [n]."""
+        """Return the mean of one value per forecast; S arrays [n]."""
         grid = np.zeros(self._resampling.present.shape)
         for row, present, own in zip(grid, self._resampling.present, values, strict=True):
             row[present] = own
@@ -178,7 +177,7 @@ class Backtest:
 
     @cached_property
     def _resampling(self) -> Resampling:
-        """Over stocks and all days on which any of them has a forecast."""
+        """Return the resampling over stocks and all days with a forecast for any of them."""
         days = [r.stock.prices.dates[r.start :] for r in self.results]
         calendar = np.unique(np.concatenate(days))  # [D]
         return Resampling(np.stack([np.isin(calendar, own) for own in days]))
@@ -187,7 +186,7 @@ class Backtest:
 def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | None = None) -> Backtest:
     """Forecast every day of every stock from the first prediction on, and compare with the baselines.
 
-    Stocks that the screening leaves out are listed with their reasons; where none remains it is an error.
+    Stocks that the screening leaves out are listed with their reasons. If none remains, an error is raised.
     """
     plan = plan or Plan()
     say = say or (lambda what, done, total: None)
@@ -233,14 +232,14 @@ def run_backtest(prices: Sequence[Prices], plan: Plan | None = None, say: Say | 
 
 
 def _too_short(start: int, plan: Plan) -> str | None:
-    """Why a stock with so many days before the first prediction is left out; None: it has enough."""
+    """Say why a stock with ``start`` days before the first prediction is left out; None if it has enough."""
     chosen = plan.c2 is None or (plan.constrained and plan.tau is None)
     days = choosing.inner_start(start) if chosen else start  # of the first training of all
     features = plan.features
     where = f"the first {days} days" + (" (settings are chosen on those after them)" if chosen else "")
     if days <= features.first:
         return (
-            f"{where} are too few to learn from: a span of {features.span} and features over "
+            f"{where} are too few for training: a span of {features.span} and features over "
             f"{features.days} days need more than {features.first}"
         )
     if plan.constrained and days - features.first < plan.last:
@@ -254,7 +253,7 @@ def _too_short(start: int, plan: Plan) -> str | None:
 def _chosen(
     prices: Sequence[Prices], starts: Sequence[int], plan: Plan, say: Say
 ) -> tuple[Plan, list[Trial]]:
-    """The plan with c2 and τ filled in, and what was tried."""
+    """Return the plan with c2 and τ filled in, and the settings tried."""
 
     if plan.c2 is not None and (plan.tau is not None or not plan.constrained):
         return plan, []
@@ -281,7 +280,7 @@ def _chosen(
 
 
 def _centre(prices: Sequence[Prices], starts: Sequence[int], plan: Plan, say: Say) -> FloatArray | None:
-    """What the stocks have in common on the days before the first of their first predictions."""
+    """Return the weights of the common model, from the days before any stock's first prediction."""
     if not plan.common or len(prices) == 1:
         return None
     before = min(p.dates[start] for p, start in zip(prices, starts, strict=True))
@@ -296,7 +295,7 @@ def _try(task: tuple[Any, ...]) -> Trial:
 
 
 def _walk(task: tuple[Prices, int, Plan, FloatArray | None]) -> StockResult:
-    """All forecasts of one stock that need no other."""
+    """Return all forecasts of one stock that need no other stock."""
     prices, start, plan, centre = task
     stock = make_stock(prices, plan.features, start)
     forecasts: dict[str, Forecast] = {}
@@ -316,7 +315,7 @@ def _walk(task: tuple[Prices, int, Plan, FloatArray | None]) -> StockResult:
 
 
 def _each(do: Callable[[Any], Any], tasks: Sequence[Any], n_jobs: int, words: str, say: Say) -> Iterator[Any]:
-    """The results of the tasks in their order, by so many processes."""
+    """Yield the results of the tasks in their order, computed by ``n_jobs`` processes."""
     say(words, 0, len(tasks))
     if n_jobs == 1 or len(tasks) == 1:
         found: Iterator[Any] = map(do, tasks)

@@ -1,4 +1,4 @@
-"""What a forecast must be compared with, from the same information and re-trained on the way.
+"""Baselines for the forecasts: they use the same information, and are retrained during the backtest.
 
 The learners see the numbers that the CRF sees, of the last three days: the change ratios, or with
 ``observe="distance"`` the distances of the price to its threshold, in units of what the price has moved in a
@@ -27,26 +27,26 @@ LOGISTIC_EVERY, BOOSTING_EVERY = 5, 20  # days between trainings
 
 
 def persistence(stock: Stock, start: int) -> Forecast:
-    """Tomorrow as today."""
+    """Forecast the direction of today for tomorrow."""
     today = stock.labels[start - 1 : -1]
     return Forecast(start, (today == RAISE).astype(np.float64))
 
 
 def unchanged_price(stock: Stock, start: int) -> Forecast:
-    """As if tomorrow's price were today's: Raise if today's price is above the threshold."""
+    """Forecast as if the price did not change: Raise if today's price is above the threshold."""
     above = stock.prices.close[start - 1 : -1] > stock.smoothed.threshold[start - 1 : -1]
     return Forecast(start, above.astype(np.float64))
 
 
 def logistic_regression(stock: Stock, start: int, *, every: int = LOGISTIC_EVERY) -> Forecast:
-    """Logistic regression on what was observed of the last three days, fitted again every ``every`` days."""
+    """Forecast by logistic regression on the last three days, refitted every ``every`` days."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
     began = time.perf_counter()
     X, y = _observed(stock, start), stock.labels
     probability = np.empty(stock.n_days - start)
-    with threadpool_limits(1):  # for so little data, more threads only wait for each other
+    with threadpool_limits(1):  # more threads do not help with so little data
         for day in range(start, stock.n_days, every):
             known = slice(stock.first, day)
             block = slice(day, min(day + every, stock.n_days))
@@ -62,7 +62,7 @@ def logistic_regression(stock: Stock, start: int, *, every: int = LOGISTIC_EVERY
 def gradient_boosting(
     stocks: Sequence[Stock], starts: Sequence[int], *, every: int = BOOSTING_EVERY
 ) -> list[Forecast]:
-    """Boosted trees on the last three days of all stocks, fitted again every ``every`` days."""
+    """Forecast by boosted trees on the last three days of all stocks, refitted every ``every`` days."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
@@ -105,7 +105,7 @@ def gradient_boosting(
 
 
 def _observed(stock: Stock, start: int) -> FloatArray:
-    """[D, 3] the numbers of the days before; without numbers in the model, what its ranges are made of."""
+    """Return the numbers of the days before [D, 3]; if the model has only ranges, the values behind them."""
     if stock.settings.numbers:
         return earlier_days(stock.scaled, _LAGS)
     spread = float(stock.observed[stock.first : start].std()) or 1.0

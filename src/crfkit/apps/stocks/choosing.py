@@ -1,13 +1,12 @@
 """Choosing the penalty c2 and the bound τ on the days before the first prediction.
 
-Those days are walked through in the same way, from their own 60 % point on, with the ranges fitted before
-it and what stocks have in common learned before it; the model is re-trained every few days to save time. All
-stocks choose together, by the log loss of their forecasts: one stock alone has too few days to tell settings
-apart, and right or wrong is too coarse.
+These days are forecast in the same way, from their own 60 % point on; the ranges and the common model are
+fitted to the days before that point. To save time, the model is retrained only every few days. One choice is
+made for all stocks, by the log loss of their forecasts: a single stock has too few days, and accuracy is too
+coarse.
 
-The strongest penalty (or the weakest constraint) is taken that is not worse than the best by more than one
-standard error (Breiman, Friedman, Olshen and Stone 1984): what cannot be told apart from chance is not
-believed.
+The strongest penalty (or the weakest constraint) within one standard error of the best is taken (Breiman,
+Friedman, Olshen and Stone 1984), so that differences due to chance do not count.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from crfkit.apps.stocks.forecast import walk_forward
 from crfkit.apps.stocks.prices import Prices
 from crfkit.arrays import FloatArray
 
-# From the most cautious on. What stocks have in common may be held to more strongly than 0.
+# Most cautious first. The penalty towards the common model may be stronger than that towards 0.
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 BOUNDS = (20.0, 10.0, 5.0, 1.0, 0.01)
 COMMON_PENALTIES = (100.0, 30.0, 10.0, 3.0, 1.0)
 COMMON_BOUNDS = (40.0, *BOUNDS)
 _INNER_START = 0.6
 _EVERY = 10  # days between trainings
-_BLOCK = 20  # days whose losses are taken together: neighbours are not independent
+_BLOCK = 20  # days per block of losses: neighbouring days are not independent
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting, and how it did on one or all stocks before the first prediction."""
+    """A setting, and its losses on one or all stocks before the first prediction."""
 
     c2: float
     tau: float | None
@@ -43,12 +42,12 @@ class Trial:
 
     @property
     def log_loss(self) -> float:
-        """The mean; nats per day."""
+        """Return the mean log loss, in nats per day."""
         return float(self.losses.mean())
 
 
 def inner_start(start: int) -> int:
-    """The first day predicted for the choice."""
+    """Return the first day that is predicted to choose settings."""
     return int(_INNER_START * start)
 
 
@@ -61,7 +60,7 @@ def try_setting(
     tau: float | None,
     last: int,
 ) -> Trial:
-    """Walk through the days before ``start``; the centre must be from days before they begin."""
+    """Forecast the days before ``start``; the centre must come from days before these."""
     inner = inner_start(start)
     stock = make_stock(prices.until(start), settings, inner)
     forecast = walk_forward(stock, inner, c2=c2, tau=tau, last=last, every=_EVERY, centre=centre)
@@ -72,7 +71,7 @@ def try_setting(
 
 
 def together(trials: Sequence[Trial]) -> Trial:
-    """The same setting on several stocks."""
+    """Combine the trials of one setting on several stocks."""
     return Trial(
         trials[0].c2,
         trials[0].tau,
@@ -82,7 +81,7 @@ def together(trials: Sequence[Trial]) -> Trial:
 
 
 def most_cautious(trials: Sequence[Trial]) -> Trial:
-    """The first of the settings, from the most cautious on, within a standard error of the best."""
+    """Return the most cautious setting (they are sorted) within one standard error of the best."""
     best = min(trials, key=lambda trial: trial.log_loss)
     for trial in trials:
         excess = trial.losses - best.losses

@@ -1,12 +1,12 @@
-"""What stocks have in common: one CRF of all of them, from which the model of each stock departs.
+"""The common model: one CRF trained on all stocks, the starting point of each stock's model.
 
-A stock alone has a few hundred days to learn from, too few to tell what its numbers and conjunctions are
-worth; all stocks together have many thousands. So a CRF is trained on all of them, once, on the days before
-any prediction, and the weights w of a stock are held to its weights w₀ instead of to 0:
+A single stock has a few hundred training days, too few to estimate the weights of its numbers and
+conjunctions; all stocks together have many thousands. So a CRF is trained once on all stocks, on the days
+before any prediction. The penalty then pulls the weights w of a stock towards its weights w₀ instead of 0:
 
     -log p(labels | attributes; w) + c2 · ‖w - w₀‖².
 
-Ranges and spreads are each stock's own, fitted to the same days.
+Each stock has its own ranges and spreads, fitted to the same days.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from crfkit.data.sequences import Sequences
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 
-_C2 = 1.0  # with so many days it hardly matters
+_C2 = 1.0  # with so many days its value hardly matters
 _TOL, _ITERATIONS = 1e-4, 300
 
 
 def common_weights(prices: Sequence[Prices], settings: Settings, before: np.datetime64) -> FloatArray | None:
-    """w₀, from the days of all stocks before a date; None if only one has days enough."""
+    """Return w₀, trained on the days of all stocks before a date; None if only one has enough days."""
     days = [int(np.searchsorted(p.dates, before)) for p in prices]
     stocks = [
         make_stock(p.until(n), settings, n) for p, n in zip(prices, days, strict=True) if n > settings.first

@@ -1,8 +1,8 @@
 """The daily CRF under the constraint of its last V days; see ``daily_model.py``.
 
-A search for a saddle point every day, from nothing, would take some three hundred passes. From one day to the
-next little changes: one day enters the constraint, one leaves. So weights, curvature, penalty and temperature
-are kept, and an outer step is a few iterations on
+A saddle-point search from scratch would take about three hundred passes per day. From one day to the next
+little changes: one day enters the constraint, one leaves. So weights, curvature, penalty and temperature are
+kept, and an outer step is a few iterations on
 
     O(w) + β · r(h_T(w) - τ),
 
@@ -31,7 +31,7 @@ _COLDEST, _LARGEST = 1e-4, 1e5
 
 
 class ConstrainedDailyCRF(DailyCRF):
-    """Minimises the same subject to h(w) <= tau over the last days."""
+    """A daily CRF trained with the constraint h(w) <= tau on the last days."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class ConstrainedDailyCRF(DailyCRF):
         self._read()
 
     def _spans(self, shown: int) -> Spans:
-        """The last days: one path over all of them or, where each day is trained for itself, one per day."""
+        """Return the last days: one path over all of them or, if days are trained separately, one per day."""
         if self._stock.settings.training == "chain":
             return Spans(np.array([shown - self._last]), np.array([shown]), np.zeros(1, np.int32), 1)
         days = np.arange(shown - self._last, shown)
@@ -88,7 +88,7 @@ class ConstrainedDailyCRF(DailyCRF):
         self._temperature = min(_FIRST_TEMPERATURE, self._temperature / _EASING)
 
     def _improve(self, constraint: ValidationConstraints) -> None:
-        """A few iterations on the penalised objective."""
+        """Run a few iterations on the penalised objective."""
 
         def penalised(x: FloatArray, *, diagonal: bool = False) -> Evaluation:
             here = self.objective(x, diagonal=diagonal)

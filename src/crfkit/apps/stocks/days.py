@@ -1,4 +1,4 @@
-"""Days from whatever names them: NumPy's and pandas' dates of any unit, Python's, text as 2007-12-31."""
+"""Conversion to days: from dates of NumPy, pandas and Python, and from text such as 2007-12-31."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Dates: TypeAlias = npt.NDArray[np.datetime64]
 
 
 def as_day(value: Any) -> np.datetime64:
-    """One day; ``ValueError`` for what is none. A time of the day is dropped, a time zone does not matter."""
+    """Convert a value to a day; raise ``ValueError`` if it is not a date. Time and time zone are dropped."""
     day: np.datetime64
     if isinstance(value, str):
         day = np.datetime64(datetime.datetime.fromisoformat(value.strip()).date())
@@ -24,14 +24,14 @@ def as_day(value: Any) -> np.datetime64:
     elif isinstance(value, np.datetime64):
         day = value.astype("datetime64[D]")
     else:
-        raise ValueError(f"{value!r} is no date")
+        raise ValueError(f"{value!r} is not a date")
     if np.isnat(day):
         raise ValueError("a date is missing")
     return day
 
 
 def as_days(values: Any) -> Dates:
-    """[D] datetime64[D] of a row of days: an array, a list, an index or a series; ``ValueError`` else."""
+    """Convert an array, list, index or series to days [D], datetime64[D]; else raise ``ValueError``."""
     found = np.asarray(values)
     if found.ndim != 1:
         raise ValueError(f"dates must be one row, not of shape {found.shape}")

@@ -32,10 +32,10 @@ from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 
-_LONGER = 0.3  # what a conjunction's value is multiplied with for each further day
-_BESIDE_NUMBERS = 0.1  # the value of the shortest conjunction where there are numbers: these come first
+_LONGER = 0.3  # factor on a conjunction's value for each further day
+_BESIDE_NUMBERS = 0.1  # value of the shortest conjunction if there are numbers, which matter more
 _MOST_NUMBERS = 250
-_LATELY = 60  # days, the span of the average that says what the price moves in a day
+_LATELY = 60  # days, the span of the average daily move
 
 FALL, RAISE = 0, 1
 LABELS = ("Fall", "Raise")
@@ -43,7 +43,7 @@ LABELS = ("Fall", "Raise")
 
 @dataclass(frozen=True)
 class Settings:
-    """How prices become a sequence."""
+    """Settings for smoothing, features and labels."""
 
     smoothing: str = "ema"
     span: int = 10  # days
@@ -62,7 +62,7 @@ class Settings:
             raise InputError(f"observe must be 'change' or 'distance', got {self.observe!r}")
         if self.training not in ("chain", "day"):
             raise InputError(f"training must be 'chain' or 'day', got {self.training!r}")
-        warm_up_days(self.smoothing, self.span)  # are they known and positive?
+        warm_up_days(self.smoothing, self.span)  # raises an error for unknown methods and bad spans
         if not self.orders or min(self.orders) < 1 or len(set(self.orders)) < len(self.orders):
             raise InputError(f"orders must be different numbers of days from 1 on, got {self.orders}")
         if not 0 <= self.numbers <= _MOST_NUMBERS:
@@ -75,27 +75,27 @@ class Settings:
 
     @property
     def n_attributes(self) -> int:
-        """A: all conjunctions, seen or not; numbers; today's label, where each day is trained for itself."""
+        """Return A: all conjunctions, seen or not; numbers; today's label if days are trained separately."""
         return self.n_conjunctions + self.numbers + (2 if self.training == "day" else 0)
 
     @property
     def n_conjunctions(self) -> int:
-        """Of ranges, of all orders."""
+        """Return the number of conjunctions of ranges, of all orders."""
         return sum(self.ranges**order for order in self.orders)
 
     @property
     def days(self) -> int:
-        """How many days the attributes look back."""
+        """Return how many days the attributes look back."""
         return max(*self.orders, self.numbers)
 
     @property
     def first(self) -> int:
-        """The first day of a stock with a label and all its attributes."""
+        """Return the first day of a stock with a label and all its attributes."""
         return warm_up_days(self.smoothing, self.span) + self.days
 
     @property
     def conjunction_values(self) -> list[float]:
-        """One per order: a longer conjunction counts less, and so is held back more by the penalty."""
+        """Return one value per order; longer conjunctions have smaller values, so the penalty is stronger."""
         shortest = min(self.orders)
         largest = _BESIDE_NUMBERS if self.numbers else 1.0
         return [largest * _LONGER ** (order - shortest) for order in self.orders]
@@ -125,11 +125,11 @@ class Stock:
         return len(self.labels)
 
     def position(self, day: int) -> int:
-        """Where a day is in the sequence."""
+        """Return the position of a day in the sequence."""
         return day - self.first
 
     def sequences(self) -> Sequences:
-        """All days from ``first`` on: one sequence, or where each day is trained for itself, one per day."""
+        """Return all days from ``first`` on: one sequence, or one per day if days are trained separately."""
         shown = self.attributes[self.first :]
         n, k = shown.shape
         chain = self.settings.training == "chain"
@@ -143,7 +143,7 @@ class Stock:
 
 
 def range_limits(ratios: FloatArray, ranges: int) -> FloatArray:
-    """Limits that cut the falls and the rises each into ranges/2 ranges of equally many days; 0 is one.
+    """Return limits that divide falls and rises each into ranges/2 ranges with equally many days; 0 is one.
 
     [ranges - 1], rising; a ratio belongs to range i if i limits lie below it.
     """
@@ -159,7 +159,7 @@ def range_limits(ratios: FloatArray, ranges: int) -> FloatArray:
 
 
 def make_stock(prices: Prices, settings: Settings, fitted_until: int) -> Stock:
-    """The sequence of a stock; the ranges are those of its first ``fitted_until`` days."""
+    """Return the sequence of a stock; its ranges are fitted to the first ``fitted_until`` days."""
     smoothed = smooth(prices.close, settings.smoothing, settings.span)
     change, distance = smoothed.change, 1 - smoothed.threshold / prices.close
     observed = change if settings.observe == "change" else distance
@@ -181,7 +181,7 @@ def make_stock(prices: Prices, settings: Settings, fitted_until: int) -> Stock:
 def _attributes(
     ranges: IntArray, scaled: FloatArray, labels: IdArray, settings: Settings
 ) -> tuple[IdArray, FloatArray]:
-    """[D, K] the attributes of each day, from the days before it, and their values."""
+    """Return the attributes of each day, from the days before it, and their values; both [D, K]."""
     D = len(ranges)
     attributes, values = [_conjunctions(ranges, settings)], [np.tile(settings.conjunction_values, (D, 1))]
     if settings.numbers:
@@ -195,7 +195,7 @@ def _attributes(
 
 
 def earlier_days(series: FloatArray, n: int) -> FloatArray:
-    """[D, n] what a series was 1, 2, …, n days before each day; 0 before it begins."""
+    """Return the values of a series 1, 2, …, n days before each day [D, n]; 0 before it begins."""
     found = np.zeros((len(series), n))
     for ago in range(1, n + 1):
         found[ago:, ago - 1] = series[:-ago]
@@ -203,9 +203,9 @@ def earlier_days(series: FloatArray, n: int) -> FloatArray:
 
 
 def _scaled(observed: FloatArray, close: FloatArray, fitted: slice) -> FloatArray:
-    """[D] in units of what the price has moved in a day lately; their spread on the days fitted is 1.
+    """Scale to units of the recent daily move of the price [D]; the spread on the fitted days is 1.
 
-    An exponential average of squared moves, each weighted as if the days before the first had not been.
+    The recent move is an exponential average of squared moves, corrected for the start of the series.
     """
     moves = np.diff(np.log(close), prepend=np.log(close[0])) ** 2  # [D]
     kept = 1 - 2 / (_LATELY + 1)
@@ -213,13 +213,13 @@ def _scaled(observed: FloatArray, close: FloatArray, fitted: slice) -> FloatArra
     scaled = np.zeros(len(close))
     for t in range(1, len(close)):
         total, weight = kept * total + moves[t], kept * weight + 1
-        if total > 0:  # a price that never moved has no change either
+        if total > 0:  # 0 if the price has never moved; then there is no change to scale
             scaled[t] = observed[t] / np.sqrt(total / weight)
     return scaled / (float(scaled[fitted].std()) or 1.0)
 
 
 def _conjunctions(ranges: IntArray, settings: Settings) -> IdArray:
-    """[D, K] for each order the number of its conjunction among all, from the days before."""
+    """Return the number of the conjunction of each order, from the days before [D, K]."""
     found = np.zeros((len(ranges), len(settings.orders)), np.int32)
     base = 0
     for k, order in enumerate(settings.orders):

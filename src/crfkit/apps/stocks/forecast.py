@@ -1,4 +1,4 @@
-"""Forecasts of tomorrow's direction, day by day, each from what was known the evening before."""
+"""Forecasts of tomorrow's direction, day by day, each from data up to the evening before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crfkit.arrays import BoolArray, FloatArray, IdArray
 
 @dataclass(frozen=True)
 class Forecast:
-    """What one method said of one stock."""
+    """The forecasts of one method for one stock."""
 
     start: int  # the first day predicted
     probability: FloatArray  # [n] that the smoothed price rises, of the days start .. start + n - 1
@@ -25,16 +25,16 @@ class Forecast:
 
     @property
     def labels(self) -> IdArray:
-        """[n] the likelier direction."""
+        """Return the more probable direction of each day [n]."""
         return (self.probability > 0.5).astype(np.int32)
 
     def correct(self, stock: Stock) -> BoolArray:
-        """[n] where it was right."""
+        """Return which forecasts were right [n]."""
         found: BoolArray = self.labels == stock.labels[self.start : self.start + len(self.labels)]
         return found
 
     def losses(self, stock: Stock) -> FloatArray:
-        """[n] -log of the probability of what came; nats."""
+        """Return -log of the probability of the actual direction [n], in nats."""
         truth = stock.labels[self.start : self.start + len(self.labels)]
         of_truth: FloatArray = np.where(truth == RAISE, self.probability, 1 - self.probability)
         return -np.log(np.maximum(of_truth, 1e-12))

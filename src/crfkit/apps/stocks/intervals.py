@@ -1,8 +1,8 @@
-"""How sure is an accuracy over stocks and days? By resampling blocks of days, and stocks.
+"""Confidence intervals of accuracies over stocks and days, by resampling stocks and blocks of days.
 
-Stocks move together, and days hang together: single forecasts are far from independent. So whole blocks of
-trading days are drawn with all their stocks (the moving-block bootstrap, Künsch 1989), and the stocks, too. A
-difference of two methods is taken on the same draws.
+Stocks move together, and neighbouring days are correlated, so single forecasts are not independent. Therefore
+whole blocks of trading days are drawn (moving-block bootstrap, Künsch 1989), and stocks as well. Differences
+of two methods use the same draws.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from crfkit.arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and where it lies with 95 % confidence."""
+    """A value and its 95 % confidence interval."""
 
     value: float
     low: float
@@ -31,7 +31,7 @@ class Resampling:
         rng = np.random.default_rng(seed)
         block = min(block, days)
         n_blocks = -(-days // block)
-        self.present = present  # [S, D] a forecast was made
+        self.present = present  # [S, D] whether there is a forecast
         self._days = np.zeros((draws, days))  # [R, D] how often a day was drawn
         for r in range(draws):
             firsts = rng.integers(0, days - block + 1, n_blocks)
@@ -45,7 +45,7 @@ class Resampling:
         self._totals = self._sums(present.astype(np.float64))  # [R]
 
     def mean(self, values: FloatArray) -> Estimate:
-        """The mean of values [S, D] over the forecasts made, e.g. 1 where one was right."""
+        """Return the mean of values [S, D] over the forecasts, e.g. 1 for right forecasts."""
         shown = np.where(self.present, values, 0.0)
         drawn = self._sums(shown) / np.maximum(self._totals, 1e-12)
         low, high = np.quantile(drawn, [0.025, 0.975])

@@ -1,4 +1,4 @@
-"""Pictures of a back-test: the paper's Figure 6, and a stock with its forecasts. Needs matplotlib."""
+"""Plots of a backtest: the paper's Figure 6, and a stock with its forecasts. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLOURS = {PLAIN: "#7c8aa5", CONSTRAINED: "#2f5d9b", PERSISTENCE: "#c2702a"}
 
 
 def picture_format(path: str | os.PathLike[str]) -> str:
-    """What a picture of this name is written as: png, svg or pdf."""
+    """Return the format for a plot with this file name: png, svg or pdf."""
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending not in ENDINGS:
         raise InputError(
@@ -27,14 +27,14 @@ def picture_format(path: str | os.PathLike[str]) -> str:
 
 
 def save_picture(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a picture, whole or not at all."""
+    """Write a plot to a file, completely or not at all."""
     form = picture_format(path)
     with open_output(path) as file:
         figure.savefig(file, format=form, dpi=130)
 
 
 def plot_categories(backtest: Backtest, by: str | None = None, title: str | None = None) -> Any:
-    """Mean accuracy before and after adding constraints, by the accuracy of the plain CRF (Figure 6)."""
+    """Plot the mean accuracy with and without constraints, by the accuracy of the plain CRF (Figure 6)."""
     from matplotlib.figure import Figure
 
     by = by or backtest.methods[0]
@@ -72,9 +72,9 @@ def plot_categories(backtest: Backtest, by: str | None = None, title: str | None
 
 
 def plot_stock(result: StockResult, method: str, days: int = 120) -> Any:
-    """The last days of a stock: price, smoothed price, and where the forecast was wrong.
+    """Plot the last days of a stock: price, smoothed price, and wrong forecasts.
 
-    Prices are in shares of the last day: those of the file, and no jump at a split.
+    Prices are per share of the last day: as in the file, but without jumps at splits.
     """
     from matplotlib.figure import Figure
 
@@ -88,9 +88,7 @@ def plot_stock(result: StockResult, method: str, days: int = 120) -> Any:
     top, bottom = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     top.plot(dates, close, color="#9aa3b2", linewidth=1, label="price")
     top.plot(dates, smoothed, color="#2f5d9b", linewidth=1.6, label="smoothed price")
-    top.plot(
-        dates[wrong], smoothed[wrong], "o", color="#c23b22", markersize=4, label="direction foretold wrongly"
-    )
+    top.plot(dates[wrong], smoothed[wrong], "o", color="#c23b22", markersize=4, label="wrong forecast")
     top.legend(frameon=False, fontsize=8)
     top.set_title(f"{stock.ticker}, the last {n} days: {method}", fontsize=10)
     bottom.fill_between(dates, 0.5, forecast.probability[-n:], color="#2f5d9b", alpha=0.5, step="mid")

@@ -1,4 +1,4 @@
-"""Daily prices from CSV files: one file a ticker, or all tickers in one file with a column that names them.
+"""Daily prices from CSV files: one file per ticker, or one file with a column of tickers.
 
 A header is needed. The columns are found by their usual names (``date``; ``adj close`` before ``close``
 before ``price``; ``ticker`` or ``symbol``), whatever their case, or are named by the caller. A column whose
@@ -45,8 +45,8 @@ class Prices:
     dates: Dates  # [D] datetime64[D], rising
     close: FloatArray  # [D] positive
     source: str = "prices"  # for messages
-    adjusted: bool = False  # for splits, by whoever made the file: a jump is then no split
-    # [D] what the prices were multiplied with since they were read (``splits.py``); None: with nothing.
+    adjusted: bool = False  # already adjusted for splits in the file: a jump is then not a split
+    # [D] the factor on the prices since they were read (``splits.py``); None: 1.
     multiplied: FloatArray | None = None
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Prices:
                 object.__setattr__(self, name, convert(getattr(self, name)))
             except (TypeError, ValueError) as error:
                 raise InputError(
-                    f"{self.source}: {name} of {self.ticker} must be {wanted}, one a day: {error}"
+                    f"{self.source}: {name} of {self.ticker} must be {wanted}, one per day: {error}"
                 ) from None
         if self.dates.shape != self.close.shape:
             raise InputError(
@@ -87,7 +87,7 @@ class Prices:
 
     @property
     def factor(self) -> FloatArray:
-        """[D] a price divided by it is the one that was read."""
+        """Return the factors on the prices [D]; price divided by factor is the price in the file."""
         return np.ones(len(self)) if self.multiplied is None else self.multiplied
 
 
@@ -99,7 +99,7 @@ def read_prices(
     ticker_column: str | None = None,
     date_format: str | None = None,
 ) -> list[Prices]:
-    """All stocks of some CSV files (gzipped or not), in the order of the files and of their first rows.
+    """Read all stocks of CSV files (gzipped or not), in the order of the files and of their first rows.
 
     A file without a column of tickers is one stock, called as the file without its ending. ``date_format`` is
     for ``strptime``; without it dates are such as 2007-12-31, 2007/12/31, 20071231 or 31.12.2007, and a time
@@ -112,12 +112,12 @@ def read_prices(
         for prices in _read_file(path, date_column, price_column, ticker_column, date_format):
             if prices.ticker in found:
                 raise InputError(
-                    f"{prices.source}: {prices.ticker} is in {found[prices.ticker].source}, too; give each "
-                    "stock once"
+                    f"{prices.source}: {prices.ticker} is in {found[prices.ticker].source} as well; give "
+                    "each stock once"
                 )
             found[prices.ticker] = prices
     if not found:
-        raise InputError("there are no files of prices; name at least one")
+        raise InputError("expected at least one file of prices, got none")
     return list(found.values())
 
 
@@ -144,7 +144,7 @@ def _read_file(
         where = f"{columns.source}:{line}"
         ticker = stem if tickers is None else tickers[row].strip()
         if not ticker:
-            raise InputError(f"{where}: no ticker; every row must say which stock it is of")
+            raise InputError(f"{where}: no ticker; every row must name its stock")
         days = rows.setdefault(ticker, [])
         date = _date(dates.cells[row], date_format, where)
         price = _price(prices.cells[row], where)
@@ -161,7 +161,7 @@ def _read_file(
 
 
 def _stock(ticker: str, rows: list[tuple[np.datetime64, float, int]], source: str, adjusted: bool) -> Prices:
-    """The rows of a stock (date, price, line), in order, each date once."""
+    """Return the prices of a stock from rows (date, price, line): sorted, each date once."""
     for before, after in pairwise(rows):
         if after[0] < before[0]:
             _warn(f"{source}:{after[2]}: {ticker} has {after[0]} after {before[0]}; the days are sorted", 5)
@@ -197,7 +197,7 @@ def _warn(words: str, stacklevel: int) -> None:
 
 
 def _numbers(values: Any) -> FloatArray:
-    """[D] of a row of numbers."""
+    """Convert a row of numbers to an array [D]."""
     found = np.array(values, np.float64)
     if found.ndim != 1:
         raise ValueError(f"they must be one row, not of shape {found.shape}")
@@ -216,7 +216,7 @@ class _Column(NamedTuple):
 def _column(
     columns: NamedColumns, named: str | None, usual: Sequence[str], what: str, option: str
 ) -> _Column:
-    """The column of the name given or of the first usual one."""
+    """Return the column with the given name, or the first with a usual name."""
     names = [_plain(name) for name in columns.names]
     if named is not None:
         place = columns.column_number(named) if named in columns.names else -1

@@ -1,6 +1,6 @@
-"""A back-test as a page to read in a browser (``io/page.py``).
+"""A backtest as a web page (``io/page.py``).
 
-Where matplotlib is not installed, the pictures are left out.
+If matplotlib is not installed, the plots are left out.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from crfkit.io.page import column_head, framed
 def write_report(
     backtest: Backtest, path: str | os.PathLike[str], *, title: str = "Stock directions: a back-test"
 ) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page to a file, completely or not at all."""
     page = report_html(backtest, title=title)
     with open_output(path) as file:
         file.write(page.encode("utf-8"))
 
 
 def report_html(backtest: Backtest, *, title: str = "Stock directions: a back-test") -> str:
-    """The page."""
+    """Return the page as HTML."""
     found = summary.lines(backtest)
     said = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary.verdict(backtest, found))
     by = backtest.methods[0]
@@ -86,7 +86,7 @@ def _learners(backtest: Backtest) -> str:
 
 
 def _pictures(backtest: Backtest, what: str) -> str:
-    """A picture inside the page; nothing without matplotlib."""
+    """Return a plot as HTML; empty without matplotlib."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -131,7 +131,7 @@ def _cell(text: str, number: bool) -> str:
 
 
 def _number(text: str) -> float | None:
-    """What a cell begins with, to sort by: 81.4 of ``81.4 %``."""
+    """Return the number at the start of a cell, to sort by: 81.4 for ``81.4 %``."""
     found = re.match(r"[+−-]?(\d+\.?\d*|\.\d+)", text.replace(",", ""))
     return float(found.group().replace("−", "-")) if found else None
 

@@ -1,4 +1,4 @@
-"""Which stocks to forecast: by what their prices were before the first prediction, never after it."""
+"""Screening of stocks, based only on prices before the first prediction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crfkit.exceptions import InputError
 
 @dataclass(frozen=True)
 class Screening:
-    """What a stock must be like in the days before the first prediction."""
+    """The requirements on a stock in the days before the first prediction."""
 
     least_days: int = 250  # to learn from
     least_price: float = 1.0  # at its lowest: below it, one tick is a large change
@@ -22,8 +22,8 @@ class Screening:
     longest_gap: int = 15  # calendar days without a price: trading was suspended, or the file has holes
 
     def complaint(self, prices: Prices, start: int) -> str | None:
-        """Why a stock is left out, in words; None: it is fine. ``start`` is the day predicted first."""
-        needed = max(self.least_days, 2)  # for a change there must be two
+        """Say why a stock is left out; None if it is not. ``start`` is the first day to predict."""
+        needed = max(self.least_days, 2)  # a change needs two days
         if start < needed:
             return (
                 f"{start} of its {len(prices)} days lie before the first prediction; "
@@ -48,7 +48,7 @@ class Screening:
 
 
 def check_start(start: float | Day) -> float | np.datetime64:
-    """A share between 0 and 1, or a day."""
+    """Return the start as a share between 0 and 1 or as a day; raise an error for other values."""
     if isinstance(start, Real):
         if 0 < start < 1:
             return float(start)
@@ -64,7 +64,7 @@ def check_start(start: float | Day) -> float | np.datetime64:
 
 
 def first_prediction(prices: Prices, start: float | Day) -> int:
-    """The day to predict first: at a share of the history, or the first on or after a date."""
+    """Return the first day to predict: at a share of the history, or the first on or after a date."""
     start = check_start(start)
     if isinstance(start, np.datetime64):
         return int(np.searchsorted(prices.dates, start))

@@ -1,4 +1,4 @@
-"""Causal smoothing: the smoothed price of a day depends on the prices up to that day alone.
+"""Causal smoothing: the smoothed price of a day depends only on the prices up to that day.
 
 All smoothers here are linear, so that tomorrow's smoothed price is
 
@@ -38,7 +38,7 @@ class Smoothed:
 
     @property
     def change(self) -> FloatArray:
-        """s(t) / s(t-1) - 1, [D]; 0 on the first day."""
+        """Return s(t) / s(t-1) - 1, [D]; 0 on the first day."""
         ratio = np.zeros_like(self.values)
         ratio[1:] = self.values[1:] / self.values[:-1] - 1
         return ratio
@@ -90,7 +90,7 @@ SMOOTHERS: dict[str, Callable[[FloatArray, int], Both]] = {
 
 
 def warm_up_days(method: str, span: int) -> int:
-    """How many days at the beginning still depend on how the smoother was started."""
+    """Return the number of days at the beginning that still depend on the initial value."""
     if method not in SMOOTHERS:
         raise InputError(f"the smoothing must be one of {', '.join(SMOOTHERS)}, got {method!r}")
     if span < 1:
@@ -99,7 +99,7 @@ def warm_up_days(method: str, span: int) -> int:
 
 
 def smooth(prices: FloatArray, method: str = "ema", span: int = 10) -> Smoothed:
-    """Prices [D], smoothed over about ``span`` days by one of ``SMOOTHERS``."""
+    """Smooth prices [D] over about ``span`` days by one of ``SMOOTHERS``."""
     warm_up = warm_up_days(method, span)
     if not len(prices):
         raise InputError("there are no prices to smooth")

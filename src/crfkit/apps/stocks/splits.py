@@ -1,11 +1,10 @@
 """Splits: prices that fall to a half overnight because there are twice as many shares.
 
-Files of prices often are not adjusted for them. A change close to a usual ratio (2 for 1, 3 for 2, …) is
-taken for a split, unless it only brings the price back to where it was the day before (a wrong price in the
-file). Prices *after* a split are multiplied, not those before it: what was read before stays as it was, and
-nothing of the future gets into the past. The factor is kept with the prices, so that what is said of a day
-can be said in the prices of the file. Prices that the file's maker has adjusted are left as they are: a fall
-to a half is one there.
+Files of prices are often not adjusted for splits. A change close to a usual ratio (2 for 1, 3 for 2, …) is
+taken as a split, unless it only undoes the change of the day before (a wrong price in the file). Prices
+*after* a split are multiplied, not those before it, so that no information from the future gets into the
+past. The factor is kept with the prices, so that results can be shown in prices of the file. Prices that are
+already adjusted in the file are not changed: there, a fall to a half is real.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from crfkit.apps.stocks.prices import Prices
 _RATIOS = np.array(
     [10, 5, 4, 3, 5 / 2, 2, 3 / 2, 2 / 3, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 10]
 )  # shares for one
-_NEAR = 0.035  # of logarithms: what the market may add on the day
-_BACK = 0.1  # of logarithms: the price is where it was
-_ODD = 0.35  # of logarithms: other changes of this size are worth a word
+_NEAR = 0.035  # of logarithms: tolerance for the market's own move on the day
+_BACK = 0.1  # of logarithms: tolerance for a price that is back at its old level
+_ODD = 0.35  # of logarithms: other changes of this size are reported
 
 
 def adjust_splits(prices: Prices) -> tuple[Prices, list[str], list[str]]:
-    """The prices in shares of the first day; the splits that were found and other large jumps, in words.
+    """Return the prices per share of the first day, and descriptions of the splits and other large jumps.
 
-    Of prices that are adjusted already, all large changes are jumps.
+    If the prices are already adjusted, all large changes are jumps.
     """
     log = np.log(prices.close)
     change = np.diff(log)  # [D-1]
@@ -45,7 +44,7 @@ def adjust_splits(prices: Prices) -> tuple[Prices, list[str], list[str]]:
             splits.append(words)
             last = (int(day), float(_RATIOS[nearest]))
             continue
-        if back and last[0] == day - 1:  # it was none: from here on the factor is what it was before
+        if back and last[0] == day - 1:  # it was not a split: restore the factor from before
             factor[day:] /= last[1]
         jumps.append(words)
     if not splits:

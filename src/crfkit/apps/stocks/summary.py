@@ -1,4 +1,4 @@
-"""A back-test in numbers and in words: what the command prints and the page shows."""
+"""A backtest as tables and sentences, for the command and the web page."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Line:
     raw: float  # accuracy on the raw direction, when it is copied
     implied: float  # share of the forecasts that imply a raw direction
     implied_right: float | None  # how many of these were right
-    seconds: float  # a stock
+    seconds: float  # per stock
     feasible: float | None  # share of the trainings after which the constraint held; None: there is none
 
 
 def lines(backtest: Backtest) -> list[Line]:
-    """One line per method."""
+    """Return one line per method."""
     own, above = backtest.intervals()
     found = []
     for method in backtest.methods:
@@ -61,13 +61,13 @@ def lines(backtest: Backtest) -> list[Line]:
 
 
 def share_of_rises(backtest: Backtest) -> float:
-    """Of the days forecast, how many raw prices rose: what saying "rise" every day would score."""
+    """Return the share of forecast days on which the raw price rose: the score of always saying "rise"."""
     method = backtest.methods[0]
     return float(np.concatenate([result.raw(method).rises for result in backtest.results]).mean())
 
 
 def verdict(backtest: Backtest, found: Iterable[Line]) -> list[str]:
-    """What is and what is not predictable, in plain sentences with the numbers of this run."""
+    """Return sentences on what is predictable and what is not, with the numbers of this run."""
     by = {line.method: line for line in found}
     persistence = by[PERSISTENCE].accuracy.value
     said = []
@@ -117,7 +117,7 @@ def _compared(method: str, line: Line) -> str:
 
 
 def sharpness(backtest: Backtest, method: str) -> str:
-    """The probabilities of a model beside those of the better learner, where there is one."""
+    """Compare the log loss of a model with that of the better learner, if there is one."""
     rival = backtest.sharper_learner()
     if rival is None:
         return ""
@@ -129,7 +129,7 @@ def sharpness(backtest: Backtest, method: str) -> str:
 
 
 def _held(line: Line) -> str:
-    """How often the constraint was met, where there is one."""
+    """Say how often the constraint held, if there is one."""
     return (
         ""
         if line.feasible is None
@@ -138,23 +138,23 @@ def _held(line: Line) -> str:
 
 
 def percent(value: float | None) -> str:
-    """0.8137 as 81.4 %."""
+    """Format a share in percent: 0.8137 as 81.4 %."""
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
 def points(value: float) -> str:
-    """A difference of shares in percentage points, with its sign; none where it rounds to 0."""
+    """Format a difference of shares in percentage points, with a sign unless it rounds to 0."""
     return signed(100 * value, 2)
 
 
 def signed(value: float, digits: int) -> str:
-    """A number with its sign; none where it rounds to 0."""
+    """Format a number with a sign unless it rounds to 0."""
     text = f"{value:+.{digits}f}"
     return text[1:] if float(text) == 0 else text.replace("-", "−")
 
 
 def summary_table(backtest: Backtest, found: Iterable[Line]) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells: the methods over all stocks."""
+    """Return heads and cells: the methods over all stocks."""
     heads = ["method", "accuracy", "95 %", "− persistence", "95 %", "log loss", "raw", "s a stock"]
     return heads, [
         [
@@ -172,7 +172,7 @@ def summary_table(backtest: Backtest, found: Iterable[Line]) -> tuple[list[str],
 
 
 def category_table(backtest: Backtest, by: str) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells: stocks by the accuracy of a method."""
+    """Return heads and cells: stocks by the accuracy of a method."""
     heads = [f"{by} has", "stocks", *backtest.methods]
     return heads, [
         [name, str(n), *(percent(means[method]) for method in backtest.methods)]
@@ -181,7 +181,7 @@ def category_table(backtest: Backtest, by: str) -> tuple[list[str], list[list[st
 
 
 def stock_table(backtest: Backtest) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells: stock by stock."""
+    """Return heads and cells: stock by stock."""
     model = backtest.methods[0]
     heads = ["stock", "days", *backtest.methods, f"raw, {model}"]
     return heads, [
@@ -196,7 +196,7 @@ def stock_table(backtest: Backtest) -> tuple[list[str], list[list[str]]]:
 
 
 def raw_table(found: Iterable[Line]) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells: the forecasts in terms of raw prices."""
+    """Return heads and cells: the forecasts in terms of raw prices."""
     heads = ["method", "copied: right", "implied: share of days", "implied: right"]
     return heads, [
         [line.method, percent(line.raw), percent(line.implied), percent(line.implied_right)] for line in found
@@ -204,7 +204,7 @@ def raw_table(found: Iterable[Line]) -> tuple[list[str], list[list[str]]]:
 
 
 def trial_table(backtest: Backtest) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells: the settings tried before the first prediction."""
+    """Return heads and cells: the settings tried before the first prediction."""
     heads = ["c2", "tau", "log loss", "accuracy"]
     return heads, [
         [
@@ -218,7 +218,7 @@ def trial_table(backtest: Backtest) -> tuple[list[str], list[list[str]]]:
 
 
 def described(backtest: Backtest) -> str:
-    """What was done, in a sentence."""
+    """Describe the backtest in one sentence."""
     f, results = backtest.plan.features, backtest.results
     first = min(r.stock.prices.dates[r.start] for r in results)
     last = max(r.stock.prices.dates[-1] for r in results)

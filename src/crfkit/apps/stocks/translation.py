@@ -1,4 +1,4 @@
-"""From the direction of the smoothed price back to raw prices.
+"""Translation of forecasts from the smoothed price to raw prices.
 
 The smoothed price rises tomorrow exactly if tomorrow's price lies above a threshold q that is known today
 (``smoothing.py``). So a forecast "Raise" says "above q", no more:
@@ -33,12 +33,12 @@ class RawForecast:
 
     @property
     def coverage(self) -> float:
-        """Share of the days on which a raw direction is implied."""
+        """Return the share of days on which a raw direction is implied."""
         return float((self.implied >= 0).mean())
 
 
 def translate(stock: Stock, forecast: Forecast) -> RawForecast:
-    """A forecast of the smoothed price as one of raw prices."""
+    """Translate a forecast of the smoothed price to raw prices."""
     days = np.arange(forecast.start, forecast.start + len(forecast.probability))
     close = stock.prices.close
     today, above = close[days - 1], stock.smoothed.threshold[days - 1]

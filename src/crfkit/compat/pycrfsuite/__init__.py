@@ -1,6 +1,6 @@
-"""python-crfsuite's ``Trainer``, ``Tagger`` and ``ItemSequence``, on crfkit's training and inference.
+"""python-crfsuite's ``Trainer``, ``Tagger`` and ``ItemSequence``, with crfkit's training and inference.
 
-The models are CRFsuite's own files: what ``Trainer`` writes, python-crfsuite opens, and the other way round.
+Models are files in CRFsuite's format: python-crfsuite reads them, and its models can be read here.
 """
 
 from crfkit.compat.pycrfsuite.dump import ParsedDump
@@ -11,7 +11,7 @@ from crfkit.compat.pycrfsuite.trainer import BaseTrainer, Trainer
 from crfkit.compat.pycrfsuite.training_log import LabelScore, TrainLogParser
 
 CRFSUITE_VERSION = "0.12.2"
-"""The CRFsuite whose behaviour and files these classes follow."""
+"""The version of CRFsuite whose behaviour and files these classes follow."""
 
 __all__ = [
     "CRFSUITE_VERSION",

@@ -1,4 +1,4 @@
-"""What is in a model, as python-crfsuite shows it: tables by name, and CRFsuite's text dump."""
+"""The contents of a model in python-crfsuite's form: tables by name, and CRFsuite's text dump."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ParsedDump:
     state_features : dict
         ``{(attribute, label): weight}``
     header : dict
-        What the file's header says, as text.
+        The fields of the file's header, as text.
     labels, attributes : dict
         ``{name: number}``, the number as text.
     """
@@ -38,7 +38,7 @@ class ParsedDump:
 
 
 def read_header(start: bytes, size: int, tagger: LinearTagger) -> dict[str, str]:
-    """The header of a model of so many bytes, from the first of them."""
+    """Return the header of a model of ``size`` bytes, from its first bytes."""
     if start[:4] != b"lCRF":  # crfkit's own file, or another tool's
         index = tagger.index
         counts = (1, index.n_features, index.n_labels, index.n_attributes)
@@ -55,11 +55,11 @@ def read_header(start: bytes, size: int, tagger: LinearTagger) -> dict[str, str]
 
 
 def parsed_dump(tagger: LinearTagger, header: dict[str, str]) -> ParsedDump:
-    """The tables of a first-order model."""
+    """Return the tables of a first-order model."""
     if tagger.index.order != 1 or tagger.index.has_pairs:
         raise TaggerError(
-            "this model has features that CRFsuite's tables have no place for (on three labels in a row, or "
-            "on attributes and label pairs); crfkit's own model object shows them"
+            "this model has features that CRFsuite's tables cannot show (for label triples, or for "
+            "attributes with label pairs); crfkit's own model object shows them"
         )
     found = ParsedDump()
     found.header = dict(header)
@@ -71,7 +71,7 @@ def parsed_dump(tagger: LinearTagger, header: dict[str, str]) -> ParsedDump:
 
 
 def dump_lines(dump: ParsedDump) -> Iterator[str]:
-    """CRFsuite's text of the model."""
+    """Yield the lines of CRFsuite's text dump."""
     yield "FILEHEADER = {\n"
     for name, value in dump.header.items():
         yield f"  {name}: {value}\n"

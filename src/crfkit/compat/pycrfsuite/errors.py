@@ -1,4 +1,4 @@
-"""What goes wrong, as kinds of error that code written for python-crfsuite catches."""
+"""Errors of the types that code written for python-crfsuite catches."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Which features CRFsuite would make of the data.
+"""The features that CRFsuite would generate from the data.
 
-Unlike ``crfkit.CRF``, CRFsuite makes a feature of an attribute that was given with the value 0 (or False):
-where the attribute is there with another value, the feature then speaks against the label. Two of its habits
-are not followed: dropping attribute-label pairs whose values add up to less than 0, and letting
-feature.minfreq take away what feature.possible_states and feature.possible_transitions ask for.
+Unlike ``crfkit.CRF``, CRFsuite generates a feature for an attribute with the value 0 (or False). If the
+attribute has another value elsewhere, the feature counts against the label there. Two behaviours are not
+copied: CRFsuite drops attribute-label pairs whose values sum to less than 0, and its feature.minfreq removes
+features that feature.possible_states and feature.possible_transitions ask for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crfkit.features.index import FeatureIndex, build_index
 def crfsuite_index(
     part: Part, n_labels: int, *, min_freq: float, possible_states: bool, possible_transitions: bool
 ) -> FeatureIndex:
-    """The features of the data, values of 0 included: those whose absolute values add up to min_freq."""
+    """Return the features of the data whose absolute values sum to ``min_freq`` or more, zeros included."""
     sequences = part.sequences
     index = build_index(
         sequences,

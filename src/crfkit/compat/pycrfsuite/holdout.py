@@ -1,4 +1,4 @@
-"""Evaluation on the holdout group after each iteration, in CRFsuite's words."""
+"""Evaluation on the holdout group after each iteration, in the format of CRFsuite's log."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from crfkit.potentials.linear import LinearPotential
 
 
 class Holdout:
-    """Labelled sequences that training does not see."""
+    """Labelled sequences that are not used for training."""
 
     def __init__(self, part: Part, names: list[str], known: IntArray, n_jobs: int | None) -> None:
-        """``names`` are all labels, those that only the holdout group has included; ``known`` [L] are the
-        places in it of the model's labels."""
+        """``names`` are all labels, also those of the holdout group only; ``known`` [L] are the indices of
+        the model's labels in it."""
         self._sequences = without_zeros(part.sequences)
         self._right = part.ids.astype(np.int64)  # [ΣT]
         self._names, self._known, self._n_jobs = names, known, n_jobs
 
     def lines(self, index: FeatureIndex, weights: FloatArray) -> Iterator[str]:
-        """How the weights do, as lines of the log."""
+        """Yield the scores of the weights as lines of the log."""
         lattice = LinearPotential(index, weights).scores(self._sequences, n_jobs=self._n_jobs)
         found = self._known[viterbi(lattice, n_jobs=self._n_jobs).labels]  # [ΣT]
         hit = found == self._right

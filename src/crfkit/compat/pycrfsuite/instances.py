@@ -1,4 +1,4 @@
-"""The sequences that a trainer has been given, as arrays; nothing of the caller's objects is kept."""
+"""The training sequences of a trainer, as arrays; the caller's objects are not kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crfkit.exceptions import InputError
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the sequences, with their labels as places in ``Instances.labels``."""
+    """Some of the sequences, with their labels as indices into ``Instances.labels``."""
 
     sequences: Sequences
     ids: IdArray  # [ΣT]
@@ -28,13 +28,13 @@ class Instances:
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary()
-        self.labels: dict[str, int] = {}  # name: place, in order of first appearance
+        self.labels: dict[str, int] = {}  # name: index, in order of first appearance
         self._pieces: list[Sequences] = []  # [N], of one sequence each
         self._ids: list[IdArray] = []  # [N] arrays [T]
         self._groups: list[int] = []  # [N]
 
     def append(self, xseq: Any, yseq: Any, group: int) -> None:
-        """Read one sequence; one that raises is left out."""
+        """Add one sequence; if it raises an error, nothing is added."""
         name = f"sequence {len(self._pieces)}"
         names = _label_names(yseq, name)
         sequence = read_items(xseq, self.vocabulary, grow=True, name=name)
@@ -49,11 +49,10 @@ class Instances:
         self._groups.append(group)
 
     def groups(self) -> set[int]:
-        """The groups there are."""
         return set(self._groups)
 
     def part(self, chosen: BoolArray | None = None) -> Part:
-        """The chosen sequences [N], or all, end to end; values of 0 are still in."""
+        """Return the chosen sequences [N], or all, concatenated; values of 0 are kept."""
         picks = range(len(self._pieces)) if chosen is None else np.flatnonzero(chosen).tolist()
         ids = [self._ids[i] for i in picks]
         return Part(
@@ -62,7 +61,7 @@ class Instances:
         )
 
     def in_group(self, group: int) -> BoolArray:
-        """Which sequences are in the group [N]."""
+        """Return which sequences are in the group [N]."""
         return np.array([found == group for found in self._groups], dtype=np.bool_)
 
     def __len__(self) -> int:
@@ -87,7 +86,7 @@ def _label_names(yseq: Any, name: str) -> list[str]:
 
 
 def without_zeros(sequences: Sequences) -> Sequences:
-    """The same sequences without attributes of value 0, as training expects them."""
+    """Return the sequences without attributes of value 0, as training expects them."""
     if sequences.values is None:
         return sequences
     left = sequences.only(sequences.values != 0)

@@ -1,4 +1,4 @@
-"""One sequence of items in python-crfsuite's conventions, and its way into crfkit's arrays."""
+"""One sequence of items in python-crfsuite's conventions, and its conversion to crfkit's arrays."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 
-Pairs = list[tuple[str, float]]  # the attributes of an item; a name may come more than once
+Pairs = list[tuple[str, float]]  # the attributes of an item; a name may occur several times
 
 
 class ItemSequence:
     """The features of a sequence, read once, for use with several trainers and taggers.
 
     An item is a dict or a list: ``{"name": number or bool}``, ``{"name": "text"}`` (which is
-    ``{"name:text": 1.0}``), ``["name", …]``, and dicts, lists and sets within a dict, whose names follow the
-    key and a colon.
+    ``{"name:text": 1.0}``), or ``["name", …]``. Dicts, lists and sets may be nested in a dict; their names
+    are prefixed with the key and a colon.
 
     >>> ItemSequence([["walk"], {"word": "Rain", "caps": True, "pos": {"NN": 0.5}}]).items()
     [{'walk': 1.0}, {'word:Rain': 1.0, 'caps': 1.0, 'pos:NN': 0.5}]
@@ -42,11 +42,11 @@ class ItemSequence:
                 raise InputError(f"position {position}: {error}") from None
 
     def items(self) -> list[dict[str, float]]:
-        """Each item as ``{name: value}``. Of a name that came several times, the last value is shown."""
+        """Return each item as ``{name: value}``, with the last value of a name that occurs several times."""
         return [dict(pairs) for pairs in self._pairs]
 
     def summed(self) -> list[dict[str, float]]:
-        """Each item as ``{name: value}``, as it counts: the values of a name are added up."""
+        """Return each item as ``{name: value}``, with the sum of the values of each name."""
         found = []
         for pairs in self._pairs:
             item = dict(pairs)
@@ -111,7 +111,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def _require_sequence(xseq: Any, what: str) -> None:
-    # python-crfsuite's own ItemSequence is no iterable, but has items.
+    # python-crfsuite's own ItemSequence is not iterable, but has items().
     if isinstance(xseq, (str, bytes, Mapping)) or not (isinstance(xseq, Iterable) or hasattr(xseq, "items")):
         raise InputError(
             f"{what} takes a list of items, each a dict or a list of strings; "
@@ -120,10 +120,10 @@ def _require_sequence(xseq: Any, what: str) -> None:
 
 
 def read_items(xseq: Any, vocabulary: Vocabulary, *, grow: bool, name: str = "") -> Sequences:
-    """``xseq`` as a batch of one sequence; ``name`` is what messages call it.
+    """Convert ``xseq`` to a batch of one sequence; messages call it ``name``.
 
-    With ``grow`` also attributes of value 0 are kept: CRFsuite makes a feature of every attribute-label pair
-    it sees, whatever the value.
+    With ``grow``, attributes of value 0 are kept as well: CRFsuite generates a feature for every
+    attribute-label pair, whatever the value.
     """
     _require_sequence(xseq, name or "xseq")
     items = xseq.summed() if isinstance(xseq, ItemSequence) else xseq

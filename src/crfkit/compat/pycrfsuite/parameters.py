@@ -1,4 +1,4 @@
-"""CRFsuite's training algorithms and their parameters: names, defaults, limits, and what they do here."""
+"""CRFsuite's training algorithms and their parameters: names, defaults, limits and help texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter: how to read it, and what to say about it."""
+    """A training parameter: default, type, check and help text."""
 
     default: Any
     kind: str  # float, int, flag, or text
@@ -24,7 +24,7 @@ class Parameter:
     help: str
 
     def read(self, name: str, value: Any) -> Any:
-        """The value as a Python object; numbers may also come as text, as they do on a command line."""
+        """Return the value as a Python object; numbers may also be given as text."""
         try:
             found = _READERS[self.kind](value)
             sound = self.check(found)
@@ -71,16 +71,16 @@ _UNUSED = " Accepted for compatibility: crfkit's optimiser reaches the same opti
 _NO_METHOD = " Accepted for compatibility, without effect: crfkit trains the likelihood instead."
 
 _FEATURES = {
-    "feature.minfreq": _number(0.0, "Features whose values add up to less than this are left out."),
+    "feature.minfreq": _number(0.0, "Features whose values sum to less than this are left out."),
     "feature.possible_states": _flag(
-        False, "Also make features of attribute-label pairs never seen together."
+        False, "Also generate features for attribute-label pairs never seen together."
     ),
-    "feature.possible_transitions": _flag(False, "Also make features of transitions never seen."),
+    "feature.possible_transitions": _flag(False, "Also generate features for transitions never seen."),
 }
 _C2 = _number(1.0, "Weight of the L2 penalty.")
-_PERIOD = "How many iterations back the stopping criterion looks."
+_PERIOD = "Number of iterations over which the stopping criterion compares."
 _DELTA = "Stop when the objective fell by less than this share of itself over ${period} iterations."
-_STEP = "Of the search for the first step size." + _UNUSED
+_STEP = "Parameter of the search for the initial step size." + _UNUSED
 
 ALGORITHMS: dict[str, dict[str, Parameter]] = {
     "lbfgs": {
@@ -138,7 +138,7 @@ ALGORITHMS: dict[str, dict[str, Parameter]] = {
 
 
 def algorithm_name(algorithm: str, type: str) -> str:
-    """CRFsuite's full name of an algorithm, short names included."""
+    """Return CRFsuite's full name of an algorithm; short names are accepted."""
     name = ALIASES.get(str(algorithm).lower(), str(algorithm).lower())
     if name not in ALGORITHMS:
         known = ", ".join(repr(known) for known in ("lbfgs", "l2sgd", "ap", "pa", "arow"))
@@ -149,7 +149,7 @@ def algorithm_name(algorithm: str, type: str) -> str:
 
 
 def find_parameter(algorithm: str, name: str) -> Parameter:
-    """The parameter of this name, or an error that lists those there are."""
+    """Return the parameter of this name; raise an error that lists all parameters if there is none."""
     table = ALGORITHMS[algorithm]
     if name in table:
         return table[name]

@@ -62,22 +62,22 @@ class Tagger:
         return contextlib.closing(self)
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         self._tagger = self._lattice = self._marginals = None
 
     @property
     def model(self) -> LinearTagger:
-        """The open model as crfkit's own tagger, for many sequences at once."""
+        """Return the open model as crfkit's own tagger, for many sequences at once."""
         if self._tagger is None:
             raise TaggerError("the tagger is not open: call open(path) first")
         return self._tagger
 
     def labels(self) -> list[str]:
-        """The labels of the model."""
+        """Return the labels of the model."""
         return list(self.model.classes)
 
     def info(self) -> ParsedDump:
-        """Labels, attributes, and the weights of all features, by name."""
+        """Return labels, attributes, and the weights of all features, by name."""
         return parsed_dump(self.model, self._header)
 
     def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
@@ -93,7 +93,7 @@ class Tagger:
     # ---- a sequence
 
     def set(self, xseq: Any) -> None:
-        """Take a sequence for the calls of ``tag``, ``probability`` and ``marginal`` that follow."""
+        """Set the current sequence for calls of ``tag``, ``probability`` and ``marginal``."""
         tagger = self.model
         batch = read_items(xseq, tagger.vocabulary, grow=False)
         self._lattice = tagger.potential.scores(batch, n_jobs=1)
@@ -101,19 +101,19 @@ class Tagger:
 
     def _current(self) -> Lattice:
         if self._lattice is None:
-            _ = self.model  # if it is not even open, this says so
+            _ = self.model  # raises an error if the tagger is not open
             raise TaggerError("there is no sequence yet: call set(xseq) or tag(xseq) first")
         return self._lattice
 
     def tag(self, xseq: Any = None) -> list[str]:
-        """The most probable labels of the sequence, or of the current one."""
+        """Return the most probable labels of the sequence, by default the current one."""
         if xseq is not None:
             self.set(xseq)
         lattice, classes = self._current(), self.model.classes
         return [classes[i] for i in self.model.decode(lattice).labels.tolist()]
 
     def probability(self, yseq: Iterable[str]) -> float:
-        """The probability p(yseq | x) of a labelling of the current sequence; 0 if that is empty."""
+        """Return the probability p(yseq | x) of a labelling of the current sequence; 0 if that is empty."""
         lattice = self._current()
         labels = list(yseq)
         if lattice.n_positions == 0:
@@ -126,7 +126,7 @@ class Tagger:
         return float(np.exp(path_score(lattice, path, n_jobs=1)[0] - log_partition(lattice, n_jobs=1)[0]))
 
     def marginal(self, y: str, pos: int) -> float:
-        """The probability that the current sequence has the label ``y`` at ``pos``; 0 if it is empty."""
+        """Return the probability of the label ``y`` at ``pos`` in the current sequence; 0 if it is empty."""
         lattice = self._current()
         if lattice.n_positions == 0:
             return 0.0

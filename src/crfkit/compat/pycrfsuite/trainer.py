@@ -1,4 +1,4 @@
-"""python-crfsuite's trainer: collects sequences, trains, writes a ``.crfsuite`` file, and tells of it."""
+"""python-crfsuite's trainer: collects sequences, trains, logs, and writes a ``.crfsuite`` file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class BaseTrainer:
     params
         Training parameters, as for :meth:`set_params`.
     verbose
-        Whether to print what goes on.
+        Whether to print the training log.
 
-    Set ``trainer.n_jobs`` for another number of threads than all cores.
+    Set ``trainer.n_jobs`` to the number of threads (default: one thread per core).
     """
 
     verbose: bool | None
@@ -38,7 +38,7 @@ class BaseTrainer:
 
     # Not in __init__: subclasses written for python-crfsuite need not call it.
     def __new__(cls, *args: object, **kwargs: object) -> BaseTrainer:
-        """A trainer without data."""
+        """Create a trainer without data."""
         trainer = super().__new__(cls)
         trainer.verbose = None
         trainer._instances = Instances()
@@ -61,7 +61,7 @@ class BaseTrainer:
     # ---- data
 
     def append(self, xseq: Any, yseq: Any, group: int = 0) -> None:
-        """Add a sequence of items and its labels, as many as items.
+        """Add a sequence of items and its labels, one label per item.
 
         Items are dicts or lists of strings, or ``xseq`` is an :class:`ItemSequence`. The group is for
         ``holdout`` in :meth:`train`.
@@ -75,21 +75,21 @@ class BaseTrainer:
     # ---- algorithm and parameters
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
-        """Choose the algorithm; its parameters are at their defaults then."""
+        """Choose the algorithm and reset its parameters to their defaults."""
         self._algorithm = algorithm_name(algorithm, type)
         self._params = {name: entry.default for name, entry in ALGORITHMS[self._algorithm].items()}
 
     def params(self) -> list[str]:
-        """The names of the algorithm's parameters."""
+        """Return the names of the algorithm's parameters."""
         return list(self._params)
 
     def get(self, name: str) -> Any:
-        """The value of a parameter."""
+        """Return the value of a parameter."""
         find_parameter(self._algorithm, name)
         return self._params[name]
 
     def get_params(self) -> dict[str, Any]:
-        """All parameters and their values."""
+        """Return all parameters and their values."""
         return dict(self._params)
 
     def set(self, name: str, value: Any) -> None:
@@ -102,13 +102,13 @@ class BaseTrainer:
             self.set(name, value)
 
     def help(self, name: str) -> str:
-        """What a parameter means."""
+        """Return the help text of a parameter."""
         return find_parameter(self._algorithm, name).help
 
     # ---- training
 
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
-        """Train and write the model to the file ``model``; with an empty name, to none.
+        """Train and write the model to the file ``model``; if the name is empty, write no file.
 
         The sequences of the group ``holdout`` are not trained on: every iteration is evaluated on them.
         """
@@ -120,7 +120,7 @@ class BaseTrainer:
             self._store(trained, model)
 
     def _before_train(self) -> None:
-        """For subclasses that prepare something."""
+        """Do nothing; subclasses may prepare something here."""
 
     def _store(self, trained: Trained, path: str | os.PathLike[str]) -> None:
         from crfkit.models.foreign import export_crfsuite
@@ -142,16 +142,16 @@ class BaseTrainer:
         self.message("\n")
 
     def message(self, message: str) -> None:
-        """Take a piece of the log; printed where ``verbose``."""
+        """Handle a piece of the log: print it if ``verbose``."""
         if self.verbose:
             _write(message)
 
 
 class Trainer(BaseTrainer):
-    """A trainer that understands its log: ``logparser`` holds it, and a hook is called for each event.
+    """A trainer that parses its log into ``logparser`` and calls a hook for each event.
 
-    The hooks (``on_start``, ``on_featgen_progress``, …) are called where ``verbose``, and print; override
-    them to do something else.
+    The hooks (``on_start``, ``on_featgen_progress``, …) are called if ``verbose``. By default they print;
+    override them to do something else.
     """
 
     logparser: TrainLogParser | None = None
@@ -160,7 +160,7 @@ class Trainer(BaseTrainer):
         self.logparser = TrainLogParser()
 
     def message(self, message: str) -> None:
-        """Take a piece of the log, and call the hook of the event that it completes."""
+        """Handle a piece of the log: call the hook of the event that it completes."""
         parser = self.logparser
         if parser is None:  # called by hand, before training
             parser = self.logparser = TrainLogParser()
@@ -176,15 +176,15 @@ class Trainer(BaseTrainer):
             hook(parser.last_log)
 
     def on_featgen_progress(self, log: str, percent: int) -> None:
-        """Take another 2 % of the feature generation."""
+        """Handle another 2 % of the feature generation."""
         _write(log)
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        """Take an iteration; ``info`` is ``logparser.last_iteration``."""
+        """Handle an iteration; ``info`` is ``logparser.last_iteration``."""
         _write(log)
 
     def on_start(self, log: str) -> None:
-        """Take the log up to an event: here the start, below the others that come with the log alone."""
+        """Handle the log up to an event: the start, or one of the events below."""
         _write(log)
 
     on_featgen_end = on_start

@@ -1,7 +1,7 @@
-"""A training run: from the instances to a tagger, told in CRFsuite's log lines.
+"""A training run: from the instances to a tagger, logged in CRFsuite's format.
 
-The likelihood with its penalties is the same as CRFsuite's, so the optimum is too; the way there is
-crfkit's own. The stopping criteria are CRFsuite's, read from its parameters.
+The penalised likelihood is the same as CRFsuite's, so the optimum is the same; the optimiser is crfkit's. The
+stopping criteria and their parameters are CRFsuite's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _INSTEAD = {
 
 @dataclass(frozen=True)
 class Trained:
-    """A tagger, and the size of what it was chosen from."""
+    """A tagger, and the numbers of features and attributes before compaction."""
 
     tagger: LinearTagger
     n_features: int
@@ -50,7 +50,7 @@ class Trained:
 def train(
     instances: Instances, algorithm: str, params: dict[str, Any], holdout: int, say: Say, n_jobs: int | None
 ) -> Trained:
-    """Train on all instances but those of the group ``holdout``, on which each iteration is evaluated."""
+    """Train on all instances except the group ``holdout``; evaluate each iteration on that group."""
     learn, held = _parts(instances, holdout)
     if holdout >= 0:
         say(f"Holdout group: {holdout + 1}\n")
@@ -63,9 +63,9 @@ def train(
     stand_in = algorithm in _INSTEAD
     if stand_in:
         warnings.warn(
-            f"crfkit has no {algorithm!r} training: in place of {_INSTEAD[algorithm]}, the penalised "
-            "likelihood is trained with L-BFGS and c2=1, which as a rule tags at least as well; of the "
-            "parameters only max_iterations and feature.* are used",
+            f"crfkit has no {algorithm!r} training: instead of {_INSTEAD[algorithm]}, the penalised "
+            "likelihood is trained with L-BFGS and c2=1, which usually tags at least as well; only the "
+            "parameters max_iterations and feature.* are used",
             UserWarning,
             stacklevel=3,
         )
@@ -94,7 +94,7 @@ def train(
             objective,
             np.zeros(objective.n_parameters),
             params["max_iterations"] or NO_LIMIT,
-            tol=0.0,  # the watch stops it
+            tol=0.0,  # the callback stops the optimiser
             seed=0,
             callback=watch,
             say=lambda words: None,
@@ -158,7 +158,7 @@ def _generate_features(part: Part, n_labels: int, params: dict[str, Any], say: S
     return index
 
 
-# What the log calls the parameters that it shows.
+# The names of the parameters in the log.
 _LBFGS_SHOWN = {
     **{name: name for name in ("c1", "c2", "num_memories", "max_iterations", "epsilon")},
     "stop": "period",
@@ -178,7 +178,7 @@ def _setting_lines(params: dict[str, Any], stochastic: bool) -> Iterator[str]:
 
 
 class _Watch:
-    """The optimiser's callback: tells of the iteration, and stops by CRFsuite's criteria."""
+    """The optimiser's callback: logs the iteration, and stops by CRFsuite's criteria."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class _Watch:
         self._values.append(step.value)
         if self._period and len(self._values) > self._period:
             fall = self._values[-1 - self._period] - step.value
-            if self._stochastic:  # whose epochs are noisy: the best so far, then and now
+            if self._stochastic:  # epochs are noisy: compare the best values, then and now
                 fall = min(self._values[: -self._period]) - min(self._values)
             if fall < self._delta * abs(step.value):
                 self.reason = "delta"
@@ -239,7 +239,7 @@ def _ending(watch: _Watch, converged: bool, message: str, stochastic: bool) -> s
     if "max_iterations" in message:
         return f"{name} terminated with the maximum number of iterations\n"
     warnings.warn(
-        f"training stopped before it converged: {message}. The best model so far is kept",
+        f"training stopped before convergence: {message}. The best model so far is kept",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -1,6 +1,6 @@
-"""The log of a training run, understood line by line: iterations with their figures, and what goes on.
+"""Parser for the log of a training run, line by line: events, and the figures of each iteration.
 
-The lines are CRFsuite's, those of the original included: a log it printed can be read here.
+It also reads logs that the original CRFsuite printed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class LabelScore(NamedTuple):
-    """How one label did on the holdout data; the last three are None where it does not occur there."""
+    """The scores of one label on the holdout data; the last three are None if it does not occur there."""
 
     match: int
     model: int
@@ -41,7 +41,7 @@ _FIGURES: list[tuple[str, re.Pattern[str], Callable[[str], float]]] = [
 
 
 class TrainLogParser:
-    """What a training run has said so far.
+    """The log of a training run so far.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class TrainLogParser:
         linesearch_trials, linesearch_step; with a holdout group also scores (by label), avg_precision,
         avg_recall, avg_f1, item_accuracy and instance_accuracy (as fractions; ``…_float`` as numbers).
     last_iteration : dict or None
-        The latest of them.
+        The latest record.
     log : list of str
         All messages.
     events : list of tuple
         (event, first message, last message + 1), in order.
     featgen_percent, featgen_num_features, featgen_seconds, training_seconds, storing_seconds
-        As the names say; None before they are known.
+        Figures of feature generation, training and storing; None before they are known.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class TrainLogParser:
         self.events: list[tuple[str, int, int]] = []
 
     def feed(self, line: str) -> str | None:
-        """Take the next message; the event that it completes, if any."""
+        """Parse the next message; return the event that it completes, if any."""
         self.log.append(line)
         stop = len(self.log)
         if self.state is None:
@@ -83,14 +83,14 @@ class TrainLogParser:
             event = self._STAGES[self.state](self, line)
         if event is not None:
             begin = self.events[-1][2] if self.events else 0
-            # These two are noticed by the first line of what comes next.
+            # These two events are detected by the first line of the next one.
             stop -= event in ("prepared", "optimization_end")
             self.events.append((event, begin, stop))
         return event
 
     @property
     def last_log(self) -> str:
-        """The messages that belong to the latest event."""
+        """Return the messages that belong to the latest event."""
         _, begin, stop = self.events[-1]
         return "".join(self.log[begin:stop])
 

@@ -1,4 +1,4 @@
-"""sklearn-crfsuite's ``CRF``, on crfkit's training and inference; ``metrics`` and ``scorers`` beside it."""
+"""sklearn-crfsuite's ``CRF``, ``metrics`` and ``scorers``, with crfkit's training and inference."""
 
 from crfkit.compat.sklearn_crfsuite.estimator import CRF
 

@@ -1,8 +1,7 @@
 """sklearn-crfsuite's estimator: the same parameters, methods and attributes.
 
-It is a thin layer over ``crfkit.compat.pycrfsuite``, as the original is over python-crfsuite: training goes
-through a ``.crfsuite`` file, which is read back at once. Nothing is left on the disk, and a pickle holds the
-whole model.
+It is a thin layer over ``crfkit.compat.pycrfsuite``, as the original is over python-crfsuite. Training writes
+a ``.crfsuite`` file, reads it back and removes it. A pickle holds the whole model.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from crfkit.models.linear.tagger import LinearTagger
 
 ObjectArray = npt.NDArray[np.object_]
 
-# Parameters that are not called as in CRFsuite.
+# Parameters with other names in CRFsuite.
 _CRFSUITE_NAMES = {
     "min_freq": "feature.minfreq",
     "all_possible_states": "feature.possible_states",
@@ -44,7 +43,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     None for a training parameter means CRFsuite's default for the algorithm: for "lbfgs" c1=0, c2=1, no limit
     on iterations, epsilon=1e-5, period=10, delta=1e-5. ``crfkit.compat.pycrfsuite.Trainer.help``
-    explains each; docs/moving-over.md lists those without effect. New code is better off with ``crfkit.CRF``.
+    explains each; docs/moving-over.md lists those without effect. New code should use ``crfkit.CRF``.
 
     Parameters
     ----------
@@ -52,32 +51,32 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         "lbfgs" (the default) or "l2sgd". "ap", "pa" and "arow" are accepted, but train the likelihood with a
         warning.
     min_freq
-        Features whose values add up to less than this are left out.
+        Features whose values sum to less than this are left out.
     all_possible_states, all_possible_transitions
-        Also make features of attribute-label pairs, or transitions, that training does not show.
+        Also generate features for attribute-label pairs, or transitions, that training does not contain.
     c1, c2
         Weights of the L1 and L2 penalties.
     max_iterations, num_memories, epsilon, period, delta, linesearch, max_linesearch
-        When and how L-BFGS goes and stops.
+        Settings and stopping criteria of L-BFGS.
     calibration_eta, calibration_rate, calibration_samples, calibration_candidates, calibration_max_trials
-        Of "l2sgd".
+        Settings of "l2sgd".
     pa_type, c, error_sensitive, averaging, variance, gamma
-        Of "pa" and "arow".
+        Settings of "pa" and "arow".
     verbose
         Print one line per iteration.
     model_filename
-        ``fit`` writes the model there; without ``fit``, the model there is used.
+        ``fit`` writes the model to this file; without ``fit``, the model is read from it.
     keep_tempfiles
-        Leave the file of ``modelfile.name`` on the disk.
+        Do not remove the temporary file ``modelfile.name``.
     trainer_cls
         A subclass of ``crfkit.compat.pycrfsuite.Trainer``.
     n_jobs
-        Threads; None for all cores. (Not in the original.)
+        Number of threads; None: one thread per core. (Not in the original.)
 
     Attributes
     ----------
     training_log_ : TrainLogParser or None
-        ``iterations`` with the figures of each.
+        The training log; ``iterations`` has the figures of each iteration.
     """
 
     training_log_: TrainLogParser | None = None
@@ -152,11 +151,11 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> CRF:
         """Train on item sequences X with label sequences y.
 
-        An item is a dict or a list of strings. Each iteration is evaluated on ``X_dev``, ``y_dev``, where
-        given; ``training_log_`` has the scores.
+        An item is a dict or a list of strings. If ``X_dev`` and ``y_dev`` are given, each iteration is
+        evaluated on them; ``training_log_`` has the scores.
         """
         if (X_dev is None) != (y_dev is None):
-            raise InputError("X_dev and y_dev go together: give both or neither")
+            raise InputError("X_dev and y_dev must be given together: give both or neither")
         trainer = self._trainer()
         _append(trainer, X, y, 0, "")
         if X_dev is not None:
@@ -202,30 +201,30 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         return self._tagger is not None or self.model_filename is not None
 
     def predict(self, X: Any) -> ObjectArray:
-        """The labels of each sequence: a 1-D array of lists, also where all sequences are equally long."""
+        """Return the labels of each sequence, as a 1-D array of lists even if all have the same length."""
         return _lists(self._model().predict(_items(X)))
 
     def predict_single(self, xseq: Any) -> list[str]:
-        """The labels of one sequence."""
+        """Return the labels of one sequence."""
         return self._model().predict(_items([xseq]))[0]
 
     def predict_marginals(self, X: Any) -> ObjectArray:
-        """For each sequence a list with one dict {label: probability} per item."""
+        """Return for each sequence a list with one dict {label: probability} per item."""
         return _lists(self._model().predict_marginals(_items(X)))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
-        """A dict {label: probability} for each item of one sequence."""
+        """Return one dict {label: probability} per item of one sequence."""
         return self._model().predict_marginals(_items([xseq]))[0]
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of items with the right label."""
+        """Return the share of items with the right label."""
         return flat_accuracy_score(y, self.predict(X))
 
-    # ---- looking at the model; None before there is one
+    # ---- attributes of the model; None before training
 
     @property
     def tagger_(self) -> Tagger | None:
-        """The tagger of the model."""
+        """Return the tagger of the model."""
         if self._tagger is None and self.model_filename is not None:
             tagger = Tagger()
             tagger.open(self.model_filename)
@@ -234,7 +233,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     @property
     def modelfile(self) -> ModelFile:
-        """The model's file; without ``model_filename`` a temporary one, written when ``name`` is read."""
+        """Return the model's file; by default a temporary one, written when ``name`` is read."""
         if self._modelfile is None:
             tagger = None if self._tagger is None else self._tagger.model
             self._modelfile = ModelFile(self.model_filename, tagger, self.keep_tempfiles)
@@ -242,32 +241,32 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> list[str] | None:
-        """The labels, in the order of their first appearance in training."""
+        """Return the labels, in the order of their first appearance in training."""
         return None if self.tagger_ is None else self.tagger_.labels()
 
     @property
     def size_(self) -> int | None:
-        """Bytes of the model's file."""
+        """Return the size of the model's file in bytes."""
         return None if self._info is None else int(self._info.header["size"])
 
     @property
     def num_attributes_(self) -> int | None:
-        """Attributes with a weight other than 0."""
+        """Return the number of attributes with a weight other than 0."""
         return None if self._info is None else int(self._info.header["num_attrs"])
 
     @property
     def attributes_(self) -> list[str] | None:
-        """Their names."""
+        """Return the names of the attributes with a weight other than 0."""
         return None if self._info is None else list(self._info.attributes)
 
     @property
     def state_features_(self) -> dict[tuple[str, str], float] | None:
-        """{(attribute, label): weight}."""
+        """Return {(attribute, label): weight}."""
         return None if self._info is None else self._info.state_features
 
     @property
     def transition_features_(self) -> dict[tuple[str, str], float] | None:
-        """{(label, next label): weight}."""
+        """Return {(label, next label): weight}."""
         return None if self._info is None else self._info.transitions
 
     @property
@@ -290,10 +289,10 @@ def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> None:
 
 
 def _items(X: Any) -> list[Any]:
-    """X with every ItemSequence as its items."""
+    """Return X with every ItemSequence replaced by its items."""
     return [xseq.summed() if isinstance(xseq, ItemSequence) else xseq for xseq in X]
 
 
 def _lists(sequences: list[Any]) -> ObjectArray:
-    """A 1-D array of the lists; ``np.array`` would make a matrix of equally long ones."""
+    """Return a 1-D array of the lists; ``np.array`` would make a matrix of lists of equal length."""
     return np.fromiter(sequences, dtype=object, count=len(sequences))

@@ -1,4 +1,4 @@
-"""Scores of label sequences laid end to end, by scikit-learn's metrics; and of whole sequences."""
+"""Scores of concatenated label sequences, by scikit-learn's metrics; and of whole sequences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crfkit.exceptions import InputError
 
 
 def flatten(y: Iterable[Iterable[Any]]) -> list[Any]:
-    """All labels of a list of sequences in one list.
+    """Return all labels of a list of sequences in one list.
 
     >>> flatten([["A", "B"], ["A"]])
     ['A', 'B', 'A']
@@ -21,7 +21,7 @@ def flatten(y: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 def _flat_pair(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Both flattened, after a look at whether they belong together."""
+    """Return both flattened, after checking that their shapes agree."""
     if len(y_true) != len(y_pred):
         raise InputError(f"y_true has {len(y_true)} sequences but y_pred has {len(y_pred)}")
     for i, (true, pred) in enumerate(zip(y_true, y_pred, strict=True)):
@@ -37,37 +37,37 @@ def _flat_pair(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[list[Any],
 
 
 def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:
-    """The share of items with the right label."""
+    """Return the share of items with the right label."""
     return float(metrics.accuracy_score(*_flat_pair(y_true, y_pred)))
 
 
 def flat_precision_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
-    """Precision over items; keyword arguments as for ``sklearn.metrics.precision_score``."""
+    """Return the precision over items; keyword arguments as for ``sklearn.metrics.precision_score``."""
     return metrics.precision_score(*_flat_pair(y_true, y_pred), **kwargs)
 
 
 def flat_recall_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
-    """Recall over items; keyword arguments as for ``sklearn.metrics.recall_score``."""
+    """Return the recall over items; keyword arguments as for ``sklearn.metrics.recall_score``."""
     return metrics.recall_score(*_flat_pair(y_true, y_pred), **kwargs)
 
 
 def flat_f1_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
-    """F1 over items; keyword arguments as for ``sklearn.metrics.f1_score``."""
+    """Return F1 over items; keyword arguments as for ``sklearn.metrics.f1_score``."""
     return metrics.f1_score(*_flat_pair(y_true, y_pred), **kwargs)
 
 
 def flat_fbeta_score(y_true: Any, y_pred: Any, beta: float, **kwargs: Any) -> Any:
-    """F-beta over items; keyword arguments as for ``sklearn.metrics.fbeta_score``."""
+    """Return F-beta over items; keyword arguments as for ``sklearn.metrics.fbeta_score``."""
     return metrics.fbeta_score(*_flat_pair(y_true, y_pred), beta=beta, **kwargs)
 
 
 def flat_classification_report(y_true: Any, y_pred: Any, labels: Any = None, **kwargs: Any) -> Any:
-    """A table of scores by label; keyword arguments as for ``sklearn.metrics.classification_report``."""
+    """Return a table of scores by label; other arguments as for ``sklearn.metrics.classification_report``."""
     return metrics.classification_report(*_flat_pair(y_true, y_pred), labels=labels, **kwargs)
 
 
 def sequence_accuracy_score(y_true: Any, y_pred: Any) -> float:
-    """The share of sequences with every label right; 0 where there are none."""
+    """Return the share of sequences with all labels right; 0 if there are no sequences."""
     if len(y_true) != len(y_pred):
         raise InputError(f"y_true has {len(y_true)} sequences but y_pred has {len(y_pred)}")
     if not len(y_true):

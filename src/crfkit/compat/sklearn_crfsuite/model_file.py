@@ -1,4 +1,4 @@
-"""The ``.crfsuite`` file behind an estimator; a temporary one is written only when its name is asked for."""
+"""The ``.crfsuite`` file of an estimator; a temporary file is written only when its name is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crfkit.models.linear.tagger import LinearTagger
 
 
 class ModelFile:
-    """``name`` is the path of the model's file: the one asked for, or a temporary one that goes with this."""
+    """The model's file: the given path, or a temporary file that is removed with this object."""
 
     def __init__(
         self, path: str | os.PathLike[str] | None, tagger: LinearTagger | None, keep: bool = False
@@ -22,7 +22,7 @@ class ModelFile:
 
     @property
     def name(self) -> str | None:
-        """The path; None before there is a model."""
+        """Return the path; None before there is a model."""
         if self._path is None and self._tagger is not None:
             from crfkit.models.foreign import export_crfsuite
 
@@ -35,7 +35,7 @@ class ModelFile:
 
 @contextlib.contextmanager
 def temporary_path() -> Iterator[str]:
-    """A path for a model that is gone afterwards."""
+    """Provide a path for a temporary file, and remove the file afterwards."""
     path = _new_path()
     try:
         yield path

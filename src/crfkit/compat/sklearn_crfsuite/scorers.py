@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn's ``cross_val_score``, ``GridSearchCV`` and the like."""
+"""Scorers for scikit-learn, for example for ``cross_val_score`` and ``GridSearchCV``."""
 
 from sklearn.metrics import make_scorer
 

@@ -1,4 +1,4 @@
-"""A trainer that says each iteration on one line."""
+"""A trainer that prints one line per iteration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crfkit.compat.pycrfsuite import LabelScore, Trainer
 
 
 class LinePerIterationTrainer(Trainer):
-    """What ``CRF(verbose=True)`` prints: one line per iteration, and at the end how each label did."""
+    """The trainer of ``CRF(verbose=True)``: prints one line per iteration, and the scores of each label."""
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         """Print the figures of the iteration."""
@@ -27,7 +27,7 @@ class LinePerIterationTrainer(Trainer):
         sys.stdout.write(f"{line.strip()}\n")
 
     def on_optimization_end(self, log: str) -> None:
-        """Print the table of labels, where there is a dev set."""
+        """Print the scores of each label, if there is a dev set."""
         last = self.logparser.last_iteration if self.logparser is not None else None
         if last is not None and last["scores"]:
             sys.stdout.write(_table(last["scores"]))

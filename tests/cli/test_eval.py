@@ -122,7 +122,7 @@ def test_compare(run, tagged, tmp_path):
     other.write_text(TAGGED.replace("car NN I-NP", "car NN O"))
     run.fails(
         1,
-        "other.txt:6: the sequence that begins here has other",
+        "other.txt:6: the sequence that begins here has other true labels",
         "eval",
         tagged,
         "--compare",

@@ -319,7 +319,7 @@ def test_wrong_usage(run, folder, tmp_path, monkeypatch, extra, code, message):
         (["--associations", "features", "--rules", "TRAIN"], 1, "expected association rules"),
         (["--associations", "features", "--rules", "nowhere"], 1, "nowhere: No such file"),
         (["--associations", "features", "--rules", "RULES", "-t", "OTHER"], 1, "mined with another template"),
-        (["--associations", "features", "--rules", "RULES", "--rule-lengths", "2-2"], 2, "combined with --rules"),
+        (["--associations", "features", "--rules", "RULES", "--rule-lengths", "2-2"], 2, "with --rules: "),
         (["--associations", "features", "--rules", "RULES", "--rule-support", 999], 1, "none of its"),
         (["--associations", "features", "--rule-support", 9999], 1, "no rules in 527 tokens"),
         (["--associations", "features", "--rule-confidence", 2], 2, "number above 0 and up to 1, got 2"),

@@ -284,7 +284,7 @@ def test_attributes_and_columns_do_not_mix(run, data, tmp_path):
     assert (ran.code, "--label-column needs a table: columns or csv" in ran.err) == (2, True)
     run.ok("train", tmp_path / "a.crfsuite", "-m", tmp_path / "plain", "-q")
     ran = run("train", data, "-m", tmp_path / "m", "--continue", tmp_path / "plain")
-    assert (ran.code, "the model to go on from has no template" in ran.err) == (1, True)
+    assert (ran.code, "the earlier model has no template" in ran.err) == (1, True)
 
 
 def test_a_template_that_looks_at_the_label(run, data, tmp_path):

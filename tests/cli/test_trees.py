@@ -154,5 +154,5 @@ def test_attributes_are_refused(run, tmp_path, model):
     ran = run("train", tmp_path / "data.crfsuite", "-m", tmp_path / "m", "--kind", "trees")
     assert ran.code == 1
     assert "trees need columns" in ran.err
-    ran = run.fails(1, "the model takes columns", "tag", model, tmp_path / "data.crfsuite")
+    ran = run.fails(1, "the model needs columns", "tag", model, tmp_path / "data.crfsuite")
     run.fails(1, "this command needs a linear-chain CRF", "convert", model, tmp_path / "m.crfsuite")

@@ -295,7 +295,7 @@ def test_bad_shapes_in_words():
         ((X * 2, y), "X has 2 sequences but y has 1"),
         ((X, ["xy"]), "sequence 0: yseq must be a list of labels, got str"),
         (([["a", "b"]], y), "sequence 0, position 0: an item must be a list"),
-        ((X, y, X), "X_dev and y_dev go together"),
+        ((X, y, X), "X_dev and y_dev must be given together"),
         ((X, y, X, y * 2), "X_dev has 1 sequences but y_dev has 2"),
         (([], []), "nothing to train on"),
     ]

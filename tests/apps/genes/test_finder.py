@@ -151,7 +151,7 @@ def test_faults():
         return fault_of(encode_bases(text), exons, min_intron=4, longest_intron=50)
 
     assert fault("ATGCCCTAA", [(0, 9)]) is None
-    assert "no multiple of 3" in fault("ATGCCCTAA", [(0, 8)])
+    assert "not a multiple of 3" in fault("ATGCCCTAA", [(0, 8)])
     assert "begin with ATG" in fault("ACGCCCTAA", [(0, 9)])
     assert "end with a stop" in fault("ATGCCCTCA", [(0, 9)])
     assert "stop codon in frame" in fault("ATGTAATAA", [(0, 9)])
@@ -167,7 +167,7 @@ def test_genes_with_faults_are_left_out():
     exons[3] = [(a + 1, b + 1) for a, b in exons[3]]
     with pytest.warns(InputWarning, match=r"1 of 10 genes are left out of training \(window 3: "):
         GeneFinder(n_jobs=1, folds=2, max_iterations=3).fit(sequences, exons)
-    refuses("at least 4 whole genes", GeneFinder().fit, sequences[:2], exons[:2])
+    refuses("at least 4 complete genes", GeneFinder().fit, sequences[:2], exons[:2])
     refuses("folds >= 2", GeneFinder(folds=1).fit, sequences, exons)
 
 
@@ -181,7 +181,7 @@ def test_training_windows(genome):
         assert window.exons[0][0] == 50
     overlap = Transcript("chr", "-", ((true[0].start + 3, true[0].start + 9),), id="x", gene="x")
     assert training_windows({"chr": text.encode()}, [*true, overlap]).overlapping == ["g0", "x"]
-    refuses("is on 'chr', which the genome does not have", training_windows, {"1": b"ACGT"}, true)
+    refuses("is on 'chr', but the genome has no such contig", training_windows, {"1": b"ACGT"}, true)
     refuses("beyond the 4 bases", training_windows, {"chr": b"ACGT"}, true)
 
 

@@ -239,7 +239,7 @@ def test_fit_and_predict(sites):
 def test_genes_against_the_grammar_are_left_out():
     sequences, exons = random_windows(6, seed=3)
     shifted = [*exons[:5], [(a + 1, b + 1) for a, b in exons[5]]]
-    with pytest.warns(InputWarning, match="1 of 6 genes are against the grammar .* sequence 5"):
+    with pytest.warns(InputWarning, match="1 of 6 genes violate the grammar .* sequence 5"):
         SevenStateGenes(n_jobs=1, max_iterations=500, tol=1e-2).fit(sequences, shifted)
 
 
@@ -255,4 +255,4 @@ def test_lengths_of_words_that_cannot_be(lengths):
 
 
 def test_genes_without_introns_are_not_enough():
-    refuses("nothing of the labels a, b, c", SevenStateGenes().fit, ["CCATGAAATAACC"], [[(2, 11)]])
+    refuses("do not contain the labels a, b, c", SevenStateGenes().fit, ["CCATGAAATAACC"], [[(2, 11)]])

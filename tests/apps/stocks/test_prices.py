@@ -83,8 +83,8 @@ def test_bad_calls(tmp_path):
     path = write(tmp_path / "a.csv", "date,close\n2003-01-02,1\n")
     with pytest.raises(InputError, match="no column 'px' for the prices: the columns are date, close"):
         read_prices(path, price_column="px")
-    refuses(r"a is in .*a.csv, too", read_prices, [path, path])
-    refuses("no files of prices", read_prices, [])
+    refuses(r"a is in .*a.csv as well", read_prices, [path, path])
+    refuses("expected at least one file of prices", read_prices, [])
     with pytest.raises(FileNotFoundError):
         read_prices(tmp_path / "none.csv")
 
@@ -128,7 +128,11 @@ def test_a_series_of_pandas():
 @pytest.mark.parametrize(
     ("dates", "close", "message"),
     [
-        ([1, 2], [1.0, 2.0], r"prices: dates of A must be dates such as 2007-12-31, one a day: 1 is no date"),
+        (
+            [1, 2],
+            [1.0, 2.0],
+            r"prices: dates of A must be dates such as 2007-12-31, one per day: 1 is not a date",
+        ),
         (["2003-01-02", "soon"], [1.0, 2.0], "dates of A must be"),
         (np.array(["2003-01-02", "NaT"], "M8[D]"), [1.0, 2.0], "a date is missing"),
         (["2003-01-02", "2003-01-03"], ["x", "y"], "close of A must be numbers"),

@@ -40,7 +40,7 @@ def test_induction_finds_the_conjunction(exclusive, selector, tmp_path):
     assert loaded.partial_fit(X, y).score(X_test, y_test) > 0.98
     # So does the selector in front of a model.
     assert CRF(c2=0.1).fit(grown.transform(X), y).score(grown.transform(X_test), y_test) > 0.98
-    refuses("no conjunctions", crf.save_crfsuite, tmp_path / "model.crfsuite")
+    refuses("does not support conjunctions", crf.save_crfsuite, tmp_path / "model.crfsuite")
 
 
 def test_dev_set_sees_conjunctions(exclusive):

@@ -27,7 +27,7 @@ models = {
     "constrained": ConstrainedCRF(),  # plain training satisfies the constraints: they change nothing
     "constrained, largest c2": ConstrainedCRF(c2="largest"),
     "constrained, c2 = 10": ConstrainedCRF(c2=10.0),
-    "L2, c2 = 10": CRF(c2=10.0),  # the die is a matter of chance: who errs on the games he knows is wise
+    "L2, c2 = 10": CRF(c2=10.0),  # rolls are random: errors on known games are right
 }
 print("                           training      test")
 for name, model in models.items():

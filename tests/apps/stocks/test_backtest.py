@@ -232,7 +232,7 @@ def test_the_start_may_be_any_date(stocks):
     for start in (str(date), date, datetime.datetime(2003, 9, 20, 9), np.datetime64(date).astype("M8[ns]")):
         assert Plan(start=start).start == np.datetime64("2003-09-20")
         assert first_prediction(p, start) == first_prediction(p, np.datetime64("2003-09-20"))
-    for wrong in ("soon", None, np.datetime64("NaT"), True):
+    for wrong in ("soon", None, np.datetime64("NaT", "D"), True):
         refuses("must be a date such as 2006-05-16, or a share", Plan, start=wrong)
 
 

@@ -2,7 +2,10 @@
 #
 #   make demo     train and show a CRF on generated postal addresses
 #   make test     all checks: ruff, clang-format, mypy, pytest
+#   make tsan     look for races between threads with ThreadSanitizer
 #   make bench    the benchmarks against other CRF libraries
+#   make faults   kill writers, fill disks, change files under readers, and look at what is left
+#   make oracle   100,000 random problems against enumeration, float64 and finite differences
 #   make docs     run every example of README.md and docs/
 #   make format   rewrite Python and C++ sources in the house style
 #   make clean    remove .venv, builds and caches
@@ -18,7 +21,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench docs format clean
+.PHONY: help demo test tsan bench faults oracle docs format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -33,8 +36,23 @@ test: $(VENV)/.test
 	@echo '== mypy --strict';  $(BIN)/mypy
 	@echo '== pytest';         $(BIN)/python -m pytest -n logical --dist worksteal
 
+# Only the module is instrumented; libraries that synchronise in ways the sanitizer cannot see are suppressed.
+tsan: $(VENV)/.test
+	@$(BIN)/cmake -S . -B build/tsan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja --log-level=ERROR \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCRFKIT_SANITIZE=thread -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	@$(BIN)/cmake --build build/tsan --target _native
+	LD_PRELOAD=$$($(CXX) -print-file-name=libtsan.so) OPENBLAS_NUM_THREADS=1 \
+	  TSAN_OPTIONS="exitcode=66 suppressions=tests/campaigns/tsan.suppressions" \
+	  $(BIN)/python tests/campaigns/tsan.py --native build/tsan/_native*.so --calls 10000
+
 bench: $(VENV)/.bench
 	@for script in benchmarks/rivals/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+faults: $(VENV)/.test
+	$(BIN)/python tests/campaigns/faults.py --count 1000
+
+oracle: $(VENV)/.test
+	$(BIN)/python tests/campaigns/oracle.py --count 100000
 
 docs: $(VENV)/.test
 	$(BIN)/python -m pytest tests/test_docs.py

@@ -56,7 +56,7 @@ def compare(loaded: Loaded, c1: float, c2: float, threads: int, limit: int) -> l
     """A row for each way to minimise."""
     objective = loaded.objective(loaded.index(), c2, threads, c1)
     zero = np.zeros(objective.n_parameters)
-    near, _ = stochastic_start(objective, zero, epochs=EPOCHS, seed=0)
+    near = stochastic_start(objective, zero, epochs=EPOCHS, most_passes=1000, seed=0).x
     after = f"{EPOCHS} stochastic epochs, then L-BFGS"
     runs = [("L-BFGS, 6 pairs, scaling: none", SCALINGS["none"], 6, zero, 0)]
     runs += [(f"L-BFGS, scaling: {name}", scaling, 10, zero, 0) for name, scaling in SCALINGS.items()]

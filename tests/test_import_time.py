@@ -50,7 +50,7 @@ def test_unknown_names_are_attribute_errors():
 
 def test_packages_fetch_names_at_first_use():
     loaded = modules_after("from crfkit.models.foreign import load_any")
-    for name in ("io.csv_data", "io.crfpp_model", "io.crfsuite_data", "data.relabel", "features.builder"):
+    for name in ("io.csv_data", "io.foreign_model", "io.crfsuite_data", "data.relabel", "features.builder"):
         assert f"crfkit.{name}" not in loaded
 
 

@@ -162,7 +162,8 @@ def main() -> None:
         texts.append(report(title, backtest, time.perf_counter() - began))
         print(f"{part}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         if arguments.pictures is not None:
-            from crfkit.apps.stocks.plot import plot_categories, save_picture
+            from crfkit.apps.stocks.plot import plot_categories
+            from crfkit.io.pictures import save_picture
 
             figure = plot_categories(backtest, title=f"{title}: before and after adding constraints")
             save_picture(figure, arguments.pictures / f"stocks_{part}.png")

@@ -10,14 +10,21 @@ class PairTable {
  public:
   PairTable() : slots_(kFewestSlots) {}
 
+  static constexpr uint32_t kUnknown = UINT32_MAX;
+
   uint32_t size() const { return n_; }
 
-  uint32_t find_or_add(uint32_t left, uint32_t right) {
+  uint32_t find(uint32_t left, uint32_t right) const {
     const uint64_t key = uint64_t{left} << 32 | right;
     for (size_t slot = place(key);; slot = (slot + 1) & (slots_.size() - 1)) {
-      if (slots_[slot].id_plus_1 == 0) break;
+      if (slots_[slot].id_plus_1 == 0) return kUnknown;
       if (slots_[slot].key == key) return slots_[slot].id_plus_1 - 1;
     }
+  }
+
+  uint32_t find_or_add(uint32_t left, uint32_t right) {
+    if (const uint32_t known = find(left, right); known != kUnknown) return known;
+    const uint64_t key = uint64_t{left} << 32 | right;
     if (2 * (size_t{n_} + 1) > slots_.size()) double_slots();
     put({key, ++n_});
     return n_ - 1;

@@ -17,4 +17,7 @@ inline std::string shortened(std::string_view text) {
   return cut < text.size() ? out + "..." : out;
 }
 
+// Returns the text in quotes, shortened.
+inline std::string quoted(std::string_view text) { return "'" + shortened(text) + "'"; }
+
 }  // namespace crfkit

@@ -81,7 +81,7 @@ void bind_validation(nb::module_& m);  // constraints of validation sets
 void bind_optim(nb::module_& m);       // vector work of the optimisers
 void bind_ingest(nb::module_& m);      // Python objects to sparse attributes; vocabularies
 void bind_columns(nb::module_& m);     // column files
-void bind_templates(nb::module_& m);   // templates over column tables
+void bind_program(nb::module_& m);     // feature programs over cells
 void bind_item_text(nb::module_& m);   // item files to sparse attributes and back
 void bind_foreign(nb::module_& m);     // model files of other tools
 void bind_genes(nb::module_& m);       // gene structures

@@ -218,7 +218,18 @@ void bind_paths(nb::module_& m) {
       "Return the labels of all paths end to end, their scores, and the number of paths per sequence [N].");
 }
 
+// Whether every score is -inf or at most `largest` in size.
+bool scores_fit(const Doubles& scores, double largest) {
+  const double* x = scores.data();
+  const size_t n = scores.shape(0);
+  bool fit = true;
+  for (size_t i = 0; i < n; ++i) fit &= (x[i] <= largest) & ((x[i] >= -largest) | (x[i] == -HUGE_VAL));
+  return fit;
+}
+
 void bind_chain(nb::module_& m) {
+  m.def("scores_fit", &scores_fit, "scores"_array, "largest"_a,
+        "Return whether every score is -inf or at most `largest` in size.");
   nb::class_<LatticeBatch>(m, "LatticeBatch", "Scores of a batch of sequences, prepared for inference.")
       .def(nb::init<Array<const double, 2>, std::vector<Doubles>, std::optional<Doubles>,
                     std::optional<Doubles>, Array<const int64_t>>(),

@@ -1,9 +1,9 @@
-// Model files of other tools: the parts that are long lists of strings and numbers.
-#include "base/utf8.h"
+// Model files of other tools, as arrays; and the dictionary of CRFsuite's files, to write one.
+#include <nanobind/stl/string_view.h>
+
 #include "bound_vocabulary.h"
-#include "foreign/cqdb.h"
-#include "foreign/double_array.h"
-#include "foreign/model_text.h"
+#include "foreign/any_model.h"
+#include "foreign/names_vocabulary.h"
 
 namespace crfkit {
 namespace {
@@ -11,11 +11,43 @@ namespace {
 using Bytes = Array<const uint8_t>;
 using Offsets = Array<const int64_t>;
 
-// Reading runs without the GIL; arrays are made with it. Damage becomes a ValueError.
+std::string_view view_of(const nb::bytes& content) { return {content.c_str(), content.size()}; }
 
-auto cqdb_names(const Bytes& chunk, uint64_t n) {
-  Names names = unlocked([&] { return read_cqdb(chunk.data(), chunk.size(), n); });
-  return std::tuple(to_numpy(std::move(names.arena)), to_numpy(std::move(names.offsets)));
+std::optional<std::string_view> format_of(const nb::bytes& start) {
+  for (const ForeignFormat& format : foreign_formats()) {
+    if (format.recognises(view_of(start))) return format.name;
+  }
+  return std::nullopt;
+}
+
+std::vector<nb::bytes> bytes_of(const Names& names) {
+  std::vector<nb::bytes> out;
+  for (size_t i = 0; i < names.size(); ++i) out.emplace_back(names[i].data(), names[i].size());
+  return out;
+}
+
+auto arrays_of(FeatureRows&& rows) {
+  return std::tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.columns)),
+                    to_numpy(std::move(rows.weights)));
+}
+
+// Reading runs without the GIL; arrays are made with it. Damage becomes a ValueError.
+auto read_foreign(const nb::bytes& file, std::string_view name) {
+  for (const ForeignFormat& format : foreign_formats()) {
+    if (format.name != name) continue;
+    ForeignModel model = unlocked([&] { return format.read(view_of(file)); });
+    const size_t L = model.labels.size();
+    std::optional<decltype(arrays_of({}))> pairs;
+    if (model.paired) pairs = arrays_of(std::move(model.pair));
+    std::optional<std::string_view> dialect;
+    if (model.template_lines.size() > 0) dialect = model.dialect;
+    return std::tuple(bytes_of(model.labels), to_numpy(std::move(model.attributes.arena)),
+                      to_numpy(std::move(model.attributes.offsets)), model.cut,
+                      arrays_of(std::move(model.state)), to_numpy(std::move(model.edge_mask), L, L),
+                      to_numpy(std::move(model.edge_weights), L, L), pairs, bytes_of(model.template_lines),
+                      dialect);
+  }
+  throw nb::value_error("unknown model format");
 }
 
 void check_names(const Bytes& arena, const Offsets& offsets) {
@@ -34,52 +66,20 @@ Numpy<uint8_t> cqdb_chunk(const Bytes& arena, const Offsets& offsets) {
   return to_numpy(std::move(chunk));
 }
 
-auto netstrings(const Bytes& text, size_t start, uint64_t n) {
-  TextReader reader(text.data(), text.size(), start);
-  Names names = unlocked([&] { return read_netstrings(&reader, n); });
-  return std::tuple(to_numpy(std::move(names.arena)), to_numpy(std::move(names.offsets)), reader.at());
-}
-
-auto text_weights(const Bytes& text, size_t start, uint64_t n) {
-  TextReader reader(text.data(), text.size(), start);
-  TextWeights read = unlocked([&] { return read_weights(&reader, n); });
-  return std::tuple(to_numpy(std::move(read.places)), to_numpy(std::move(read.weights)),
-                    to_numpy(std::move(read.others)), reader.at());
-}
-
-auto numbered_names(const Bytes& text, size_t start) {
-  TextReader reader(text.data(), text.size(), start);
-  std::vector<int64_t> numbers;
-  Names names = unlocked([&] { return read_numbered(&reader, &numbers); });
-  return std::tuple(to_numpy(std::move(numbers)), to_numpy(std::move(names.arena)),
-                    to_numpy(std::move(names.offsets)), reader.at());
-}
-
 auto double_array_keys(const Bytes& units) {
   DoubleArrayEntries found = unlocked([&] { return read_double_array(units.data(), units.size() / 8); });
   return std::tuple(to_numpy(std::move(found.values)), to_numpy(std::move(found.keys.arena)),
                     to_numpy(std::move(found.keys.offsets)));
 }
 
-// Makes a vocabulary of these strings. They must be distinct, and UTF-8 unless `cut` says that they may end
-// within a character: then the remaining bytes are escaped as templates do.
 BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets, bool cut) {
   check_names(arena, offsets);
   auto vocabulary = std::make_unique<BoundVocabulary>();
   unlocked([&] {
-    std::string escaped;
-    for (size_t id = 0; id + 1 < offsets.size(); ++id) {
-      const int64_t begin = offsets.data()[id], end = offsets.data()[id + 1];
-      std::string_view name(reinterpret_cast<const char*>(arena.data()) + begin,
-                            static_cast<size_t>(end - begin));
-      if (!is_utf8(name)) {
-        if (!cut) throw Damage("name " + std::to_string(id) + " is not UTF-8");
-        name = escaped = escape_ill_formed(name);
-      }
-      if (vocabulary->core->find_or_add(name, hash_string(name)) != static_cast<int32_t>(id)) {
-        throw Damage("name " + std::to_string(id) + " comes twice");
-      }
-    }
+    Names names;
+    names.arena.assign(arena.data(), arena.data() + arena.size());
+    names.offsets.assign(offsets.data(), offsets.data() + offsets.size());
+    add_names(names, cut, vocabulary->core.get());
   });
   return vocabulary.release();
 }
@@ -87,17 +87,14 @@ BoundVocabulary* vocabulary_of(const Bytes& arena, const Offsets& offsets, bool 
 }  // namespace
 
 void bind_foreign(nb::module_& m) {
-  m.def("cqdb_names", &cqdb_names, "chunk"_array, "n"_a,
-        "Return (arena uint8 [bytes], offsets int64 [n + 1]) of CRFsuite's dictionary, by id.");
+  m.def("foreign_format", &format_of, "start"_a,
+        "Return the name of the format of a file with these first bytes, or None.");
+  m.def("read_foreign", &read_foreign, "file"_a, "format"_a,
+        "Return (labels, attributes' arena uint8 [bytes] and offsets int64 [A + 1], cut, (indptr int64 [A + "
+        "1], labels int32 [F], weights float64 [F]), edge mask uint8 [L, L], edge weights float64 [L, L], "
+        "the same as for labels for label pairs or None, template lines, dialect or None).");
   m.def("cqdb_chunk", &cqdb_chunk, "arena"_array, "offsets"_array,
         "Return CRFsuite's dictionary of these strings, uint8 [bytes]; no string may hold a NUL.");
-  m.def("netstrings", &netstrings, "text"_array, "start"_a, "n"_a,
-        "Return (arena, offsets, end) of n netstrings.");
-  m.def("text_weights", &text_weights, "text"_array, "start"_a, "n"_a,
-        "Return (places int64 [n], weights float64 [n], others int64 [3 m], end) of n lines place=weight; "
-        "others has (which, begin, end) of the weights that are not hexadecimal.");
-  m.def("numbered_names", &numbered_names, "text"_array, "start"_a,
-        "Return (numbers int64 [n], arena, offsets, end) of lines \"number name\" up to an empty one.");
   m.def("double_array_keys", &double_array_keys, "units"_array,
         "Return (values int64 [n], arena, offsets) of all keys in a Darts double array, uint8 [8 units].");
   m.def("vocabulary_of", &vocabulary_of, "arena"_array, "offsets"_array, "cut"_a,

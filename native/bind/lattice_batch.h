@@ -141,7 +141,10 @@ void for_sequences(const LatticeBatch& batch, const std::vector<int64_t>& cuts, 
   std::vector<Worker> workers(static_cast<size_t>(std::max(1, std::min(n_threads, blocks))));
   parallel_for(blocks, n_threads, [&](int block, int worker) {
     for (int64_t i = cuts[static_cast<size_t>(block)]; i < cuts[static_cast<size_t>(block) + 1]; ++i)
-      if (batch.offset(i + 1) > batch.offset(i)) fn(i, workers[static_cast<size_t>(worker)], block);
+      if (const int64_t T = batch.offset(i + 1) - batch.offset(i); T > 0) {
+        poll(100 * T);
+        fn(i, workers[static_cast<size_t>(worker)], block);
+      }
   });
 }
 

@@ -87,13 +87,18 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     Array<const uint8_t> free_edges, std::optional<Array<const uint8_t>> free_edges2,
                     std::optional<Array<const int64_t>> pair_indptr,
                     std::optional<Array<const int32_t>> pair_ids, std::optional<Array<const int32_t>> kinds,
-                    std::optional<Array<const uint8_t>> permitted, int n_labels, int n_threads,
-                    bool as_given) {
+                    std::optional<Array<const uint8_t>> permitted, std::optional<Array<const double>> units,
+                    int n_labels, int n_threads, bool as_given) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
   check_features(state_indptr, state_labels, n_labels);
   AttributeData x = attribute_data(indptr, indices, values, state_indptr, state_labels);
   x.as_given = as_given;
+  if (units) {
+    require(static_cast<int64_t>(units->shape(0)) == x.n_attributes, "units does not fit state_indptr");
+    for (size_t a = 0; a < units->shape(0); ++a) require((*units)(a) > 0, "a unit must be positive");
+    x.units = units->data();
+  }
   const auto positions = static_cast<size_t>(x.n_positions), L = static_cast<size_t>(n_labels);
   check_bounds(offsets, positions, "offsets does not fit indptr");
   require(labels.shape(0) == positions, "labels does not fit indptr");
@@ -219,7 +224,7 @@ void bind_linear(nb::module_& m) {
       .def("__init__", &make_objective, "offsets"_array, "indptr"_array, "indices"_array, "values"_array,
            "state_indptr"_array, "state_labels"_array, "labels"_array, "allowed"_array, "weights"_array,
            "log_cost"_array, "free_edges"_array, "free_edges2"_array, "pair_indptr"_array, "pair_ids"_array,
-           "kinds"_array, "permitted"_array, "n_labels"_a, "n_threads"_a, "as_given"_a = false)
+           "kinds"_array, "permitted"_array, "units"_array, "n_labels"_a, "n_threads"_a, "as_given"_a = false)
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
       .def(
           "show",

@@ -31,13 +31,15 @@ void make_miner(RuleMiner* self, Array<const int64_t> indptr, Array<const int32_
                        {min_support, max_support, min_confidence, min_length, max_length, important});
 }
 
-auto run(const RuleMiner& self, int first, int last, int64_t limit, int n_threads) {
+auto run(const RuleMiner& self, int first, int last, int64_t most_rules, int64_t most_sets, int n_threads) {
   require(first >= 0 && first <= last && last <= self.n_blocks(), "first or last is out of range");
-  RuleTable found = unlocked([&] { return self.run(first, last, limit, n_threads); });
+  int64_t visited = 0;
+  RuleTable found =
+      unlocked([&] { return self.run(first, last, most_rules, most_sets, n_threads, &visited); });
   return std::tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.items)),
                     to_numpy(std::move(found.labels)), to_numpy(std::move(found.support)),
                     to_numpy(std::move(found.coverage)), to_numpy(std::move(found.rivals)),
-                    to_numpy(std::move(found.margins)), to_numpy(std::move(found.fixes)));
+                    to_numpy(std::move(found.margins)), to_numpy(std::move(found.fixes)), visited);
 }
 
 RuleSets sets(const Array<const int64_t>& first, const Array<const int32_t>& items) {
@@ -127,7 +129,7 @@ void bind_mining(nb::module_& m) {
            "n_items"_a, "n_labels"_a, "min_support"_a, "max_support"_a, "min_confidence"_a, "min_length"_a,
            "max_length"_a, "important"_a)
       .def_prop_ro("n_blocks", &RuleMiner::n_blocks)
-      .def("run", &run, "first"_a, "last"_a, "limit"_a, "n_threads"_a);
+      .def("run", &run, "first"_a, "last"_a, "most_rules"_a, "most_sets"_a, "n_threads"_a);
   m.def("minimal_rules", &minimal, "first"_array, "items"_array, "labels"_array, "confidence"_array,
         "n_threads"_a);
   nb::class_<BoundVoter>(m, "VoteCounter")

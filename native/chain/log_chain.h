@@ -12,6 +12,7 @@
 // Entropy: H = H(first state) + Σ_t Σ_in p(in) H(next label | in), which has no cancellation.
 #pragma once
 
+#include "base/poll.h"
 #include "chain/lattice.h"
 #include "simd/simd.h"
 
@@ -106,6 +107,7 @@ CRFKIT_INLINE int64_t log_recursion(const ChainDims& d, const LatticeView& x, co
   constexpr int W = Lanes<double>::count;
   const int L = d.labels, Lp = d.padded;
   for (int64_t t = 0; t < x.length; ++t) {
+    poll_at(t);
     double* now = alpha_at(t);
     const double* before = t > 0 ? alpha_at(t - 1) : nullptr;
     const double* table = t > 0 ? table_at(d, x, tables, t) : nullptr;
@@ -184,6 +186,7 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
   for (int64_t s = 0; s < d.states; ++s) beta[s] = s % Lp < L ? 0 : kForbidden;
   double entropy = 0;
   for (int64_t t = T - 1; t >= 0; --t) {
+    poll_at(t);
     const int64_t H = contexts_at(d, t);
     const double* alpha_t = alpha + t * d.states;
     for (int64_t s = 0; s < H * Lp; s += W) store(onward + s, load(alpha_t + s) + load(beta + s));

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/poll.h"
 #include "simd/kernels.h"
 
 namespace crfkit {
@@ -54,6 +55,7 @@ class PathEnumerator {
       if (!find_next(x_.length, 0)) return false;
     int64_t h = 0;
     for (int64_t t = x_.length; t > 0; --t) {
+      poll_at(t);
       const Way way = nth(t, h, rank);
       labels[t - 1] = static_cast<int32_t>(way.from % d_.labels);
       h = way.from;

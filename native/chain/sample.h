@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/poll.h"
 #include "base/splitmix.h"
 #include "simd/kernels.h"
 
@@ -53,6 +54,7 @@ static inline int64_t sample_paths(const ChainDims& d, const LatticeView& x, con
   for (int64_t t = T - 1; t >= 0; --t) {
     const double* table = t + 1 < T ? kernels().table_at(d, x, tables, t + 1) : nullptr;  // into position t+1
     const double* here = alpha + t * d.states;
+    poll(100 * n_samples);
     for (int64_t s = 0; s < n_samples; ++s) {
       int64_t& h = state[static_cast<size_t>(s)];
       const double u = uniform(key, static_cast<uint64_t>(s * T + t));

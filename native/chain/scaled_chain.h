@@ -25,6 +25,7 @@
 
 #include <limits>
 
+#include "base/poll.h"
 #include "chain/lattice.h"
 #include "chain/scaled_counts.h"
 #include "chain/scaled_factors.h"
@@ -59,6 +60,7 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real*
   const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
   Real scale = 1;
   for (int64_t t = 0; t < T; ++t, psi += Lp, alpha += d.states) {
+    poll_at(t);
     Pack<Real> sum = splat<Real>(0);
     const Pack<Real> lift = splat(spare(d, scale));
     const Real* table = tables && t > 0 ? tables + t * L * Lp : nullptr;
@@ -221,6 +223,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
   bool sound = true;
   int64_t waiting = 0;  // positions from t on whose v waits at the end of w.v
   for (int64_t t = T - 1; t >= 0; --t) {
+    poll_at(t);
     const int64_t H = contexts_at(d, t);
     const Real* psi = w.psi + t * Lp;
     const Real* alpha = w.alpha + t * d.states;

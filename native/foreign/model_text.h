@@ -2,9 +2,13 @@
 // skipped where the tools themselves skip it (scanf), so CRLF files can be read too.
 #pragma once
 
+#include <charconv>
 #include <cmath>
+#include <cstring>
 
-#include "base/names.h"
+#include "base/number_text.h"
+#include "base/shortened.h"
+#include "foreign/foreign_model.h"
 
 namespace crfkit {
 
@@ -51,6 +55,9 @@ class TextReader {
     while (!done() && !is_space(peek())) ++at_;
     return {text_ + start, at_ - start};
   }
+
+  // Whether the line has an end.
+  bool has_line() const { return std::memchr(text_ + at_, '\n', size_ - at_) != nullptr; }
 
   // Reads the rest of the line and skips its end; a CR before the end is not part of the line.
   std::string_view line() {
@@ -127,33 +134,39 @@ inline bool parse_hex_float(std::string_view word, double* value) {
   return true;
 }
 
-struct TextWeights {
-  std::vector<int64_t> places;  // [n]
-  std::vector<double> weights;  // [n]
-  std::vector<int64_t> others;  // [3 m] (which weight, begin, end) of words that are not hexadecimal
-};
+// Parses a weight as C reads it: hexadecimal or decimal, with an optional sign, infinity or NaN.
+inline double parse_weight(std::string_view word) {
+  double value = 0;
+  if (parse_hex_float(word, &value)) return value;
+  std::string_view digits = word;
+  const bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+  if (hexadecimal) digits.remove_prefix(2);
+  const auto format = hexadecimal ? std::chars_format::hex : std::chars_format::general;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value, format);
+  const bool whole = end == digits.data() + digits.size() && problem != std::errc::invalid_argument;
+  if (!whole || digits.starts_with('-')) throw Damage("expected a weight, got " + quoted(word));
+  if (problem == std::errc::result_out_of_range) {
+    if (hexadecimal) throw Damage("expected a weight within the range of a double, got " + quoted(word));
+    value = is_huge(digits) ? HUGE_VAL : 0.0;
+  }
+  return negative ? -value : value;
+}
 
 // Reads n lines "place=weight".
-inline TextWeights read_weights(TextReader* text, uint64_t n) {
+inline std::vector<KeyedWeight> read_weights(TextReader* text, uint64_t n) {
   if (n > text->left() / 3)
     text->fail(std::to_string(n) + " weights are announced, but the file ends before");
-  TextWeights read;
-  read.places.reserve(n);
-  read.weights.reserve(n);
+  std::vector<KeyedWeight> weights;
+  weights.reserve(n);
   for (uint64_t i = 0; i < n; ++i) {
     text->skip_blanks();
-    read.places.push_back(text->number());
+    const int64_t place = text->number();
     text->expect('=');
-    const std::string_view word = text->word();
-    double value = 0;
-    if (!parse_hex_float(word, &value)) {
-      const auto end = static_cast<int64_t>(text->at());
-      read.others.insert(read.others.end(),
-                         {static_cast<int64_t>(i), end - static_cast<int64_t>(word.size()), end});
-    }
-    read.weights.push_back(value);
+    weights.push_back({place, parse_weight(text->word())});
   }
-  return read;
+  return weights;
 }
 
 // Reads lines "number name" up to and including an empty line.

@@ -24,6 +24,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/poll.h"
+
 namespace crfkit {
 
 enum SegmentKind : uint8_t { kInitial, kInternal, kTerminal, kSingle, kIntron, kCutExon, kCutIntron };
@@ -158,6 +160,7 @@ class GeneGraph {
       for (int phase = 0; phase < 3; ++phase) open_exon(0, 0, phase, false, true, s.partial);
     size_t oldest = 0;  // donor that is near enough
     for (int64_t t = 0; t <= T; ++t) {
+      poll_at(t);
       const double* site = x.sites + t * kSites;
       const uint8_t* here = x.codes + t;
       if (t >= 3 && is_stop(here[-3], here[-2], here[-1])) {

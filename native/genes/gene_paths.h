@@ -7,6 +7,7 @@
 // max instead of the sum.
 #pragma once
 
+#include "base/poll.h"
 #include "genes/gene_graph.h"
 
 namespace crfkit {
@@ -24,6 +25,7 @@ class GenePaths {
     for (int32_t n : g.nodes) {
       const auto at = static_cast<size_t>(n);
       const bool outside = n <= g.length;
+      poll_at(n);
       double max = n == 0 ? 0.0 : outside ? value[at - 1] : -HUGE_VAL;
       const double before = max;
       for (int32_t i = g.heads[at]; i < g.heads[at + 1]; ++i) max = std::max(max, into(g, i));
@@ -45,6 +47,7 @@ class GenePaths {
     node_p[static_cast<size_t>(g.length)] = 1;
     for (auto it = g.nodes.rbegin(); it != g.nodes.rend(); ++it) {
       const auto at = static_cast<size_t>(*it);
+      poll_at(*it);
       if (node_p[at] < kImprobable) continue;
       for (int32_t i = g.heads[at]; i < g.heads[at + 1]; ++i) {
         const auto a = static_cast<size_t>(g.order[static_cast<size_t>(i)]);
@@ -63,6 +66,7 @@ class GenePaths {
     best_arc.assign(g.place.size(), -1);
     for (int32_t n : g.nodes) {
       const auto at = static_cast<size_t>(n);
+      poll_at(n);
       if (n == 0) value[at] = 0;
       if (n > 0 && n <= g.length) value[at] = value[at - 1];
       for (int32_t i = g.heads[at]; i < g.heads[at + 1]; ++i) {

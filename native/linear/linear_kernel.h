@@ -10,16 +10,18 @@
 // Class weights (softmax-margin): every path that is wrong at a position of class c has its score raised by
 // log cost_c there, which is the same as lowering the score of the right label.
 //
-// Scores, probabilities and the gradient's partial sums are float; log Z, the loss, and expected transitions
-// are double. p(y_t) - 1 of the right label is taken as minus the sum of the others, which keeps its digits
-// when p(y_t) is nearly 1.
+// Scores and probabilities are float; log Z, the loss and expected transitions are double. The gradient is
+// summed in float over at most SettlePlan::kLongest terms at a time, and these sums in double. p(y_t) - 1 of
+// the right label is taken as minus the sum of the others, which keeps its digits when p(y_t) is nearly 1.
 #pragma once
 
 #include <string.h>
 
+#include "base/poll.h"
 #include "chain/log_chain.h"
 #include "chain/scaled_chain.h"
 #include "linear/linear_problem.h"
+#include "linear/settle.h"
 
 namespace crfkit::CRFKIT_ISA {
 
@@ -176,6 +178,13 @@ inline double path_score(const LinearProblem& p, const LinearWeights& w, int64_t
   return score;
 }
 
+// Derivatives of a position that are smaller in all are left out. Marginals are not more exact than that
+// (scaled_chain.h), and at 10⁹ positions of this kind a sum lacks 0.001.
+constexpr float kNegligible = 1e-12f;
+
+// Scores beyond it, or not finite, make the loss +inf: optimisers then try a smaller step.
+constexpr double kLargestScore = 1e9;
+
 // Turns marginals into derivatives, in place: d[l] = p[l] - [l = target], or - bound[l] if the target is not
 // one label. The right label's p - 1 is minus the sum of the others. Returns Σ |d| over all but the target.
 template <int K>
@@ -210,7 +219,7 @@ CRFKIT_INLINE void learn(const LinearFeatures& f, int64_t t, float weight, float
       for (int l = 0; l < f.padded; ++l) label_diag[l] += static_cast<double>(block.row[l]);
     scatter<K, true>(f, t, block.row, diagonal);
   }
-  if (residuals<K>(f.padded, p, target, bound) < 1e-9f) return;  // too small to change a float sum
+  if (residuals<K>(f.padded, p, target, bound) < kNegligible) return;
   const float factor = weight * block.step;
   if (factor != 1)
     for (int l = 0; l < f.padded; ++l) p[l] *= factor;
@@ -226,10 +235,12 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
   const int64_t first = p.offsets[sequence], T = p.offsets[sequence + 1] - first, LLp = L * Lp;
   const double weight = p.weights ? p.weights[sequence] : 1.0;
   if (T == 0 || weight == 0) return;
+  poll(100 * T);
   const int32_t* y = p.labels + first;
 
   bool known = true;
   for (int64_t t = 0; t < T; ++t) {
+    poll_at(t);
     float* node = block.node + t * Lp;
     gather<K>(p.state, w.state, first + t, node);
     if (w.scale != 1)
@@ -263,16 +274,24 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
     if (bound_pairs) memcpy(bound_pairs, block.pairs, sizeof(float) * static_cast<size_t>(T * LLp));
     target = posterior(p, w, T, block.bound, bound_pairs, -weight, block);
   }
-  block.loss += weight * (posterior(p, w, T, block.node, block.pairs, weight, block) - target);
+  const double log_z = posterior(p, w, T, block.node, block.pairs, weight, block);
+  const double largest = kLargestScore * static_cast<double>(T);
+  const bool fit = fabs(log_z) <= largest && fabs(target) <= largest;
+  block.loss += fit ? weight * (log_z - target) : HUGE_VAL;
 
   const auto factor = static_cast<float>(weight);
+  Settling state(p.state, first, block.next_event), pair(p.pair, first, block.next_event + 2);
   for (int64_t t = 0; t < T; ++t) {
+    poll_at(t);
     learn<K>(p.state, first + t, factor, block.node + t * Lp, y[t], known ? nullptr : block.bound + t * Lp,
-             block.state, block.state_diag, block.label_diag, block);
+             block.state.recent, block.state_diag.recent, block.label_diag, block);
+    if (first + t >= state.due) state.settle(first + t, block.state, block.state_diag);
     if (p.pair.row_ptr && t > 0)
       learn<0>(p.pair, first + t, factor, block.pairs + t * LLp,
                static_cast<int64_t>(known ? y[t - 1] : 0) * Lp + y[t],
-               known ? nullptr : block.bound_pairs + t * LLp, block.pair, block.pair_diag, nullptr, block);
+               known ? nullptr : block.bound_pairs + t * LLp, block.pair.recent, block.pair_diag.recent,
+               nullptr, block);
+    if (first + t >= pair.due) pair.settle(first + t, block.pair, block.pair_diag);
   }
 }
 

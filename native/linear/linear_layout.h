@@ -9,6 +9,8 @@
 //  - An attribute seen with many labels gets a dense row of floats, one SIMD load each; one seen with few
 //    labels gets a list of parameters, and the list is written out at each position where it occurs.
 //  - Both are sorted by frequency, so that what is hot stays in cache.
+//  - Values are stored in an attribute's own unit, so that floats and stochastic steps see numbers near 1
+//    whatever the scale of the data. Weights are multiplied by the unit; θ stays in the user's units.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +21,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/poll.h"
 #include "base/splitmix.h"
+#include "linear/settle_plan.h"
 
 namespace crfkit {
 
@@ -32,6 +36,7 @@ struct AttributeData {
   const double* values;         // [nnz] or null: all ones
   const int64_t* state_indptr;  // [A + 1] features of an attribute
   const int32_t* state_labels;  // [F] their labels
+  const double* units;          // [A] the size of an attribute's values, or null: all 1
   bool as_given = false;        // one parameter per feature, in the order of features, whatever the data
 };
 
@@ -40,7 +45,8 @@ struct LinearLayout {
   int64_t n_rows = 0;            // dense rows
   int64_t n_sparse = 0;          // sparse parameters
   std::vector<int32_t> slots;    // [dense parameters] row * padded + label
-  std::vector<double> scale;     // [dense parameters, then sparse ones] √k
+  std::vector<double> scale;     // [dense parameters, then sparse ones] √k · unit
+  std::vector<double> unit;      // [the same], or empty: all 1
   std::vector<int64_t> row_ptr;  // [ΣT + 1] position t has rows[row_ptr[t]:row_ptr[t+1]]
   std::vector<int32_t> rows;
   std::vector<float> row_values;    // empty: all ones
@@ -50,8 +56,10 @@ struct LinearLayout {
   std::vector<float> sparse_values;
   std::vector<float> row_shares;      // [rows, padded] k, or 0 where a row has no feature for a label
   std::vector<float> sparse_shares;   // [n_sparse]
+  SettlePlan row_plan, sparse_plan;   // when their sums are moved to double
   std::vector<int32_t> parameter_of;  // [F] parameter of a feature; -1: its attribute never occurs
 
+  double unit_of(size_t parameter) const { return unit.empty() ? 1.0 : unit[parameter]; }
   int64_t n_parameters() const { return static_cast<int64_t>(slots.size()) + n_sparse; }
 };
 
@@ -68,6 +76,7 @@ inline std::vector<Fingerprint> fingerprints(const AttributeData& x, std::vector
   std::vector<Fingerprint> prints(static_cast<size_t>(x.n_attributes));
   frequency.assign(static_cast<size_t>(x.n_attributes), 0);
   for (int64_t t = 0; t < x.n_positions; ++t) {
+    poll_at(t);
     const uint64_t here_a = splitmix(static_cast<uint64_t>(t));
     const uint64_t here_b = splitmix(here_a);
     for (int64_t i = x.indptr[t]; i < x.indptr[t + 1]; ++i) {
@@ -127,6 +136,12 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
 
   // A dense row costs padded/8 vector operations per visit. A list costs about four times as much per label
   // as a vector operation, but nothing for labels it does not have.
+  auto unit_of = [&](size_t a) { return x.units ? x.units[a] : 1.0; };
+  auto add_scale = [&](size_t a, int64_t n) {  // of the n parameters of attribute a
+    const auto count = static_cast<size_t>(n);
+    out.scale.insert(out.scale.end(), count, std::sqrt(static_cast<double>(multiplicity[a])) * unit_of(a));
+    if (x.units) out.unit.insert(out.unit.end(), count, unit_of(a));
+  };
   const int64_t dense_from = std::max<int64_t>(2, (padded / 8 * 3 + 3) / 4);
   std::vector<int32_t> dense, sparse;
   for (size_t a = 0; a < A; ++a) {
@@ -156,8 +171,8 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
     for (int64_t f = x.state_indptr[a]; f < x.state_indptr[a + 1]; ++f) {
       out.slots.push_back(static_cast<int32_t>(static_cast<int64_t>(r) * padded + x.state_labels[f]));
       out.row_shares[static_cast<size_t>(out.slots.back())] = static_cast<float>(multiplicity[a]);
-      out.scale.push_back(std::sqrt(static_cast<double>(multiplicity[a])));
     }
+    add_scale(a, x.state_indptr[a + 1] - x.state_indptr[a]);
   }
   const auto n_dense = static_cast<int32_t>(out.slots.size());
   for (int32_t id : sparse) {
@@ -167,8 +182,7 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
     out.n_sparse += n;
     out.sparse_shares.insert(out.sparse_shares.end(), static_cast<size_t>(n),
                              static_cast<float>(multiplicity[a]));
-    out.scale.insert(out.scale.end(), static_cast<size_t>(n),
-                     std::sqrt(static_cast<double>(multiplicity[a])));
+    add_scale(a, n);
   }
   out.parameter_of.assign(static_cast<size_t>(F), -1);
   for (size_t a = 0; a < A; ++a) {
@@ -204,7 +218,7 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
   for (size_t t = 0; t < positions; ++t)
     for (int64_t i = x.indptr[t]; i < x.indptr[t + 1]; ++i) {
       const auto a = static_cast<size_t>(x.indices[i]);
-      const float value = x.values ? static_cast<float>(x.values[i]) : 1.0f;
+      const float value = x.values ? static_cast<float>(x.values[i] / unit_of(a)) : 1.0f;
       if (row_of[a] >= 0) {
         out.rows[r] = row_of[a];
         if (x.values) out.row_values[r] = value;
@@ -217,6 +231,8 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
         }
       }
     }
+  out.row_plan = SettlePlan(out.row_ptr, out.rows, out.n_rows, padded);
+  out.sparse_plan = SettlePlan(out.sparse_ptr, out.sparse_ids, out.n_sparse, 1);
   return out;
 }
 

@@ -161,24 +161,35 @@ class LinearObjective {
   // end reads θ back. The step is step0 / (1 + step0 λ t) with λ = 2 c2 / N (Bottou, "Large-scale machine
   // learning with stochastic gradient descent", COMPSTAT 2010), t counting sequences from `t`. The shrinking
   // by c2 is kept in one common factor. Transitions, which every position uses, are renewed every few
-  // sequences.
-  void begin_steps(const double* theta) { load(theta); }
+  // sequences, and not before a number of transitions: renewing them costs as much as several of those.
+  // Attributes with a unit of their own are shrunk when the steps since have cost as much as that does.
+  void begin_steps(const double* theta) {
+    load(theta);
+    shrunk_ = 0;
+    work_ = 0;
+  }
   double run_steps(const int32_t* ids, int64_t n, double step0, double c2, double t) {
     const double lambda = 2 * c2 / static_cast<double>(n_sequences());
     Block& buffers = blocks_[0];
     double loss = 0;
-    for (int64_t first = 0; first < n; first += kEdgeBatch) {
-      const int64_t last = std::min(n, first + kEdgeBatch);
+    for (int64_t first = 0, last = 0; first < n; first = last) {
+      int64_t transitions = 0;
+      while (last < n && (last - first < kEdgeBatch || transitions < kEdgeTransitions))
+        transitions += std::max<int64_t>(0, length(ids[last++]) - 1);
       prepare_chain();
       LinearBlock block = transitions_of(buffers);
-      block.state = state_.weights();
-      if (pair_) block.pair = pair_->weights();
+      block.state.recent = state_.weights();
+      if (pair_) block.pair.recent = pair_->weights();
       double edge_step = 0;
       for (int64_t i = first; i < last; ++i) {
         const double step = step0 / (1 + step0 * lambda * t++);
-        scale_ *= static_cast<float>(1 - step * lambda);
+        scale_ *= 1 - step * lambda;
+        shrunk_ += step * lambda;
         edge_step += step;
-        block.step = static_cast<float>(-step / static_cast<double>(scale_));
+        const auto at = static_cast<size_t>(ids[i]);
+        work_ += state_.work(s_.offsets[at], s_.offsets[at + 1]);
+        if (pair_) work_ += pair_->work(s_.offsets[at], s_.offsets[at + 1]);
+        block.step = static_cast<float>(-step / scale_);
         kernels().linear_block(problem(), weights(), ids, i, i + 1, block);
       }
       loss += block.loss;
@@ -191,11 +202,13 @@ class LinearObjective {
         double& w = edges_.weights[k][slot];
         w = w * shrink - edge_step * table[k][slot];
       });
-      if (scale_ < 1e-3f) absorb_scale();
+      if (work_ >= state_.work_by_unit() + (pair_ ? pair_->work_by_unit() : 0)) shrink_by_unit();
+      if (scale_ < 1e-3) absorb_scale();
     }
     return loss;
   }
   void end_steps(double* theta) {
+    shrink_by_unit();
     absorb_scale();
     state_.store(theta);
     edges_.to_theta(edges_.weights, theta + first_edge());
@@ -203,7 +216,8 @@ class LinearObjective {
   }
 
  private:
-  static constexpr int64_t kEdgeBatch = 8;  // sequences
+  static constexpr int64_t kEdgeBatch = 8;         // sequences
+  static constexpr int64_t kEdgeTransitions = 64;  // in them, at least
 
   // Lays out the attributes that score label pairs, without those at the first position of a sequence, where
   // there is no pair.
@@ -242,9 +256,15 @@ class LinearObjective {
   }
   bool with_pairs() const { return pair_ || !masks_.empty(); }
 
+  void shrink_by_unit() {
+    state_.shrink_by_unit(shrunk_);
+    if (pair_) pair_->shrink_by_unit(shrunk_);
+    shrunk_ = 0;
+    work_ = 0;
+  }
   void absorb_scale() {
-    state_.multiply(scale_);
-    if (pair_) pair_->multiply(scale_);
+    state_.multiply(static_cast<float>(scale_));
+    if (pair_) pair_->multiply(static_cast<float>(scale_));
     scale_ = 1;
   }
 
@@ -313,7 +333,7 @@ class LinearObjective {
   }
   LinearWeights weights() const {
     LinearWeights w{};
-    w.scale = scale_;
+    w.scale = static_cast<float>(scale_);
     w.state = state_.weights();
     if (pair_) w.pair = pair_->weights();
     for (int k = 0; k < s_.order; ++k) w.edges[k] = edge_table(k).data();
@@ -365,20 +385,27 @@ class LinearObjective {
     return out;
   }
 
+  // Returns a function that adds up of(sums) over the blocks, in their order.
+  auto over_blocks(GroupSums Block::* sums) const {
+    return [this, sums](auto&& of) {
+      double sum = 0;
+      for (const Block& block : blocks_) sum += of(block.*sums);
+      return sum;
+    };
+  }
+
   // Adds up the blocks, in their order; each parameter times scale^power.
   void collect(double* out, GroupSums Block::* state, GroupSums Block::* pair, int power) const {
     parallel_for(s_.threads, s_.threads, [&](int b, int) {
       auto part = [&](const LinearGroup& group, double* to, GroupSums Block::* sums) {
         const int64_t n = group.n_parameters();
-        group.collect(to, n * b / s_.threads, n * (b + 1) / s_.threads, power, [&](auto&& of) {
-          double sum = 0;
-          for (const Block& block : blocks_) sum += of(block.*sums);
-          return sum;
-        });
+        group.collect(to, n * b / s_.threads, n * (b + 1) / s_.threads, power, over_blocks(sums));
       };
       part(state_, out, state);
       if (pair_) part(*pair_, out + first_pair(), pair);
     });
+    state_.add_settled(out, power, over_blocks(state));
+    if (pair_) pair_->add_settled(out + first_pair(), power, over_blocks(pair));
   }
 
   void add_expected(const Block& b, EdgeTables& table) const {
@@ -404,7 +431,9 @@ class LinearObjective {
   SharedEdges<float> shared_{};
   SharedEdges<double> exact_{};
   LogTables tables_{};
-  float scale_ = 1;                   // the weights are this times those of state_ and pair_
+  double shrunk_ = 0;  // -log of the common shrinking that attributes with a unit have not got as they should
+  int64_t work_ = 0;   // numbers read since then
+  double scale_ = 1;   // the weights are this times those of state_ and pair_
   std::vector<int64_t> all_offsets_;  // [N + 1] before `show`
   int64_t longest_ = 0;
   std::vector<Block> blocks_;

@@ -6,6 +6,15 @@
 
 namespace crfkit {
 
+// Moves of float sums to double, in the order of positions: see settle_plan.h.
+struct SettleEvents {
+  int width;               // numbers per item
+  int64_t n;               // events
+  const int64_t* at;       // [n + 1] position after which an item is moved; last, one beyond all positions
+  const int32_t* items;    // [n]
+  const int32_t* settled;  // [n] where it goes, in units of `width`
+};
+
 // Which parameters are active at each position: a LinearLayout. Its rows are over labels (padded = Lp), or
 // over pairs of labels, the previous one first (padded = L * Lp).
 struct LinearFeatures {
@@ -19,6 +28,7 @@ struct LinearFeatures {
   const float* sparse_values;  // or null
   const float* row_shares;  // [rows, padded] features that share a parameter, for stochastic steps; 0: none
   const float* sparse_shares;  // [n_sparse]
+  SettleEvents row_events, sparse_events;
 };
 
 struct LinearProblem {
@@ -59,11 +69,19 @@ struct LinearWeights {
   const LogTables* tables;           // for those where double does, too
 };
 
+// Sums by parameter: the recent terms in float, and what has been moved to double (null: nothing is moved,
+// because `recent` holds the weights of a stochastic step).
+struct LinearSums {
+  LinearTable<float> recent;
+  LinearTable<double> settled;
+};
+
 // The sums over a block of sequences; each block has its own, added up in block order.
 struct LinearBlock {
-  LinearTable<float> state, pair;  // gradient
+  LinearSums state, pair;  // gradient
   // Σ value² p (1 - p), the diagonal of the Hessian within a position
-  LinearTable<float> state_diag, pair_diag;
+  LinearSums state_diag, pair_diag;
+  int64_t next_event[4];      // events of settle.h: those of `state`, then those of `pair`
   double* label_diag;         // [Lp] Σ p (1 - p) by label; null: not requested
   double* counts;             // [C, L, Lp] expected minus (for partial labels) constrained transitions
   double* expand[kMaxOrder];  // [L^t, Lp]

@@ -31,6 +31,7 @@ inline void linear_scores(const AttributeData& x, const double* weights, int lab
 inline void linear_backward(const AttributeData& x, const double* d_node, int labels, double* gradient) {
   std::fill(gradient, gradient + x.state_indptr[x.n_attributes], 0.0);
   for (int64_t t = 0; t < x.n_positions; ++t) {
+    poll_at(t);
     const double* row = d_node + t * labels;
     for (int64_t i = x.indptr[t]; i < x.indptr[t + 1]; ++i) {
       const int64_t a = x.indices[i];

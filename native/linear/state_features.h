@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/poll.h"
+
 namespace crfkit {
 
 struct StateFeatures {
@@ -31,18 +33,22 @@ inline StateFeatures find_state_features(int64_t n_positions, int64_t n_attribut
   };
   // Labels by attribute: a counting sort, then one tally of L labels per attribute.
   std::vector<int64_t> first(A + 1, 0);
-  for (int64_t t = 0; t < n_positions; ++t)
+  for (int64_t t = 0; t < n_positions; ++t) {
+    poll_at(t);
     permitted(t, [&](int) {
       for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i) ++first[static_cast<size_t>(indices[i]) + 1];
     });
+  }
   for (size_t a = 0; a < A; ++a) first[a + 1] += first[a];
   std::vector<int32_t> seen(static_cast<size_t>(first[A]));
   std::vector<int64_t> next(first.begin(), first.end() - 1);
-  for (int64_t t = 0; t < n_positions; ++t)
+  for (int64_t t = 0; t < n_positions; ++t) {
+    poll_at(t);
     permitted(t, [&](int l) {
       for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i)
         seen[static_cast<size_t>(next[static_cast<size_t>(indices[i])]++)] = l;
     });
+  }
   StateFeatures out;
   out.indptr.assign(A + 1, 0);
   std::vector<int64_t> tally(L, 0);

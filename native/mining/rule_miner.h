@@ -77,14 +77,16 @@ class RuleMiner {
   int n_blocks() const { return static_cast<int>(block_first_.size()) - 1; }
 
   // Returns the rules whose rarest item is in the blocks first .. last - 1. Stops early when more than
-  // `limit` are found; the result is then incomplete and longer than limit.
-  RuleTable run(int first, int last, int64_t limit, int n_threads) const {
+  // `most_rules` are found or more than `most_sets` visited; the result is then incomplete, and the rules or
+  // `visited` are more than that.
+  RuleTable run(int first, int last, int64_t most_rules, int64_t most_sets, int n_threads,
+                int64_t* visited) const {
     std::vector<RuleTable> found(static_cast<size_t>(last - first));
     std::vector<std::unique_ptr<Search>> searches(static_cast<size_t>(std::max(1, n_threads)));
-    std::atomic<int64_t> total{0};
+    Counts counts{most_rules, most_sets};
     parallel_for(last - first, n_threads, [&](int b, int worker) {
       auto& search = searches[static_cast<size_t>(worker)];
-      if (!search) search = std::make_unique<Search>(*this, limit, &total);
+      if (!search) search = std::make_unique<Search>(*this, &counts);
       const auto block = static_cast<size_t>(first + b);
       found[static_cast<size_t>(b)] = search->run(block_first_[block], block_first_[block + 1]);
     });
@@ -93,11 +95,18 @@ class RuleMiner {
       all.append(part);
       part = RuleTable();
     }
+    *visited = counts.sets;
     return all;
   }
 
  private:
   static constexpr int64_t kBlockOccurrences = 1 << 12;
+
+  // What all threads have found and visited so far, and how much they may.
+  struct Counts {
+    int64_t most_rules, most_sets;
+    std::atomic<int64_t> rules{0}, sets{0};
+  };
 
   struct Occurrence {
     int32_t transaction;
@@ -129,10 +138,12 @@ class RuleMiner {
     std::partial_sum(first.begin(), first.end(), first.begin());
     std::vector<int32_t> seen(static_cast<size_t>(first.back()));
     std::vector<int64_t> next(first.begin(), first.end() - 1);
-    for (int64_t t = 0; t < n_positions; ++t)
+    for (int64_t t = 0; t < n_positions; ++t) {
+      poll_at(t);
       if (labels[t] >= 0)
         for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i)
           seen[static_cast<size_t>(next[static_cast<size_t>(indices[i])]++)] = labels[t];
+    }
 
     std::vector<int64_t> tally(static_cast<size_t>(n_labels_), 0);
     auto tally_of = [&](size_t item) {
@@ -171,6 +182,7 @@ class RuleMiner {
     begin_.push_back(0);
     where_first_.assign(item_of_.size() + 1, 0);
     for (int64_t t = 0; t < n_positions; ++t) {
+      poll_at(t);
       if (labels[t] < 0) continue;
       for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i) {
         const int32_t rank = rank_of_[static_cast<size_t>(indices[i])];
@@ -208,11 +220,10 @@ class RuleMiner {
   // The depth-first walk of one thread.
   class Search {
    public:
-    Search(const RuleMiner& miner, int64_t limit, std::atomic<int64_t>* total)
+    Search(const RuleMiner& miner, Counts* counts)
         : miner_(miner),
           bounds_(miner.bounds_),
-          limit_(limit),
-          total_(total),
+          counts_(counts),
           count_(miner.item_of_.size(), 0),
           place_(miner.item_of_.size()),
           tally_(static_cast<size_t>(miner.n_labels_), 0),
@@ -223,13 +234,14 @@ class RuleMiner {
     RuleTable run(int32_t first_rank, int32_t last_rank) {
       found_ = RuleTable();
       reported_ = 0;
+      visited_ = 0;
       for (int32_t rank = first_rank; rank < last_rank && !full(); ++rank) {
         lhs_.assign(1, rank);
         const Occurrence* where = miner_.where_.data();
         visit(where + miner_.where_first_[static_cast<size_t>(rank)],
               where + miner_.where_first_[static_cast<size_t>(rank) + 1]);
       }
-      total_->fetch_add(static_cast<int64_t>(found_.size()) - reported_);
+      report();
       return std::move(found_);
     }
 
@@ -242,30 +254,37 @@ class RuleMiner {
     const RuleMiner& miner_;
     const RuleBounds& bounds_;
     RuleTable found_;
-    int64_t limit_, reported_ = 0;
-    std::atomic<int64_t>* total_;
-    std::vector<int32_t> lhs_;           // ranks of X
-    std::vector<int32_t> count_;         // [I] occurrences of an extension; zero between uses
-    std::vector<int64_t> place_;         // [I] where its next occurrence goes
-    std::vector<int32_t> touched_;       // extensions with a count
-    std::vector<Occurrence> pool_;       // occurrence lists, a stack
-    std::vector<Child> children_;        // extensions, a stack
-    std::vector<int32_t> tally_;         // [L] labels of the set at hand; zero between uses
-    std::vector<int32_t> tally_marked_;  // [L] those of marked transactions
-    std::vector<int32_t> present_;       // labels with a tally
-    std::vector<int64_t> votes_;         // [L] of the items of X; zero between uses
+    Counts* counts_;
+    int64_t reported_ = 0, visited_ = 0;  // rules reported to the counts; sets not reported yet
+    std::vector<int32_t> lhs_;            // ranks of X
+    std::vector<int32_t> count_;          // [I] occurrences of an extension; zero between uses
+    std::vector<int64_t> place_;          // [I] where its next occurrence goes
+    std::vector<int32_t> touched_;        // extensions with a count
+    std::vector<Occurrence> pool_;        // occurrence lists, a stack
+    std::vector<Child> children_;         // extensions, a stack
+    std::vector<int32_t> tally_;          // [L] labels of the set at hand; zero between uses
+    std::vector<int32_t> tally_marked_;   // [L] those of marked transactions
+    std::vector<int32_t> present_;        // labels with a tally
+    std::vector<int64_t> votes_;          // [L] of the items of X; zero between uses
+
+    void report() {
+      const auto mine = static_cast<int64_t>(found_.size());
+      counts_->rules.fetch_add(mine - reported_, std::memory_order_relaxed);
+      counts_->sets.fetch_add(visited_, std::memory_order_relaxed);
+      reported_ = mine;
+      visited_ = 0;
+    }
 
     bool full() {
-      const auto mine = static_cast<int64_t>(found_.size());
-      if (mine - reported_ >= 1024) {
-        total_->fetch_add(mine - reported_);
-        reported_ = mine;
-      }
-      return total_->load(std::memory_order_relaxed) > limit_;
+      if (visited_ + static_cast<int64_t>(found_.size()) - reported_ >= 1024) report();
+      return counts_->rules.load(std::memory_order_relaxed) > counts_->most_rules ||
+             counts_->sets.load(std::memory_order_relaxed) > counts_->most_sets;
     }
 
     // Visits X = lhs_ with these occurrences: its rules, then its extensions.
     void visit(const Occurrence* first, const Occurrence* last) {
+      ++visited_;
+      poll(10 * (last - first));
       if (!keep_rules(first, last)) return;
       if (static_cast<int>(lhs_.size()) < bounds_.max_length) extend(first, last);
     }

@@ -133,7 +133,7 @@ class CurvatureHistory {
     // One thread per half a million numbers is worth starting.
     const int threads = static_cast<int>(std::min<int64_t>(threads_, 1 + n_ * memory_ / 500000));
     const int pieces = threads;
-    parallel_for(pieces, threads, [&](int p, int) {
+    parallel_for<Ending::kWhole>(pieces, threads, [&](int p, int) {
       for (int c = chunks * p / pieces; c < chunks * (p + 1) / pieces; ++c)
         fn(c, c * kChunk, std::min(kChunk, n_ - c * kChunk));
     });

@@ -6,10 +6,8 @@
 // Then p(y_t = l) = a_t[l] b_t[l], and a change of ψ between two positions affects log Z only through what
 // lies between them: a before the first one and b after the last one do not change.
 //
-// Both come from the recursion in log space (log_chain.h), b from that of the reversed sequence. If scores
-// are so large that a step of these formulas could lose a path, the sequence is replaced by the Markov chain
-// of its posterior: M becomes p(y_t = l | y_{t-1} = j), with its own table at each position, a becomes p(y_t
-// = l), and s and b become 1. All numbers are then probabilities, and only improbable paths are lost.
+// Both come from the recursion in log space (log_chain.h), b from that of the reversed sequence. Sequences
+// whose numbers are too large or too small keep the logarithms of a, b and s instead (`in_logs`).
 #pragma once
 
 #include <algorithm>
@@ -23,24 +21,28 @@
 namespace crfkit {
 
 struct CandidateChain {
-  int labels;                                  // L
-  std::vector<int64_t> offsets;                // [N + 1]
-  std::vector<double> weights;                 // [N] or empty
-  std::vector<int32_t> targets;                // [ΣT] all of them known
-  std::vector<double> edges;                   // M = exp(edge - max): [L, L]
-  std::vector<std::vector<double>> own_edges;  // [N] M of each position, [T, L, L], or empty: it is `edges`
-  std::vector<double> s, a, b;                 // [ΣT, L]
+  int labels;                            // L
+  std::vector<int64_t> offsets;          // [N + 1]
+  std::vector<double> weights;           // [N] or empty
+  std::vector<int32_t> targets;          // [ΣT] all of them known
+  std::vector<double> edges, log_edges;  // M = exp(edge - max), and its logarithm: [L, L]
+  std::vector<double> s, a, b;           // [ΣT, L], of some sequences their logarithms
+  std::vector<uint8_t> in_logs;          // [N] which
 
   int64_t n_sequences() const { return static_cast<int64_t>(offsets.size()) - 1; }
   double weight(int64_t i) const { return weights.empty() ? 1.0 : weights[static_cast<size_t>(i)]; }
 
-  // Returns M of the step to position t of sequence i; the next ones follow edge_stride(i) apart.
-  const double* edges_into(int64_t i, int64_t t) const {
-    const std::vector<double>& own = own_edges[static_cast<size_t>(i)];
-    return own.empty() ? edges.data() : own.data() + (t - offsets[static_cast<size_t>(i)]) * edge_stride(i);
+  // Returns p(y_t = l) of sequence i, or p(y_{t-1} = from, y_t = l).
+  double probability(int64_t i, int64_t t, int64_t l) const {
+    const auto at = static_cast<size_t>(t * labels + l);
+    return in_logs[static_cast<size_t>(i)] ? std::exp(a[at] + b[at]) : a[at] * b[at];
   }
-  int64_t edge_stride(int64_t i) const {
-    return own_edges[static_cast<size_t>(i)].empty() ? 0 : static_cast<int64_t>(labels) * labels;
+  double probability(int64_t i, int64_t t, int64_t from, int64_t l) const {
+    const auto at = static_cast<size_t>(t * labels + l);
+    const auto before = static_cast<size_t>((t - 1) * labels + from);
+    const auto edge = static_cast<size_t>(from * labels + l);
+    return in_logs[static_cast<size_t>(i)] ? std::exp(a[before] + log_edges[edge] + s[at] + b[at])
+                                           : a[before] * edges[edge] * s[at] * b[at];
   }
 };
 
@@ -48,7 +50,7 @@ struct CandidateChain {
 class CandidateChainFiller {
  public:
   CandidateChainFiller(CandidateChain& x, const double* node, const double* edge)
-      : x_(x), d_(chain_dims(1, x.labels)), node_(node), edge_(edge) {
+      : x_(x), d_(chain_dims(1, x.labels)), node_(node) {
     const int L = x.labels;
     std::vector<double> transposed(static_cast<size_t>(L * L));
     for (int j = 0; j < L; ++j)
@@ -56,7 +58,11 @@ class CandidateChainFiller {
     edge_max_ = *std::max_element(edge, edge + L * L);
     edge_range_ = edge_max_ - *std::min_element(edge, edge + L * L);
     x.edges.resize(transposed.size());
-    for (size_t i = 0; i < x.edges.size(); ++i) x.edges[i] = std::exp(edge[i] - edge_max_);
+    x.log_edges.resize(transposed.size());
+    for (size_t i = 0; i < x.edges.size(); ++i) {
+      x.log_edges[i] = edge[i] - edge_max_;
+      x.edges[i] = std::exp(x.log_edges[i]);
+    }
     there_ = make_tables(edge, there_memory_);
     back_ = make_tables(transposed.data(), back_memory_);
   }
@@ -80,12 +86,18 @@ class CandidateChainFiller {
     for (int64_t t = 0; t < T / 2; ++t)
       std::swap_ranges(w.onward.data() + t * Lp, w.onward.data() + (t + 1) * Lp,
                        w.onward.data() + (T - 1 - t) * Lp);
-    if (!fill_scaled(first, T, w)) fill_posterior(i, first, T, w);
+    x_.in_logs[static_cast<size_t>(i)] = !fill_logs(first, T, w);
+    if (x_.in_logs[static_cast<size_t>(i)]) return;
+    for (auto* values : {&x_.s, &x_.a, &x_.b})
+      for (int64_t at = first * L; at < (first + T) * L; ++at) {
+        double& value = (*values)[static_cast<size_t>(at)];
+        value = std::exp(value);
+      }
   }
 
  private:
-  // A sequence uses scaled numbers if all their logarithms are at most this large: products of two of them
-  // are then far from the limits of double.
+  // A sequence uses the numbers themselves if all their logarithms are at most this large: products of two of
+  // them are then far from the limits of double.
   static constexpr double kLargest = 300;
 
   LogTables make_tables(const double* edge, std::vector<double>& memory) const {
@@ -116,11 +128,10 @@ class CandidateChainFiller {
     return max + std::log(sum);
   }
 
-  // Computes a, b and s; returns false if a number is too large or too small.
-  bool fill_scaled(int64_t first, int64_t T, const Worker& w) const {
-    if (edge_range_ > kLargest) return false;
+  // Computes the logarithms of a, b and s; returns whether all are moderate.
+  bool fill_logs(int64_t first, int64_t T, const Worker& w) const {
     double before = -edge_max_;  // log Σ α of the position before; M of the first step does not count
-    bool moderate = true;
+    bool moderate = edge_range_ <= kLargest;
     for (int64_t t = 0; t < T; ++t) {
       const double* alpha = w.alpha.data() + t * d_.padded;
       const double* onward = w.onward.data() + t * d_.padded;
@@ -132,44 +143,20 @@ class CandidateChainFiller {
         const auto at = static_cast<size_t>((first + t) * d_.labels + l);
         auto set = [&](std::vector<double>& out, double log) {
           moderate &= std::abs(log) <= kLargest;
-          out[at] = std::exp(log);
+          out[at] = log;
         };
         set(x_.a, alpha[l] - total);
         set(x_.b, onward[l] - node[l] - both);
         set(x_.s, node[l] + step);
       }
-      if (!moderate) return false;
       before = total;
     }
-    return true;
-  }
-
-  // Replaces the sequence by the Markov chain p(y | x).
-  void fill_posterior(int64_t i, int64_t first, int64_t T, const Worker& w) const {
-    const int L = d_.labels;
-    std::vector<double>& own = x_.own_edges[static_cast<size_t>(i)];
-    own.resize(static_cast<size_t>(T * L * L));
-    double* edges = own.data();
-    for (int64_t t = 0; t < T; ++t, edges += L * L) {
-      const double* alpha = w.alpha.data() + t * d_.padded;
-      const double* onward = w.onward.data() + t * d_.padded;
-      const double* node = node_ + (first + t) * L;
-      const auto at = static_cast<size_t>((first + t) * L);
-      const double total = log_sum([&](int l) { return alpha[l] + (onward[l] - node[l]); });
-      for (int l = 0; l < L; ++l) {
-        x_.a[at + static_cast<size_t>(l)] = std::exp(alpha[l] + (onward[l] - node[l]) - total);
-        x_.b[at + static_cast<size_t>(l)] = x_.s[at + static_cast<size_t>(l)] = 1;
-      }
-      for (int j = 0; j < L; ++j) {
-        const double out = log_sum([&](int l) { return edge_[j * L + l] + onward[l]; });
-        for (int l = 0; l < L; ++l) edges[j * L + l] = std::exp(edge_[j * L + l] + onward[l] - out);
-      }
-    }
+    return moderate;
   }
 
   CandidateChain& x_;
   ChainDims d_;
-  const double *node_, *edge_;
+  const double* node_;
   double edge_max_, edge_range_;
   std::vector<double> there_memory_, back_memory_;
   LogTables there_, back_;  // of the sequences as they are, and reversed
@@ -180,7 +167,7 @@ inline void fill_candidate_chain(CandidateChain& x, const double* node, const do
   const auto L = static_cast<size_t>(x.labels);
   for (auto* values : {&x.s, &x.a, &x.b}) values->resize(x.targets.size() * L);
   const int64_t N = x.n_sequences();
-  x.own_edges.resize(static_cast<size_t>(N));
+  x.in_logs.resize(static_cast<size_t>(N));
   const CandidateChainFiller filler(x, node, edge);
   const int blocks = n_threads > 1 ? static_cast<int>(std::min<int64_t>(N, 16 * n_threads)) : 1;
   parallel_for(blocks, n_threads, [&](int block, int) {

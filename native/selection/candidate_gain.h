@@ -9,6 +9,11 @@
 // a with it. A pass runs from the first to the last position of a sequence where the candidate is active;
 // where it is active once, Z(λ)/Z(0) = 1 + p (e^(λv) - 1) with p = p(y_t = l), and nothing needs to run.
 //
+// Correctness. A number that underflows is a path that is lost, and a candidate with a large weight can make
+// it the best one later. What becomes of a path depends only on the state it is in: as long as the sum of
+// every state is far above the smallest number, what is lost is nothing beside the other paths of the same
+// state. A pass checks this at every step; where it fails, the pass is repeated in log space.
+//
 // Approximately (McCallum, "Efficiently inducing features of conditional random fields", UAI 2003): that
 // formula at every position, as if positions were independent and their marginals fixed.
 #pragma once
@@ -17,6 +22,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/poll.h"
 #include "selection/candidate_chain.h"
 
 namespace crfkit {
@@ -57,6 +63,7 @@ class CandidateGain {
       // between two scalings the candidate changes a pass by e^300 at most
       period_ = static_cast<int64_t>(std::max(1.0, std::min(16.0, 300 / (std::abs(lambda) * largest))));
       const Sum z = approximate ? approximate_log_z(f, lambda) : exact_log_z(f, lambda);
+      poll(10 * static_cast<long long>(f.from < 0 ? f.n : static_cast<int64_t>(x_.targets.size())));
       gain = lambda * seen - z.value - c2_ * lambda * lambda;
       const double slope = seen - z.first - 2 * c2_ * lambda;
       const double curvature = std::max(z.second + 2 * c2_, 1e-300);
@@ -102,40 +109,55 @@ class CandidateGain {
 
   static double value(const Candidate& f, int64_t i) { return f.values ? f.values[i] : 1.0; }
 
-  // One active position of probability p: 1 + p (e^(λv) - 1), which stays positive where p is 1.
-  static double ratio_of(double p, double factor) { return std::max(0.0, 1 - p) + p * factor; }
-  static void add_single(Sum& sum, double weight, double p, double v, double factor) {
-    const double ratio = ratio_of(p, factor), q = p * factor / ratio;
-    sum.add(weight, std::log(ratio), v * q, v * v * q * (1 - q));
+  // One active position of probability p, and `rest` that of all else: rest + p e^(λv).
+  static void add_single(Sum& sum, double weight, double p, double rest, double v, double factor) {
+    const double ratio = rest + p * factor, q = p * factor / ratio, others = rest / ratio;
+    sum.add(weight, std::log(ratio), v * q, v * v * q * others);
+  }
+  // 1 - p of label l, or of the step from `from` to l: summed over the others where p is near 1, so that all
+  // digits are kept.
+  double rest_of(double p, int64_t i, int64_t t, int l) const {
+    if (p < 0.5) return 1 - p;
+    double rest = 0;
+    for (int k = 0; k < x_.labels; ++k)
+      if (k != l) rest += x_.probability(i, t, k);
+    return rest;
+  }
+  double rest_of(double p, int64_t i, int64_t t, int from, int l) const {
+    if (p < 0.5) return 1 - p;
+    double rest = 0;
+    for (int j = 0; j < x_.labels; ++j)
+      for (int k = 0; k < x_.labels; ++k)
+        if (j != from || k != l) rest += x_.probability(i, t, j, k);
+    return rest;
+  }
+
+  void add_occurrence(Sum& sum, const Candidate& f, int64_t i, double lambda) const {
+    const int64_t t = f.positions[i];
+    const int32_t sequence = sequence_of_[t];
+    const double p = x_.probability(sequence, t, f.to);
+    add_single(sum, x_.weight(sequence), p, rest_of(p, sequence, t, f.to), value(f, i),
+               std::exp(lambda * value(f, i)));
   }
 
   Sum approximate_log_z(const Candidate& f, double lambda) const {
     Sum sum;
-    const auto L = static_cast<int64_t>(x_.labels);
     if (f.from < 0) {
-      for (int64_t i = 0; i < f.n; ++i) {
-        const int64_t at = f.positions[i] * L + f.to;
-        const double p = x_.a[static_cast<size_t>(at)] * x_.b[static_cast<size_t>(at)];
-        add_single(sum, x_.weight(sequence_of_[f.positions[i]]), p, value(f, i),
-                   std::exp(lambda * value(f, i)));
-      }
+      for (int64_t i = 0; i < f.n; ++i) add_occurrence(sum, f, i, lambda);
       return sum;
     }
     const double factor = std::exp(lambda);
     for (int64_t i = 0; i < x_.n_sequences(); ++i) {
-      const double* edge = x_.edges_into(i, x_.offsets[static_cast<size_t>(i)] + 1) + f.from * L + f.to;
-      const int64_t stride = x_.edge_stride(i);
       // Every position has this candidate: the logarithm is taken of products, not at each position.
       double product = 1, logs = 0, first = 0, second = 0;
       for (int64_t t = x_.offsets[static_cast<size_t>(i)] + 1; t < x_.offsets[static_cast<size_t>(i) + 1];
-           ++t, edge += stride) {
-        const auto at = static_cast<size_t>(t * L + f.to);
-        const double p = x_.a[static_cast<size_t>((t - 1) * L + f.from)] * *edge * x_.s[at] * x_.b[at];
-        const double ratio = ratio_of(p, factor), q = p * factor / ratio;
+           ++t) {
+        const double p = x_.probability(i, t, f.from, f.to), rest = rest_of(p, i, t, f.from, f.to);
+        const double ratio = rest + p * factor, q = p * factor / ratio;
         product *= ratio;
         if (product > 1e200 || product < 1e-200) logs += std::log(product), product = 1;
         first += q;
-        second += q * (1 - q);
+        second += q * (rest / ratio);
       }
       sum.add(x_.weight(i), logs + std::log(product), first, second);
     }
@@ -150,12 +172,12 @@ class CandidateGain {
   template <int K>
   Sum exact_log_z_of_width(const Candidate& f, double lambda) {
     Sum sum;
-    const auto L = static_cast<int64_t>(K > 0 ? K : x_.labels);
     if (f.from >= 0) {
       for (int64_t i = 0; i < x_.n_sequences(); ++i) {
         const int64_t first = x_.offsets[static_cast<size_t>(i)],
                       last = x_.offsets[static_cast<size_t>(i) + 1];
-        if (last - first > 1) transition_pass<K>(f, lambda, i, first, last, sum);
+        if (last - first > 1 && !transition_pass<K>(f, lambda, i, first, last, sum))
+          log_pass(f, lambda, i, 0, 0, sum);
       }
       return sum;
     }
@@ -163,13 +185,10 @@ class CandidateGain {
       const int32_t sequence = sequence_of_[f.positions[i]];
       int64_t end = i + 1;
       while (end < f.n && sequence_of_[f.positions[end]] == sequence) ++end;
-      if (end == i + 1) {
-        const auto at = static_cast<size_t>(f.positions[i] * L + f.to);
-        add_single(sum, x_.weight(sequence), x_.a[at] * x_.b[at], value(f, i),
-                   std::exp(lambda * value(f, i)));
-      } else {
-        state_pass<K>(f, lambda, sequence, i, end, sum);
-      }
+      if (end == i + 1)
+        add_occurrence(sum, f, i, lambda);
+      else if (!state_pass<K>(f, lambda, sequence, i, end, sum))
+        log_pass(f, lambda, sequence, i, end, sum);
       i = end;
     }
     return sum;
@@ -180,7 +199,9 @@ class CandidateGain {
   struct Pass {
     double *now, *next;  // [3, L]
     double mean = 0, log_scale = 0;
+    bool sound = true;  // no state has come near the smallest number
   };
+  static constexpr double kSmallest = 1e-285;  // of a state: 10²² times what one step can lose
 
   template <int K>
   Pass start_pass(int64_t t) {
@@ -209,6 +230,10 @@ class CandidateGain {
         const double* row = edges + j * L;
         for (int64_t l = 0; l < L; ++l) to[l] += in * row[l];
       }
+      bool sound = true;
+      if (order == 0)
+        for (int64_t l = 0; l < L; ++l) sound &= to[l] >= kSmallest && to[l] * s[l] >= kSmallest;
+      p.sound &= sound;
       for (int64_t l = 0; l < L; ++l) to[l] *= s[l];
     }
     std::swap(p.now, p.next);
@@ -222,6 +247,7 @@ class CandidateGain {
     a2 = factor * (a2 + v * (2 * a1 + v * a0));
     a1 = factor * (a1 + v * a0);
     a0 *= factor;
+    p.sound &= a0 >= kSmallest;
   }
 
   template <int K>
@@ -240,8 +266,9 @@ class CandidateGain {
     p.log_scale += std::log(total);
   }
 
+  // Adds the result; false if the pass was not sound.
   template <int K>
-  void finish(Pass& p, int64_t t, double weight, Sum& sum) const {
+  bool finish(Pass& p, int64_t t, double weight, Sum& sum) const {
     const auto L = static_cast<int64_t>(K > 0 ? K : x_.labels);
     double z = 0, first = 0, second = 0;
     for (int64_t l = 0; l < L; ++l) {
@@ -250,55 +277,108 @@ class CandidateGain {
       first += p.now[L + l] * b;
       second += p.now[2 * L + l] * b;
     }
+    if (!p.sound || !(z >= kSmallest) || !std::isfinite(z + p.log_scale + second)) return false;
     first /= z;
     sum.add(weight, std::log(z) + p.log_scale, p.mean + first, second / z - first * first);
+    return true;
   }
 
-  // Occurrences i .. end-1, two or more, all in one sequence.
+  // Occurrences i .. end-1, two or more, all in one sequence. False: log_pass has to do it.
   template <int K>
-  void state_pass(const Candidate& f, double lambda, int32_t sequence, int64_t i, int64_t end, Sum& sum) {
+  bool state_pass(const Candidate& f, double lambda, int32_t sequence, int64_t i, int64_t end, Sum& sum) {
+    if (x_.in_logs[static_cast<size_t>(sequence)]) return false;
     double factor = std::exp(lambda * value(f, i));
     Pass p = start_pass<K>(f.positions[i]);
     apply<K>(p, f.to, value(f, i), factor);
-    const double* edges = x_.edges_into(sequence, f.positions[i] + 1);
-    const int64_t stride = x_.edge_stride(sequence);
-    for (int64_t t = f.positions[i] + 1, stop = f.positions[end - 1]; t <= stop; ++t, edges += stride) {
-      advance<K>(p, edges, t);
+    for (int64_t t = f.positions[i] + 1, stop = f.positions[end - 1]; t <= stop && p.sound; ++t) {
+      advance<K>(p, x_.edges.data(), t);
       if (t == f.positions[i + 1]) {
         ++i;
         if (f.values) factor = std::exp(lambda * f.values[i]);
         apply<K>(p, f.to, value(f, i), factor);
       }
       if (t % period_ == 0) rescale<K>(p);
+      poll_at(t);
     }
     rescale<K>(p);
-    finish<K>(p, f.positions[end - 1], x_.weight(sequence), sum);
+    return finish<K>(p, f.positions[end - 1], x_.weight(sequence), sum);
   }
 
   template <int K>
-  void transition_pass(const Candidate& f, double lambda, int64_t sequence, int64_t first, int64_t last,
+  bool transition_pass(const Candidate& f, double lambda, int64_t sequence, int64_t first, int64_t last,
                        Sum& sum) {
+    if (x_.in_logs[static_cast<size_t>(sequence)]) return false;
     const auto L = static_cast<int64_t>(K > 0 ? K : x_.labels);
-    const double factor = std::exp(lambda);
-    const double* edges = x_.edges_into(sequence, first + 1);
-    const int64_t stride = x_.edge_stride(sequence);
+    std::copy_n(x_.edges.data(), L * L, changed_.data());
+    double& own = changed_[static_cast<size_t>(f.from * L + f.to)];
+    own *= std::exp(lambda);
     Pass p = start_pass<K>(first);
-    for (int64_t t = first + 1; t < last; ++t, edges += stride) {
-      if (stride > 0 || t == first + 1) {
-        std::copy_n(edges, L * L, changed_.data());
-        changed_[static_cast<size_t>(f.from * L + f.to)] *= factor;
-      }
+    for (int64_t t = first + 1; t < last && p.sound; ++t) {
       const double a0 = p.now[f.from], a1 = p.now[L + f.from];
       advance<K>(p, changed_.data(), t);
       // The candidate's own transition counts e^λ times; its derivatives are multiples of the transition.
-      const double step =
-          changed_[static_cast<size_t>(f.from * L + f.to)] * x_.s[static_cast<size_t>(t * L + f.to)];
+      const double step = own * x_.s[static_cast<size_t>(t * L + f.to)];
       p.now[L + f.to] += step * a0;
       p.now[2 * L + f.to] += step * (2 * a1 + a0);
       if (t % period_ == 0) rescale<K>(p);
+      poll_at(t);
     }
     rescale<K>(p);
-    finish<K>(p, last - 1, x_.weight(sequence), sum);
+    return finish<K>(p, last - 1, x_.weight(sequence), sum);
+  }
+
+  // The same pass in log space, for any numbers: log a of each label, and mean and variance of the count on
+  // the paths to it. Occurrences i .. end-1 of a sequence; of a transition all its steps.
+  void log_pass(const Candidate& f, double lambda, int64_t sequence, int64_t i, int64_t end, Sum& sum) {
+    const int L = x_.labels;
+    const bool step = f.from >= 0, logs = x_.in_logs[static_cast<size_t>(sequence)] != 0;
+    auto log_of = [&](const std::vector<double>& values, int64_t t, int l) {
+      const double value = values[static_cast<size_t>(t * L + l)];
+      return logs ? value : std::log(value);
+    };
+    double *a = memory_.data(), *mean = a + L, *variance = mean + L, *next = variance + L;  // [L], [3, L]
+    int64_t t = step ? x_.offsets[static_cast<size_t>(sequence)] : f.positions[i];
+    const int64_t last = step ? x_.offsets[static_cast<size_t>(sequence) + 1] - 1 : f.positions[end - 1];
+    auto apply = [&] {
+      a[f.to] += lambda * value(f, i);
+      mean[f.to] += value(f, i++);
+    };
+    for (int l = 0; l < L; ++l) a[l] = log_of(x_.a, t, l), mean[l] = variance[l] = 0;
+    if (!step) apply();
+    // Joins terms log_of_term(j) whose counts have moments mean_of(j), variance[j]: sets *log, *m and *v.
+    auto join = [&](auto&& log_of_term, auto&& mean_of, double* log, double* m, double* v) {
+      double top = log_of_term(0), total = 0, first = 0, second = 0;
+      for (int j = 1; j < L; ++j) top = std::max(top, log_of_term(j));
+      for (int j = 0; j < L; ++j) {
+        const double w = std::exp(log_of_term(j) - top);
+        total += w;
+        first += w * mean_of(j);
+      }
+      first /= total;
+      for (int j = 0; j < L; ++j) {
+        const double off = mean_of(j) - first;
+        second += std::exp(log_of_term(j) - top) * (variance[j] + off * off);
+      }
+      *log = top + std::log(total), *m = first, *v = second / total;
+    };
+    while (++t <= last) {
+      poll_at(t);
+      for (int l = 0; l < L; ++l) {
+        auto own = [&](int j) { return step && j == f.from && l == f.to; };
+        join(
+            [&](int j) {
+              return a[j] + x_.log_edges[static_cast<size_t>(j * L + l)] + (own(j) ? lambda : 0);
+            },
+            [&](int j) { return mean[j] + (own(j) ? 1 : 0); }, next + l, next + L + l, next + 2 * L + l);
+        next[l] += log_of(x_.s, t, l);
+      }
+      std::copy_n(next, 3 * L, a);
+      if (!step && t == f.positions[i]) apply();
+    }
+    double log_z, first, second;
+    join([&](int l) { return a[l] + log_of(x_.b, last, l); }, [&](int l) { return mean[l]; }, &log_z, &first,
+         &second);
+    sum.add(x_.weight(sequence), log_z, first, second);
   }
 
   const CandidateChain& x_;

@@ -118,6 +118,7 @@ inline void add_tree_scores(const Trees& trees, int64_t m0, int64_t m1, const Wi
     TreeWalk walk(trees, table, n_labels);
     for (int64_t m = m0; m < m1; ++m)
       for (int64_t i = cuts[static_cast<size_t>(b)]; i < cuts[static_cast<size_t>(b) + 1]; ++i) {
+        poll(50 * (table.offsets[i + 1] - table.offsets[i]));
         const int64_t start = table.offsets[i], stop = table.offsets[i + 1];
         for (int64_t t = start; t < stop; ++t) {
           if (edge && t > start)

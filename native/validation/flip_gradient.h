@@ -36,10 +36,10 @@ struct Flips {
   void reset(const SpanScores& s) {
     const double far = std::numeric_limits<double>::infinity();
     for (int up = 0; up < 2; ++up) {
-      state_move[up].reset(*s.state, far);
+      state_move[up].fill(*s.state, far);
       state_change[up].reset(*s.state);
       if (s.pair) {
-        pair_move[up].reset(*s.pair, far);
+        pair_move[up].fill(*s.pair, far);
         pair_change[up].reset(*s.pair);
       }
       edges[up].assign(s.edges[0].size(), Flip{});

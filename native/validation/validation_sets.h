@@ -165,8 +165,10 @@ class ValidationSets {
           return begins_[begin + static_cast<size_t>(i) + 1] - begins_[begin + static_cast<size_t>(i)];
         });
     parallel_for(threads(), threads(), [&](int b, int) {
-      for (int64_t i = cuts[static_cast<size_t>(b)]; i < cuts[static_cast<size_t>(b) + 1]; ++i)
+      for (int64_t i = cuts[static_cast<size_t>(b)]; i < cuts[static_cast<size_t>(b) + 1]; ++i) {
+        poll(10'000);
         fn(b, begin + static_cast<size_t>(i));
+      }
     });
   }
 
@@ -192,15 +194,13 @@ class ValidationSets {
     auto group = [&](const LinearLayout& layout, ExactTable(Flips::* move)[2], ExactTable(Flips::* change)[2],
                      ExactTable& out) {
       out.reset(layout);
-      for (int32_t slot : layout.slots) {
-        const auto at = static_cast<size_t>(slot);
-        out.dense[at] = nearest(
-            [&](const Flips& f, int up) { return Flip{(f.*move)[up].dense[at], (f.*change)[up].dense[at]}; });
-      }
-      for (size_t at = 0; at < out.sparse.size(); ++at)
-        out.sparse[at] = nearest([&](const Flips& f, int up) {
-          return Flip{(f.*move)[up].sparse[at], (f.*change)[up].sparse[at]};
+      for (size_t i = 0; i < layout.scale.size(); ++i) {
+        const double unit = layout.unit_of(i);  // moves and quotients are in the user's units
+        const double quotient = nearest([&](const Flips& f, int up) {
+          return Flip{(f.*move)[up](layout, i) / unit, (f.*change)[up](layout, i)};
         });
+        out.at(layout, i) = quotient / unit;
+      }
     };
     group(*scores_.state, &Flips::state_move, &Flips::state_change, sums_state_);
     add_exact(*scores_.state, sums_state_, gradient);

@@ -11,9 +11,15 @@ class CRFKitError(ValueError):
 class InputError(CRFKitError):
     """X, y or another argument is invalid; the message names the sequence and position."""
 
+    position: int | None = None  # of the batch, while the message lacks it
+
 
 class ModelFileError(CRFKitError):
     """A model file is damaged or truncated, or has another format or a newer version."""
+
+
+class OutputError(OSError, CRFKitError):
+    """A file could not be written, for example on a full disk; it is as it was before."""
 
 
 class NoPathError(CRFKitError):

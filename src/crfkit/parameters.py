@@ -1,14 +1,22 @@
-"""Checks of estimator parameters: one rule per parameter, one form of message for all."""
+"""Checks of estimator parameters: one rule per parameter, one form of message for all.
+
+Also: which values a model file can hold. It is asked before training, because a trained model that cannot be
+saved is lost.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from crfkit.exceptions import InputError
+
+DIGITS = 20  # characters of the longest integer in a model file: parsing long ones takes quadratic time
+_LONG = 10**DIGITS
 
 Rule = tuple[str, Callable[[Any], bool]]  # description of the expected value, and the check
 
@@ -112,9 +120,24 @@ def functions() -> Rule:
     )
 
 
+def unstorable(value: Any) -> str | None:
+    """Return what a model file cannot hold in a number, a text or a collection of them; None if nothing."""
+    if isinstance(value, (Mapping, list, tuple, set, frozenset)):
+        inside = chain(value, value.values()) if isinstance(value, Mapping) else value
+        return next(filter(None, map(unstorable, inside)), None)
+    if isinstance(value, Integral) and not -_LONG < int(value) * (10 if int(value) < 0 else 1) < _LONG:
+        return f"an integer of more than {DIGITS} characters"
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        return "a half of a surrogate pair, which is not text"
+    return None
+
+
 def check_parameters(estimator: object, rules: Mapping[str, Rule]) -> None:
     """Raise InputError for the first parameter that breaks its rule."""
     for name, (expected, check) in rules.items():
         value = getattr(estimator, name)
         if not check(value):
             raise InputError(f"{type(estimator).__name__}: {name} must be {expected}, got {value!r}")
+        lost = unstorable(value)
+        if lost is not None:
+            raise InputError(f"{type(estimator).__name__}: {name} has {lost}; a model file cannot hold it")

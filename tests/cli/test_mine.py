@@ -361,10 +361,8 @@ def test_damaged_files(run, folder, place, tmp_path):
 def test_what_is_read_is_not_overwritten(run, folder, place):
     rules = place / "rules.crfkit"
     assert "-o needs a file, not standard output" in run("mine", rules, "-o", "-").err
-    assert "would be overwritten" in run("mine", rules, "-o", rules).err
-    assert (
-        "would be overwritten" in run("mine", rules, folder / "train.txt", "--csv", folder / "train.txt").err
-    )
+    assert "would overwrite" in run("mine", rules, "-o", rules).err
+    assert "would overwrite" in run("mine", rules, folder / "train.txt", "--csv", folder / "train.txt").err
     train = ("train", folder / "train.txt", "--associations", "features", "--rules", rules)
     assert "would overwrite" in run(*train, "-m", rules).err
     assert "only work when mining" in run("mine", rules, "--minimal").err

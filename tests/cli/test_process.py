@@ -104,7 +104,8 @@ def test_a_named_pipe_is_read_once(folder, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 @pytest.mark.usefixtures("ctrl_c")
-def test_interrupted_training_leaves_the_old_model(tmp_path):
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_interrupted_training_leaves_the_old_model(tmp_path, sent, code):
     (tmp_path / "x.txt").write_text(as_text(sentences(400)), encoding="utf-8")
     (tmp_path / "m").write_bytes(b"the old model")
     with subprocess.Popen(
@@ -116,9 +117,9 @@ def test_interrupted_training_leaves_the_old_model(tmp_path):
         for line in process.stderr:
             if line.startswith("iteration    3"):
                 break
-        process.send_signal(signal.SIGINT)
+        process.send_signal(getattr(signal, sent))
         rest = process.stderr.read()
-        assert process.wait(60) == 130
+        assert process.wait(60) == code
     assert "Traceback" not in rest
     assert "m is unchanged" in rest
     assert (tmp_path / "m").read_bytes() == b"the old model"
@@ -128,7 +129,8 @@ def test_interrupted_training_leaves_the_old_model(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 @pytest.mark.usefixtures("ctrl_c")
-def test_interrupted_while_waiting(folder):
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_interrupted_while_waiting(folder, sent, code):
     with subprocess.Popen(
         [*CRFKIT, "tag", "-q", str(folder / "model.crfkit")],
         stdin=subprocess.PIPE,
@@ -139,8 +141,8 @@ def test_interrupted_while_waiting(folder):
         process.stdin.flush()
         assert process.stdout.readline().startswith(b"dog\tNN\t")
         time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        process.send_signal(getattr(signal, sent))
+        assert process.wait(60) == code
         assert process.stderr.read() == b"crfkit: stopped\n"
 
 

@@ -90,7 +90,7 @@ def test_wrong_usage(run, folder, tmp_path, extra, code, message):
 
 def test_where_it_goes(run, folder):
     assert "-o needs a file, not standard output" in run("select", folder / "train.txt", "-o", "-").err
-    assert "would be overwritten" in run("select", folder / "train.txt", "-o", folder / "train.txt").err
+    assert "would overwrite the input" in run("select", folder / "train.txt", "-o", folder / "train.txt").err
     assert "there is no directory" in run("select", folder / "train.txt", "-o", folder / "none" / "x").err
 
 

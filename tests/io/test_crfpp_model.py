@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from refusals import unreadable
 
 from crfkit import _native
-from crfkit.io.crfpp_model import read_crfpp_model
+from crfkit.io.foreign_model import read_foreign
 from crfkit.models.foreign import import_model
 
 TEXT, BINARY = FILES["crfpp_text"], FILES["crfpp_binary"]
@@ -24,7 +24,7 @@ class TestReading:
 
     @pytest.mark.parametrize("content", [TEXT, BINARY], ids=["text", "binary"])
     def test_the_parts(self, content):
-        model, tagger = read_crfpp_model(content), import_model(content)
+        model, tagger = read_foreign(content, "crf++"), import_model(content)
         assert (model.template_text, model.template_dialect) == ("U0:%x[0,0]\nB\nB0:%x[0,1]\n", "crf++")
         assert tagger.classes == ["A", "B"]
         assert tagger.vocabulary.strings() == ["B", "B0:y", "U0:a", "U0:b", "U0:é"]
@@ -46,7 +46,7 @@ class TestReading:
         assert set(tagger.edge_features()) == {("B0:y", a, b) for a in "AB" for b in "AB"}
 
     def test_binary_and_text_agree(self):
-        text, binary = read_crfpp_model(TEXT), read_crfpp_model(BINARY)
+        text, binary = read_foreign(TEXT, "crf++"), read_foreign(BINARY, "crf++")
         for name in ("state_weights", "edge_weights", "pair_weights"):
             np.testing.assert_array_equal(np.float32(getattr(text, name)), getattr(binary, name))
         for name in ("state_indptr", "state_labels", "edge_mask", "pair_indptr", "pair_ids"):
@@ -59,10 +59,10 @@ class TestReading:
 
     def test_without_edge_lines(self):
         text = TEXT.replace(b"B\nB0:%x[0,1]\n", b"").replace(b"4 B\n8 B0:y\n", b"")
-        unreadable("weights that belong to no attribute", read_crfpp_model, text)
+        unreadable("weights that belong to no attribute", read_foreign, text, "crf++")
         lines = text.replace(b"12 U0:b", b"4 U0:b").replace(b"maxid: 14", b"maxid: 6").split(b"\n")
         del lines[-11:-3]  # the weights of the edge lines
-        model = read_crfpp_model(b"\n".join(lines))
+        model = read_foreign(b"\n".join(lines), "crf++")
         assert model.pair_weights is None
         assert not model.edge_mask.any()
         assert len(model.state_weights) == 6

@@ -14,8 +14,8 @@ from refusals import refuses, unreadable
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.io import crfsuite_model
-from crfkit.io.crfsuite_model import read_crfsuite_model, write_crfsuite_model
-from crfkit.io.foreign_model import ForeignModel
+from crfkit.io.crfsuite_model import write_crfsuite_model
+from crfkit.io.foreign_model import ForeignModel, read_foreign
 from crfkit.models.foreign import import_model
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
@@ -82,7 +82,7 @@ class TestReading:
 
     def test_features_and_their_order_are_those_of_the_file(self, small):
         path, _ = small
-        info, model = open_tagger(path).info(), read_crfsuite_model(path)
+        info, model = open_tagger(path).info(), read_foreign(path, "crfsuite")
         names = model.attributes.strings()
         assert {name: str(i) for i, name in enumerate(names)} == info.attributes
         assert {name: str(i) for i, name in enumerate(model.classes)} == info.labels
@@ -99,7 +99,7 @@ class TestReading:
         X = [[[], []], [[]], [[], [], []]]
         y = [["A", "B"], ["B"], ["A", "B", "B"]]
         path = train_crfsuite(tmp_path / "m.crfsuite", X, y)
-        assert len(read_crfsuite_model(path).attributes) == 0
+        assert len(read_foreign(path, "crfsuite").attributes) == 0
         assert_same_tagging(path, X)
 
     def test_unknown_attributes_are_passed_over(self, small):
@@ -112,10 +112,10 @@ class TestWriting:
     def test_a_file_written_again_is_the_same_to_the_last_byte(self, tmp_path, algorithm):
         X, y = crfsuite_data(seed=7)
         path = train_crfsuite(tmp_path / "m.crfsuite", X, y, algorithm, max_iterations=10)
-        model = read_crfsuite_model(path)
+        model = read_foreign(path, "crfsuite")
         write_crfsuite_model(tmp_path / "again.crfsuite", model)
         assert (tmp_path / "again.crfsuite").read_bytes() == path.read_bytes()
-        assert_same_model(read_crfsuite_model(tmp_path / "again.crfsuite"), model)
+        assert_same_model(read_foreign(tmp_path / "again.crfsuite", "crfsuite"), model)
 
     def test_zeros_are_left_out(self, tmp_path):
         path = tmp_path / "m.crfsuite"
@@ -152,7 +152,7 @@ class TestWriting:
         expected /= expected.sum(axis=1, keepdims=True)
         found = np.concatenate(marginals(tagger, X, model.classes))
         np.testing.assert_allclose(found, expected, atol=1e-12)
-        assert_same_model(read_crfsuite_model(path), model)
+        assert_same_model(read_foreign(path, "crfsuite"), model)
 
     def test_many_attributes(self, tmp_path):
         """Thousands of attributes per table, so that probing wraps around."""
@@ -167,7 +167,7 @@ class TestWriting:
     def test_into_a_file_object(self, small, tmp_path):
         path, _ = small
         with (tmp_path / "m").open("wb") as file:
-            write_crfsuite_model(file, read_crfsuite_model(path))
+            write_crfsuite_model(file, read_foreign(path, "crfsuite"))
         assert (tmp_path / "m").read_bytes() == path.read_bytes()
 
     def test_what_does_not_fit_leaves_the_old_file(self, tmp_path, monkeypatch):
@@ -230,7 +230,7 @@ def make_model(names, n_labels, seed=0):
 
 class TestDamage:
     def test_too_long(self, small):
-        unreadable("too long", read_crfsuite_model, small[0].read_bytes() + b"\0")
+        unreadable("too long", read_foreign, small[0].read_bytes() + b"\0", "crfsuite")
 
     def test_links_that_all_lead_to_one_string(self, tmp_path):
         """Strings that overlap would take far more memory than the file."""
@@ -241,7 +241,7 @@ class TestDamage:
         n, links = struct.unpack_from("<II", damaged, at + 16)
         first = damaged[at + links : at + links + 4]
         damaged[at + links : at + links + 4 * n] = bytes(first) * n
-        unreadable("string 1 of a dictionary is malformed", read_crfsuite_model, bytes(damaged))
+        unreadable("string 1 of a dictionary is malformed", read_foreign, bytes(damaged), "crfsuite")
 
     @pytest.mark.parametrize(
         ("type_", "source", "label", "weight", "message"),
@@ -259,7 +259,7 @@ class TestDamage:
         write_crfsuite_model(tmp_path / "m", make_model(["x"], 2))
         damaged = bytearray((tmp_path / "m").read_bytes())
         struct.pack_into("<IIId", damaged, 48 + 12, type_, source, label, weight)
-        unreadable(message, read_crfsuite_model, bytes(damaged))
+        unreadable(message, read_foreign, bytes(damaged), "crfsuite")
 
     def test_more_labels_than_a_file_can_be_for(self, tmp_path):
         model = replace(
@@ -269,4 +269,4 @@ class TestDamage:
             edge_weights=np.zeros((4000, 4000)),
         )
         write_crfsuite_model(tmp_path / "m", model)
-        unreadable("4000 labels, whose pairs would take 122 MiB", read_crfsuite_model, tmp_path / "m")
+        unreadable("4000 labels, whose pairs would take 122 MiB", read_foreign, tmp_path / "m", "crfsuite")

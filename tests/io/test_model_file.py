@@ -21,7 +21,7 @@ from refusals import unreadable
 
 from crfkit.data import Vocabulary
 from crfkit.exceptions import ModelFileError
-from crfkit.io import read_model, write_model
+from crfkit.io import model_file, read_model, write_model
 
 HEADER = {"kind": "crf", "classes": ["B-é", ":", 3, True, None], "c2": 0.1, "nested": {"a": [1, [2]]}}
 ARRAYS = {
@@ -342,14 +342,15 @@ def test_what_cannot_be_stored(header, content, reason, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
-def test_permissions_follow_the_umask(tmp_path):
+def test_permissions_of_a_new_file_follow_the_umask(tmp_path):
     for umask, mode in ((0o022, 0o644), (0o077, 0o600)):
+        path = tmp_path / f"{umask:o}"
         previous = os.umask(umask)
         try:
-            write_model(tmp_path / "m", {}, {})
+            write_model(path, {}, {})
         finally:
             os.umask(previous)
-        assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == mode
+        assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX links and open files")
@@ -363,6 +364,46 @@ def test_links_stay_and_mapped_files_may_be_replaced(tmp_path):
     write_model(link, header, {**content, "more": np.ones(3)})
     assert_same((header, content))
     assert read_model(link)[1]["more"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("mmap", "mapped"), [(None, [0, 1]), (True, [1, 1]), (False, [0, 0])])
+def test_large_files_are_mapped(mmap, mapped, tmp_path, monkeypatch):
+    monkeypatch.setattr("crfkit.io.model_file.MAPPED_FROM", 1000)
+    found = []
+    for n in (10, 1000):
+        write_model(tmp_path / "m", {}, {"a": np.arange(n)})
+        header, content = read_model(tmp_path / "m", mmap=mmap)
+        assert_same((header, content), {}, {"a": np.arange(n)})
+        base = content["a"]
+        while isinstance(base, np.ndarray):
+            base = base.base
+        found.append(type(base.obj).__name__ == "mmap")
+    assert found == mapped
+
+
+def test_a_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):
+    path, real = tmp_path / "m", os.fstat
+    write_model(path, {}, {"a": np.arange(1000)})
+
+    def shrink(descriptor):
+        status = real(descriptor)
+        os.truncate(path, 500)
+        return status
+
+    monkeypatch.setattr(os, "fstat", shrink)
+    unreadable("it is cut off: 8[0-9]* bytes expected, 500 found", read_model, path)
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
+    """Between the look at its size and the reading, another file is written over it."""
+    path = tmp_path / "m"
+    write_model(path, {}, {"a": np.arange(1000)})
+    other = model_bytes({}, {"a": np.arange(2000)})
+    monkeypatch.setattr(
+        "crfkit.io.model_file._check_size",
+        lambda *given, real=model_file._check_size: (path.write_bytes(other), real(*given)),
+    )
+    unreadable("it is cut off: 1[0-9]* bytes expected, 8[0-9]* found", read_model, path)
 
 
 def test_what_is_no_file(tmp_path):

@@ -1,4 +1,4 @@
-"""Opening files for reading and writing."""
+"""Opening files for reading."""
 
 import gzip
 import io
@@ -11,7 +11,7 @@ from refusals import refuses
 from trickle import Trickle
 
 from crfkit.exceptions import InputError
-from crfkit.io.opening import open_input, open_output, source_name
+from crfkit.io.opening import open_input, source_name
 
 CONTENT = "Zürich\n".encode() * 50_000
 
@@ -94,58 +94,3 @@ def test_names():
     assert source_name(Path("a") / "b") == os.path.join("a", "b")
     assert source_name(io.BytesIO()) == "<stream>"
     assert source_name("\udcff.txt") == "\\udcff.txt"
-
-
-def test_all_or_nothing(tmp_path):
-    path = tmp_path / "größe"
-    with open_output(path) as file:
-        file.write(b"old")
-    assert path.read_bytes() == b"old"
-    with pytest.raises(KeyboardInterrupt), open_output(path) as file:  # noqa: PT012
-        file.write(b"new")
-        raise KeyboardInterrupt
-    assert path.read_bytes() == b"old"
-    with open_output(str(path)) as file:
-        file.write(b"new")
-    assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["größe"]
-    with pytest.raises(FileNotFoundError), open_output(tmp_path / "missing" / "f"):
-        pass
-    with pytest.raises(IsADirectoryError), open_output(tmp_path):
-        pass
-
-
-def test_permissions_are_those_of_a_new_file(tmp_path):
-    with open_output(tmp_path / "f"):
-        pass
-    (tmp_path / "g").touch()
-    assert (tmp_path / "f").stat().st_mode == (tmp_path / "g").stat().st_mode
-
-
-def test_links_and_devices_stay(tmp_path):
-    (tmp_path / "target").write_bytes(b"old")
-    (tmp_path / "link").symlink_to("target")
-    with open_output(tmp_path / "link") as file:
-        file.write(b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target").read_bytes() == b"new"
-    with open_output(os.devnull) as file:
-        file.write(b"gone")
-    assert not Path(os.devnull).is_file()
-
-
-def test_packed_output(tmp_path):
-    for name in ("a.gz", "b.gz"):
-        with open_output(tmp_path / name) as file:
-            file.write(CONTENT)
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-    with open_input(tmp_path / "a.gz") as file:
-        assert file.read() == CONTENT
-
-
-def test_standard_output(capsysbinary):
-    print("before")
-    with open_output("-") as file:
-        file.write(b"\xff\n")
-    print("after")
-    assert capsysbinary.readouterr().out == b"before\n\xff\nafter\n"

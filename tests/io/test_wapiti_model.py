@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import unreadable
 
-from crfkit.io.wapiti_model import read_wapiti_model
+from crfkit.io.foreign_model import read_foreign
 from crfkit.models.foreign import import_model
 
 MODEL, CUT, RAW, MAXENT = (FILES[f"wapiti{name}"] for name in ("", "_cut", "_raw", "_maxent"))
@@ -19,7 +19,7 @@ RAW_DATA = [[["u:a", "b:x", "*:z"], ["u:b", "b:y", "*:q"]], [["u:a", "*:q"], ["b
 
 class TestReading:
     def test_the_parts(self):
-        model = read_wapiti_model(MODEL)
+        model = read_foreign(MODEL, "wapiti")
         assert model.classes == ["B-NP", "I-NP", "B-VP", "O"]
         assert model.template_dialect == "wapiti"
         assert model.template_text == "u:w:%x[0,0]\nu:v:%X[-1,0]\n*:p:%x[0,1]\nb\nb:q:%x[0,1]\n"
@@ -47,7 +47,7 @@ class TestReading:
         assert tagger.predict(RAW_DATA) == [["A", "B"], ["A", "B"]]
         found = [array.max(axis=1).tolist() for array in tagger.marginal_arrays(RAW_DATA)]
         np.testing.assert_allclose(found, [[0.974134, 0.957624], [0.976454, 0.954174]], atol=1e-6)
-        assert not read_wapiti_model(RAW).edge_mask.any()
+        assert not read_foreign(RAW, "wapiti").edge_mask.any()
 
     def test_maximum_entropy(self):
         tagger = import_model(MAXENT)
@@ -75,14 +75,16 @@ class TestReading:
     )
     def test_numbers_as_c_reads_them(self, text, value):
         content = MAXENT.replace(b"#mdl#0#4", b"#mdl#0#1")[: MAXENT.index(b"0=0x")] + f"0={text}\n".encode()
-        assert read_wapiti_model(content).state_weights.tolist() == [value]
+        assert read_foreign(content, "wapiti").state_weights.tolist() == [value]
 
     @settings(max_examples=200, deadline=None)
     @given(st.floats(allow_nan=False, allow_infinity=False).filter(bool))
     def test_hexadecimal_numbers_are_exact(self, value):
         content = MAXENT.replace(b"#mdl#0#4", b"#mdl#0#1")[: MAXENT.index(b"0=0x")]
         # hex() gives what %a prints, except for trailing zeros and the plus sign.
-        assert read_wapiti_model(content + f"0={value.hex()}\n".encode()).state_weights.tolist() == [value]
+        assert read_foreign(content + f"0={value.hex()}\n".encode(), "wapiti").state_weights.tolist() == [
+            value
+        ]
 
 
 class TestDamage:
@@ -90,7 +92,7 @@ class TestDamage:
         labels = b"".join(b"%d:%d," % (len(str(i)), i) for i in range(5000))
         content = b"#mdl#2#0\n#rdr#0/0/0\n#qrk#5000\n" + labels + b"\n#qrk#1\n1:b,\n\n"
         tracemalloc.start()
-        unreadable("5000 labels, whose pairs would take 190 MiB", read_wapiti_model, content)
+        unreadable("5000 labels, whose pairs would take 190 MiB", read_foreign, content, "wapiti")
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 10 * len(content)

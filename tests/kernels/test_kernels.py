@@ -138,3 +138,11 @@ def test_no_kernel_is_said_with_numbers():
         InputWarning, match=r"not positive semi-definite: its smallest eigenvalue on 30 .* is -3"
     ):
         warn_of_no_kernel(KernelMatrix(Precomputed(), good - 3 * np.eye(30), np.arange(30)))
+
+
+def test_products_over_millions_of_positions() -> None:
+    """Blocks are in single precision; their sums must not be."""
+    n = 5_000_000
+    matrix = KernelMatrix(Kernel("linear"), np.ones((n, 1)), np.arange(1), limit=1.0)
+    found = matrix.product(np.full((n, 3), 0.3))
+    np.testing.assert_allclose(found, 0.3 * n, rtol=1e-5)

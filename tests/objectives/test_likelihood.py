@@ -328,7 +328,7 @@ def test_values_too_large_for_single_precision_are_refused_with_the_place():
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("partial", ["full", "mixed"])
 def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
-    """Against the same steps computed from the full gradients of single sequences."""
+    """Against the same steps computed from the full gradients of single sequences, in the data's units."""
     problem = make_problem(
         6, 5, [4, 1, 0, 6, 3], order=order, partial=partial, weighted=True, copies=3, pairs=pairs
     )
@@ -338,7 +338,8 @@ def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
     before = replace(problem, pair=None, pair_features=None).objective().n_parameters
     edge = np.arange(before - n_edges, before)
     state = np.setdiff1d(np.arange(P), edge)  # labels and label pairs
-    theta = np.random.default_rng(0).normal(size=P)
+    theta, units = np.random.default_rng(0).normal(size=P), objective.function.units(0.0)[state]
+    assert len(set(units)) > 1
     examples, step0, rate = np.array([3, 0, 4, 2, 1], np.int32), 0.05, 2 * 0.4 / 5
     objective.begin(theta)
     loss = objective.steps(examples, step0, 7.0)
@@ -354,9 +355,10 @@ def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
             theta[state] *= 1 - size * rate
             gradient = np.empty(P)
             expected_loss += native.evaluate(theta, gradient, np.array([i], np.int32))
-            theta[state] -= size * gradient[state]
+            theta[state] -= size * gradient[state] / units**2
             pull += gradient[edge]
             sizes.append(size)
+        theta[state] *= np.exp(-rate * sum(sizes) * (1 / units**2 - 1))  # the rest of the penalty
         mean = np.mean(sizes)
         theta[edge] = theta[edge] * (1 - mean * rate) ** len(batch) - mean * pull
     np.testing.assert_allclose(found, theta, atol=1e-4)

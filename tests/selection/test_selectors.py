@@ -252,7 +252,7 @@ def test_interruption_keeps_what_there_is(monkeypatch):
 
     original = module.gradient_scores
     monkeypatch.setattr(module, "gradient_scores", stop)
-    with pytest.warns(ConvergenceWarning, match="interrupted after 3 rounds"):
+    with pytest.raises(KeyboardInterrupt, match="interrupted after 3 rounds"):
         selector.fit(X, Y)
     assert len(selector.selected_) == 3
 

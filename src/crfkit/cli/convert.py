@@ -6,10 +6,10 @@ import argparse
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.output_files import check_outputs
 from crfkit.exceptions import InputError
 from crfkit.io.formats import FORMATS
 from crfkit.io.model_formats import OWN, WRITABLE, model_format
-from crfkit.io.opening import check_writable
 
 USAGE = "IN OUT [--to FORMAT] [options]"
 
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Find out whether IN is a model or data, and convert it."""
     if arguments.repair is not None and arguments.labels is None:
         raise UsageError("--repair needs --labels")
-    check_writable(arguments.output)
+    check_outputs(arguments, [arguments.output], [arguments.input, arguments.template])
     found = None if arguments.input == "-" or arguments.format != "auto" else model_format(arguments.input)
     if found is not None:
         _convert_model(arguments, found)
@@ -95,11 +95,11 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
     if arguments.template is not None:
         from crfkit.features.template import Template
 
-        if tagger.template is not None or target != OWN:
+        if tagger.n_columns is not None or target != OWN:
             raise UsageError("--template is for data, or to add a template to a model written as crfkit's")
         tagger.use(tagger.encoder.with_template(Template.read(arguments.template)))
     if target == OWN:
-        own = ("model", "classes", "template")  # the tagger writes these itself
+        own = ("model", "classes", "template", "extractor")  # the tagger writes these itself
         tagger.save(arguments.output, {name: value for name, value in header.items() if name not in own})
     else:
         from crfkit.models.foreign import export_crfsuite

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.io.opening import check_writable, open_output
+from crfkit.cli.output_files import check_outputs, keep
+from crfkit.io.pictures import picture_format, save_picture
+from crfkit.io.writing import open_output
 
 if TYPE_CHECKING:
     from crfkit.apps.genes.gff import Annotation
@@ -112,7 +114,7 @@ def _train(arguments: argparse.Namespace) -> None:
     from crfkit.apps.genes.finder import GeneFinder
     from crfkit.apps.genes.training_windows import training_windows
 
-    check_writable(arguments.model)
+    check_outputs(arguments, [arguments.model], [arguments.genome, arguments.annotation])
     began = time.perf_counter()
     genome = read_fasta(arguments.genome)
     annotation = _read_annotation(arguments.annotation)
@@ -133,7 +135,7 @@ def _train(arguments: argparse.Namespace) -> None:
         [w.exons for w in found.windows],
         [w.name for w in found.windows],
     )
-    finder.save(arguments.model)
+    keep(arguments.model, finder.save, "the gene finder")
     if not arguments.quiet:
         note(
             f"{arguments.model}: trained on {finder.n_genes_:,} genes in {finder.n_iter_} iterations, "
@@ -146,7 +148,7 @@ def _predict(arguments: argparse.Namespace) -> None:
     from crfkit.apps.genes.finder import GeneFinder
     from crfkit.apps.genes.gff import write_gff3
 
-    check_writable(arguments.output)
+    check_outputs(arguments, [arguments.output], [arguments.model, arguments.genome])
     finder = GeneFinder.load(arguments.model, n_jobs=arguments.jobs)
     genes, lengths = [], {}
     for name, sequence in stream_fasta(arguments.genome):
@@ -163,8 +165,12 @@ def _predict(arguments: argparse.Namespace) -> None:
             note(
                 f"{name}: {len(sequence):,} bases, {len(found):,} genes, {time.perf_counter() - began:.1f} s"
             )
-    with open_output(arguments.output) as file:
-        write_gff3(file, genes, lengths=lengths)
+
+    def write(path: str) -> None:
+        with open_output(path) as file:
+            write_gff3(file, genes, lengths=lengths)
+
+    keep(arguments.output, write, "the result")
 
 
 def _eval(arguments: argparse.Namespace) -> None:
@@ -194,7 +200,9 @@ def _plot(arguments: argparse.Namespace) -> None:
     from crfkit.apps.genes.finder import GeneFinder
     from crfkit.apps.genes.plot import plot_locus
 
-    check_writable(arguments.output)
+    inputs = [arguments.model, arguments.genome, arguments.annotation]
+    check_outputs(arguments, [arguments.output], inputs)
+    picture_format(arguments.output)
     contig, begin, end = _locus(arguments.locus)
     genome = read_fasta(arguments.genome)
     if contig not in genome or end > len(genome[contig]):
@@ -216,4 +224,4 @@ def _plot(arguments: argparse.Namespace) -> None:
         posterior={strand: track.cut(cut) for strand, track in tracks.items()},
         title=arguments.locus,
     )
-    figure.savefig(arguments.output, dpi=120)
+    keep(arguments.output, lambda place: save_picture(figure, place), "the plot")

@@ -175,8 +175,7 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
     if training is not None:
         end = ending(header.get("history") or [], training["converged"])
         given = " ".join(f"{k}={v}" for k, v in training["parameters"].items() if _tells(k, v))
-        spent = "" if training["seconds"] is None else f", {training['seconds']:.1f} s"
-        lines.append(f"  {'training':15}{training['iterations']:>11,}  iterations{spent}, {end}")
+        lines.append(f"  {'training':15}{training['iterations']:>11,}  iterations, {end}")
         lines.append(f"  {'objective':15}{training['objective']:>11,.2f}  {given}")
     return lines
 
@@ -187,13 +186,11 @@ def _training(header: dict[str, Any]) -> dict[str, Any] | None:
     objective = header.get("objective")
     if not isinstance(parameters, dict) or not isinstance(history, list) or not isinstance(objective, float):
         return None
-    last = history[-1].get("seconds") if history and isinstance(history[-1], dict) else None
     return {
         "parameters": parameters,
         "objective": objective,
         "converged": bool(header.get("converged")),
         "iterations": len(history),
-        "seconds": last if isinstance(last, float) else None,
     }
 
 

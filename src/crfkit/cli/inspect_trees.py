@@ -88,8 +88,8 @@ def _summary_lines(path: str, tagger: TreeTagger, header: dict[str, Any]) -> lis
     lines = [f"{path}: tree CRF of order {facts['order']}, {facts['potentials']} potentials{file_size(path)}"]
     lines += fact_lines(rows)
     history = header.get("history")
-    if isinstance(history, list) and history and isinstance(history[-1].get("seconds"), float):
-        lines.append(f"  {'training':15}{len(history):>11,}  rounds, {history[-1]['seconds']:.1f} s")
+    if isinstance(history, list) and history:
+        lines.append(f"  {'training':15}{len(history):>11,}  rounds")
     if isinstance(header.get("objective"), float):
         lines.append(f"  {'objective':15}{header['objective']:>11,.2f}")
     lines.append(f"  {'decoding':15}{facts['decode']:>11}")

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,8 +19,9 @@ from importlib import import_module
 from typing import Any
 
 from crfkit import __version__
-from crfkit.cli.messages import UsageError, warn
+from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.options import HelpFormatter
+from crfkit.cli.output_files import unchanged
 from crfkit.exceptions import CRFKitError
 
 COMMANDS = {
@@ -36,7 +38,8 @@ COMMANDS = {
 }
 
 DONE, KNOWN_ERROR, WRONG_USAGE = 0, 1, 2
-INTERRUPTED, CLOSED_PIPE = 130, 141  # 128 + SIGINT, 128 + SIGPIPE, as the shell reports them
+# 128 + the signal's number, as the shell reports them: SIGINT, SIGPIPE, SIGTERM
+INTERRUPTED, CLOSED_PIPE, TERMINATED = 130, 141, 143
 
 _EPILOG = """\
 first steps, for data with one token per line and the label in the last column:
@@ -81,7 +84,8 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code.
 
-    0: done, 1: a known error, 2: a wrong command line, 130: stopped by Ctrl-C, 141: output pipe closed.
+    0: done, 1: a known error, 2: a wrong command line, 130: stopped by Ctrl-C, 141: output pipe closed, 143:
+    stopped by SIGTERM, which does what Ctrl-C does.
     """
     argv = sys.argv[1:] if argv is None else argv
     gc.set_threshold(100_000)  # fewer garbage-collection passes make start-up faster
@@ -94,10 +98,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         top.print_help()
         return WRONG_USAGE
+    code = _run(arguments, surplus)
+    if code not in (DONE, CLOSED_PIPE):
+        for path in unchanged(arguments):
+            note(f"{path} is unchanged: it is the result of an earlier run")
+    return code
+
+
+def _run(arguments: argparse.Namespace, surplus: Sequence[str]) -> int:
+    """Run the command; print what it raises and return the exit code."""
+    terminated: list[int] = []
     try:
         if surplus:
             raise UsageError(f"unknown arguments: {' '.join(surplus)}")
-        with _warnings_in_words():
+        with _warnings_in_words(), _sigterm_as_ctrl_c(terminated):
             code: int = arguments.run(arguments)
             sys.stdout.flush()
     except UsageError as error:
@@ -115,8 +129,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         return KNOWN_ERROR
     except KeyboardInterrupt as error:
         print(f"crfkit: {str(error) or 'stopped'}", file=sys.stderr)
-        return INTERRUPTED
+        return TERMINATED if terminated else INTERRUPTED
     return code
+
+
+@contextlib.contextmanager
+def _sigterm_as_ctrl_c(received: list[int]) -> Iterator[None]:
+    """Let SIGTERM raise ``KeyboardInterrupt``, and note it in ``received``."""
+
+    def stop(number: int, frame: Any) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread, which alone can handle signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _words(error: Exception) -> str:

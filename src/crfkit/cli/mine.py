@@ -7,13 +7,15 @@ import os
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.output_files import check_outputs, keep
 from crfkit.cli.rule_options import ITEMS, USE_DEFAULTS, USES, lengths, share
-from crfkit.cli.train_data import Data, check_alike, check_outputs, read_data, read_template
+from crfkit.cli.train_data import Data, check_alike, read_data, read_template
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -145,7 +147,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one of --csv, --json and --html can go to standard output")
     if "-" in outputs:
         arguments.top = 0
-    check_outputs(outputs, inputs)
+    check_outputs(arguments, outputs, inputs)
     if arguments.compare is not None:
         from crfkit.cli.rule_file import is_own
 
@@ -205,23 +207,24 @@ def _write(found: RuleFile, data: Data | None, arguments: argparse.Namespace) ->
     listed = arguments.top or any((arguments.csv, arguments.json, arguments.html))
     rules = found.rules.sorted(arguments.sort) if listed else found.rules
     if arguments.output is not None:
-        found.save(arguments.output)
+        keep(arguments.output, found.save, "the rules")
     if arguments.csv is not None:
-        rules.to_csv(arguments.csv)
+        keep(arguments.csv, rules.to_csv, "the table")
     if arguments.json is not None:
-        rules.to_json(arguments.json)
+        keep(arguments.json, rules.to_json, "the list")
     if arguments.html is not None:
         from crfkit.mining.listing_page import rules_html
 
-        rules_html(
+        page = partial(
+            rules_html,
             rules,
-            arguments.html,
             n=arguments.html_rules,
             title=f"Rules of {', '.join(os.path.basename(path) for path in arguments.data)}",
             names=found.names,
             examples=_examples(rules[: arguments.html_rules], found, data, arguments, _HTML_EXAMPLES),
             more=_more(rules[: arguments.html_rules], arguments),
         )
+        keep(arguments.html, page, "the page")
     if arguments.top:
         from crfkit.cli.paint import wants_colour
         from crfkit.cli.tables import screen_width

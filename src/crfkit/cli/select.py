@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note
-from crfkit.cli.train_data import Data, check_outputs, read_data, read_dev, read_template
+from crfkit.cli.output_files import check_outputs, keep
+from crfkit.cli.train_data import Data, read_data, read_dev, read_template
 from crfkit.exceptions import InputError
+from crfkit.io.pictures import picture_format, save_picture
 
 if TYPE_CHECKING:
     from crfkit.selection.base import BaseSelector, FittedSelection
@@ -107,9 +109,13 @@ def run(arguments: argparse.Namespace) -> int:
     selector.set_params(template=template)
     dev = read_dev(data, arguments, template, selector)
     began = time.perf_counter()
-    found = _fit(selector, data, dev, arguments)
+    try:
+        found = _fit(selector, data, dev, arguments)
+    except KeyboardInterrupt:
+        _keep_unfinished(selector, arguments.output)
+        raise
     spent = time.perf_counter() - began
-    _keep(found, arguments.output)
+    keep(arguments.output, found.selected_.save, "the selection")
     if arguments.plot is not None:
         _draw(found, arguments.plot)
     if not arguments.quiet:
@@ -131,7 +137,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--conjunctions cannot be combined with --method {arguments.method}")
     if arguments.resamples is not None and arguments.dev is not None:
         raise UsageError("--resamples and --dev cannot be combined")
-    check_outputs([arguments.output, arguments.plot], inputs)
+    check_outputs(arguments, [arguments.output, arguments.plot], inputs)
+    if arguments.plot is not None:
+        picture_format(arguments.plot)
     if arguments.plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise InputError("--plot needs matplotlib: pip install 'crfkit[plot]'")
 
@@ -180,16 +188,12 @@ def _fit(
     return stable.fit(data.x, data.y)
 
 
-def _keep(found: FittedSelection, path: str) -> None:
-    """Save the selection; after Ctrl-C save the unfinished selection in a file beside it."""
-    if getattr(found, "stopped_because_", "") != "it was interrupted":
-        found.selected_.save(path)
-        return
-    beside = f"{path}.unfinished"
-    found.selected_.save(beside)
-    raise KeyboardInterrupt(
-        f"stopped with {len(found.selected_):,} features; they are in {beside}, {path} is unchanged"
-    )
+def _keep_unfinished(selector: BaseSelector, path: str) -> None:
+    """Save what an interrupted selector has chosen, if anything, in a file beside ``path``."""
+    if hasattr(selector, "selected_"):
+        beside = f"{path}.unfinished"
+        keep(beside, selector.selected_.save, "the selection")
+        raise KeyboardInterrupt(f"stopped with {len(selector.selected_):,} features; they are in {beside}")
 
 
 def _draw(found: FittedSelection, path: str) -> None:
@@ -199,7 +203,8 @@ def _draw(found: FittedSelection, path: str) -> None:
     import matplotlib.pyplot as plt
 
     found.plot_path()
-    plt.savefig(path, dpi=120)
+    figure = plt.gcf()
+    keep(path, lambda place: save_picture(figure, place), "the plot")
     plt.close()
 
 

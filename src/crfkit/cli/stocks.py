@@ -6,11 +6,12 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.io.opening import check_writable
+from crfkit.cli.output_files import check_outputs, keep
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,9 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the backtest, print and write its results."""
     if arguments.action is None:
         raise UsageError("name the action: backtest")
-    for path in (arguments.report, arguments.forecasts, arguments.figure):
-        if path is not None:
-            check_writable(path)
+    check_outputs(arguments, [arguments.report, arguments.forecasts, arguments.figure], arguments.prices)
     if arguments.figure is not None:
         _check_figure(arguments.figure)
     from crfkit.apps.stocks.backtest import run_backtest
@@ -189,20 +188,21 @@ def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:
     if arguments.report is not None:
         from crfkit.apps.stocks.report import write_report
 
-        write_report(backtest, arguments.report)
+        keep(arguments.report, partial(write_report, backtest), "the report")
     if arguments.forecasts is not None:
         from crfkit.apps.stocks.forecast_table import write_forecasts
 
-        write_forecasts(backtest, arguments.forecasts)
+        keep(arguments.forecasts, partial(write_forecasts, backtest), "the table")
     if arguments.figure is not None:
-        from crfkit.apps.stocks.plot import plot_categories, save_picture
+        from crfkit.apps.stocks.plot import plot_categories
+        from crfkit.io.pictures import save_picture
 
-        save_picture(plot_categories(backtest), arguments.figure)
+        keep(arguments.figure, partial(save_picture, plot_categories(backtest), dpi=130), "the figure")
 
 
 def _check_figure(path: str) -> None:
     """Raise an error before the backtest if the figure cannot be drawn."""
-    from crfkit.apps.stocks.plot import picture_format
+    from crfkit.io.pictures import picture_format
 
     picture_format(path)
     try:

@@ -10,9 +10,10 @@ from crfkit.cli import constraint_options, options
 from crfkit.cli.data_file import open_data
 from crfkit.cli.loading import data_record, load_model
 from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.output_files import check_outputs
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.io.formats import USUAL_TABLE
-from crfkit.io.opening import check_writable, open_output
+from crfkit.io.writing import open_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +82,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Load the model, then decode and write the data batch by batch."""
     _check(arguments)
+    inputs = [arguments.model, arguments.input, arguments.template, arguments.rules]
+    check_outputs(arguments, [arguments.output], inputs)
     tagger, header = load_model(arguments.model, arguments.jobs)
     _adapt(tagger, arguments)
     constraints = constraint_options.constraints_of(arguments, tagger)
@@ -100,7 +103,6 @@ def run(arguments: argparse.Namespace) -> int:
                 f"--nbest, --score and --why cannot be written as {data.format.name}: convert the data to "
                 f"{USUAL_TABLE.name} first"
             )
-        check_writable(arguments.output)
         with open_output(arguments.output) as file:
             prompt = arguments.flush or data.waits
             for batch in read_batches(data, tagger, record, arguments, prompt):
@@ -197,8 +199,9 @@ def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
 def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
     from crfkit.features.template import Template
 
-    if tagger.template is not None:
-        raise UsageError(f"{arguments.model} already has a template: leave out --template")
+    if tagger.n_columns is not None:
+        what = "an extractor" if tagger.template is None else "a template"
+        raise UsageError(f"{arguments.model} already has {what}: leave out --template")
     return Template.read(arguments.template)
 
 

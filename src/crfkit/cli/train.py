@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import time
-from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
-from crfkit.cli.train_data import Data
-from crfkit.io.opening import check_writable
+from crfkit.cli.output_files import check_outputs, keep
+from crfkit.cli.train_data import Data, Job
 from crfkit.models.kinds import KINDS
 
 USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE] [options]"
@@ -110,18 +108,18 @@ def run(arguments: argparse.Namespace) -> int:
             if other != folder and getattr(arguments, action.dest) != action.default:
                 option, goes_with = action.option_strings[-1], trainers[other].GOES_WITH
                 raise UsageError(f"{option} is for {goes_with}, not for --kind {arguments.kind}")
-    check_writable(arguments.model)
     began = time.perf_counter()
     job = trainers[folder].prepare(arguments)
     read = time.perf_counter()
-    interrupted = _fit_until_stopped(job.fit, job.data, job.dev)
+    interrupted = _fit_until_stopped(job)
     trained = time.perf_counter()
     path = f"{arguments.model}.unfinished" if interrupted else arguments.model
-    job.estimator.save(path, record={} if job.data.record is None else {"data": job.data.record})
+    record = {} if job.data.record is None else {"data": job.data.record}
+    keep(path, lambda place: job.estimator.save(place, record=record), "the model")
     if interrupted:
         raise KeyboardInterrupt(
             f"stopped after {job.estimator.n_iter_} iterations; the unfinished model is in {path}"
-            f"{job.hint.format(path)}, {arguments.model} is unchanged"
+            f"{job.hint.format(path)}"
         )
     if not arguments.quiet:
         seconds = (read - began, trained - read, time.perf_counter() - trained)
@@ -137,30 +135,20 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
         raise UsageError("-m needs a file, not standard output")
-    if os.path.exists(arguments.model):
-        for path in files:
-            if path and os.path.exists(path) and os.path.samefile(path, arguments.model):
-                raise UsageError(f"-m {arguments.model} would overwrite the input {path}")
+    check_outputs(arguments, [arguments.model], files)
 
 
-def _fit_until_stopped(fit: Callable[..., Any], data: Data, dev: Data | None) -> bool:
-    """Train, and return whether Ctrl-C was pressed. (The optimisers then end early, without an error.)"""
-    pressed = []
-
-    def remember(number: int, frame: Any) -> None:
-        pressed.append(number)
-        raise KeyboardInterrupt
-
+def _fit_until_stopped(job: Job) -> bool:
+    """Train, and return whether Ctrl-C or SIGTERM has stopped it with an unfinished model."""
+    data, dev = job.data, job.dev
+    before = getattr(job.estimator, "tagger_", None)  # of a model that is trained further
     try:
-        before = signal.signal(signal.SIGINT, remember)
-    except ValueError:  # not in the main thread, which alone can handle signals
-        before = None
-    try:
-        fit(data.x, data.y, data.weights, *((None, None) if dev is None else (dev.x, dev.y)))
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
-    return bool(pressed)
+        job.fit(data.x, data.y, data.weights, *((None, None) if dev is None else (dev.x, dev.y)))
+    except KeyboardInterrupt:
+        if getattr(job.estimator, "tagger_", None) is before:
+            raise  # so early that there is no model yet
+        return True
+    return False
 
 
 def _report(

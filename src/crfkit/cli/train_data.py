@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +11,6 @@ from crfkit.cli.data_file import open_data, say
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.exceptions import InputError
 from crfkit.io.formats import USUAL_TABLE, names_of
-from crfkit.io.opening import check_writable
 
 if TYPE_CHECKING:
     from crfkit.data.columns import Columns
@@ -90,15 +88,6 @@ def read_template(arguments: argparse.Namespace) -> Template | None:
     from crfkit.features.template import Template
 
     return Template.read(arguments.template)
-
-
-def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
-    """Raise an error if an output file cannot be written or is also an input."""
-    for path in filter(None, outputs):
-        check_writable(path)
-        for other in filter(None, inputs):
-            if os.path.exists(other) and os.path.exists(path) and os.path.samefile(other, path):
-                raise UsageError(f"{path} is an input and would be overwritten")
 
 
 def check_alike(first: Data, other: Data, path: str) -> None:

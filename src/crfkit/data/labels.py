@@ -18,6 +18,7 @@ from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.data.reading import listed
 from crfkit.data.sequences import checked_ids, gather
 from crfkit.exceptions import InputError
+from crfkit.parameters import unstorable
 
 _PARTIAL = (set, frozenset, list, tuple)
 
@@ -52,6 +53,13 @@ def label_set(y: Iterable[Any]) -> list[Any]:
     else:
         found = set(chain.from_iterable(sequences))
     found.discard(None)
+    for label in found:
+        lost = unstorable(label)
+        if lost is not None:
+            raise InputError(
+                f"{_place_of(label, sequences)}: the label has {lost}, so that no model file can hold it; "
+                "use another label"
+            )
     return sorted(map(_plain, found), key=lambda label: (_type_name(label), label))
 
 
@@ -144,6 +152,15 @@ def _check_types(types: set[type], sequences: list[Sequence[Any]]) -> None:
                     f"y has both the label {label} and the label {bool(label)}, which are equal in Python: "
                     "use one of them, or strings"
                 )
+
+
+def _place_of(label: Any, sequences: list[Sequence[Any]]) -> str:
+    return next(
+        f"sequence {i}, position {t}"
+        for i, sequence in enumerate(sequences)
+        for t, found in enumerate(sequence)
+        if label in _members(found)
+    )
 
 
 def _members(label: Any) -> Iterable[Any]:

@@ -1,7 +1,7 @@
 """Functions that all readers of X share: the kind of X, where its sequences end, and places in messages.
 
 The readers are ``encode`` (sparse attributes), ``raw_columns`` (tables of mixed values), ``positions`` (rows
-for kernels) and ``features.builder.sentences`` (cells by column).
+for kernels) and ``features.sentences`` (cells by column).
 """
 
 from __future__ import annotations

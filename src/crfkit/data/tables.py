@@ -20,6 +20,7 @@ from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.raw_columns import RawColumn, RawTable, TextColumn, category, read_raw
 from crfkit.data.sequences import Batch, gather
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.parameters import unstorable
 
 _MISSING_NUMBERS = {"", "?", "NA", "N/A", "NaN", "nan", "None", "null"}  # in a text column of numbers
 
@@ -101,6 +102,12 @@ class TableSchema:
         empty: list[str] = []
         for place, (name, values) in enumerate(raw.columns.items()):
             column = _learned(name, values, name in named, raw)
+            lost = None if column is None else unstorable([name, *(column.categories or ())])
+            if lost is not None:
+                raise InputError(
+                    f"the name or a category of column {place} has {lost}, so that no model file can hold "
+                    "it; decode the text with errors='replace', or clean it"
+                )
             if column is None:
                 empty.append(name)
             else:

@@ -1,4 +1,4 @@
-"""Encoding of a model's X: by its template if it has one, otherwise by ``data.encode``."""
+"""Encoding of a model's X: by its template or extractor if it has one, otherwise by ``data.encode``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from crfkit.data.encode import encode
 from crfkit.data.sequences import Encoded, LabelHints, Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
+from crfkit.features.extraction import Extraction
 from crfkit.features.template import Template
 
 
@@ -22,6 +23,7 @@ def encode_input(
     X: Any,
     vocabulary: Vocabulary,
     template: Template | None,
+    extraction: Extraction | None = None,
     *,
     grow: bool,
     lengths: Any = None,
@@ -30,10 +32,12 @@ def encode_input(
     """Encode X with the ids of the vocabulary; ``grow`` adds new attributes, otherwise they are dropped."""
     if isinstance(X, Encoded):
         return _renumber(X, vocabulary, grow)
+    if extraction is not None:
+        return extraction.encode(X, vocabulary, grow=grow, lengths=lengths, n_jobs=n_jobs)
     if template is None:
         if isinstance(X, Columns):
             raise InputError(
-                "columns need a template that makes attributes: pass one as CRF(template=…), "
+                "columns need something that makes attributes: pass CRF(template=…) or CRF(extractor=…), "
                 "or make attributes of them first (crfkit.features)"
             )
         return encode(X, vocabulary, grow=grow, lengths=lengths)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.sequences import Sequences
 from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
 from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
 from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
+from crfkit.features.extraction import Extraction, learn_extraction
 from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.template import Template
 
@@ -28,6 +30,7 @@ class LabelledInput:
     classes: list[Any]
     vocabulary: Vocabulary
     template: Template | None
+    extraction: Extraction | None
     weights: FloatArray | None  # [N] of the sequences; None: all 1
     class_weights: FloatArray | None  # [L]; None: all 1
 
@@ -49,6 +52,7 @@ def read_labelled(
     y: Any,
     *,
     template: Template | str | None = None,
+    extractor: Any = None,
     lengths: Any = None,
     vocabulary: Vocabulary | None = None,  # names that come first
     classes: Iterable[Any] = (),  # labels in addition to those of y
@@ -58,10 +62,15 @@ def read_labelled(
 ) -> LabelledInput:
     """Read and encode training data, with all attributes and labels that it has."""
     made_by = given_template(template)
+    if made_by is not None and extractor is not None:
+        raise InputError("template= and extractor= both make attributes: give one of them")
     y = label_lists(y)
     names = Vocabulary() if vocabulary is None else vocabulary
     cut = cut_as(X, y, lengths)
-    sequences = encode_input(X, names, made_by, grow=True, lengths=cut, n_jobs=n_jobs)
+    if isinstance(X, Iterator) and extractor is not None:
+        X = list(X)  # it is read twice
+    extraction = learn_extraction(extractor, X, cut)
+    sequences = encode_input(X, names, made_by, extraction, grow=True, lengths=cut, n_jobs=n_jobs)
     found = label_set([*y, list(classes)])
     require_data(sequences, found)
     labels = encode_labels(y, found, sequences.offsets)
@@ -71,6 +80,7 @@ def read_labelled(
         found,
         names,
         made_by,
+        extraction,
         sequence_weights(sample_weight, sequences.n_sequences),
         class_weights(class_weight, labels, found),
     )

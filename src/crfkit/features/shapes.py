@@ -1,11 +1,28 @@
-"""The pattern of letters and digits in a word."""
+"""Words in lower case, and the pattern of letters and digits in a word.
+
+Characters are capitals, letters and digits by one table of Unicode (``native/unicode``), because Python's own
+differ from version to version.
+"""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-_RUNS = re.compile(r"(.)\1+")
+from crfkit import _native
+from crfkit.features.program_code import step
+
+_KINDS = ("lower", "fold", "shape", "short_shape")
+_LOWER, _FOLD, _FULL, _SHORT = (_native.Step(step(kind)) for kind in _KINDS)
+
+
+def lower_case(word: str) -> str:
+    """Return the word in lower case."""
+    return word.lower() if word.isascii() else str(_LOWER(word))
+
+
+def fold_case(word: str) -> str:
+    """Return the word in a form that is the same for all cases, as ``str.casefold``."""
+    return word.lower() if word.isascii() else str(_FOLD(word))
 
 
 def full_shape(word: str) -> str:
@@ -14,7 +31,7 @@ def full_shape(word: str) -> str:
     >>> full_shape("McDonald"), full_shape("80020-310")
     ('XxXxxxxx', '99999-999')
     """
-    return "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in word)
+    return str(_FULL(word))
 
 
 @lru_cache(maxsize=65536)
@@ -24,4 +41,4 @@ def word_shape(word: str) -> str:
     >>> word_shape("McDonald"), word_shape("2nd"), word_shape("SW1A"), word_shape("80020-310")
     ('XxXx', '9x', 'X9X', '9-9')
     """
-    return _RUNS.sub(r"\1", full_shape(word))
+    return str(_SHORT(word))

@@ -1,7 +1,7 @@
 """Templates: which cells of a column file make which attributes, in CRF++'s or Wapiti's language.
 
 ``template_crfpp.py`` and ``template_wapiti.py`` define the two languages, docs/templates.md has examples.
-Expansion is native and threaded (``native/templates/template_expand.h``).
+Expansion is native and threaded (``native/program``).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from crfkit import _native
 from crfkit.data.columns import Columns
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features import template_crfpp, template_wapiti
+from crfkit.features.program import FeatureProgram
+from crfkit.features.program_code import Part, ProgramCode, flag, number, step, text
 from crfkit.features.template_syntax import Line, Macro
 from crfkit.io.opening import open_input, source_name
-from crfkit.threads import thread_count
 
 # First letters and macros that CRF++ does not have.
 _ONLY_WAPITI = re.compile(r"^[ub*]|^[^#\n].*%(?:[tmTMX]\[|x\[@)", re.MULTILINE)
@@ -37,7 +37,6 @@ _OUTSIDE = {
     "wapiti": (template_wapiti.BEFORE, template_wapiti.AFTER),
 }
 _MOST_LINES = 5000  # each is compared with all the others
-_ANCHORS = {"here": 0, "first": 1, "last": 2}
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,10 +182,8 @@ class Template:
         n_positions, n_columns = columns.ids.shape
         if n_positions and self.n_columns > n_columns:
             self._complain_of_columns(columns)
-        indptr, indices, values, n_attributes = self._program.encode(
-            columns.cells.native, columns.ids, columns.offsets, vocabulary.native, grow, thread_count(n_jobs)
-        )
-        return Sequences(columns.offsets, indptr, indices, values, n_attributes)
+        cells = self.program.read(columns)
+        return self.program.run(cells, vocabulary, grow=grow, n_jobs=n_jobs).sequences
 
     def attributes(self, rows: Sequence[Sequence[str]]) -> list[list[str]]:
         """Return the attributes at each row of one sequence, as strings, to check a template."""
@@ -219,18 +216,22 @@ class Template:
         return [line for line in self._lines if line is not self._plain]
 
     @cached_property
-    def _program(self) -> _native.TemplateProgram:
+    def program(self) -> FeatureProgram:
+        """The template as a feature program."""
+        code = ProgramCode()
+        for line in self._making:
+            literals, parts = [""], []
+            for piece in line.pieces:
+                if isinstance(piece, str):
+                    literals[-1] += piece
+                else:
+                    parts.append(Part(_node(code, piece), piece.row, anchor=piece.anchor))
+                    literals.append("")
+            # CRF++ makes attributes of label pairs where there is a pair; Wapiti also at the first position,
+            # where they have no effect.
+            code.line(literals, parts, from_second=self.dialect == "crf++" and line.scope == "edge")
         before, after = _OUTSIDE[self.dialect]
-        # CRF++ makes attributes of label pairs where there is a pair; Wapiti also at the first position,
-        # where they have no effect.
-        lines = [
-            (
-                self.dialect == "crf++" and line.scope == "edge",
-                [_native_piece(piece) for piece in line.pieces],
-            )
-            for line in self._making
-        ]
-        return _native.TemplateProgram(lines, [s.encode() for s in before], [s.encode() for s in after])
+        return FeatureProgram(code.finish(before, after, borders_pass=True))
 
     def __repr__(self) -> str:
         n = len(self._making)
@@ -248,14 +249,11 @@ def _prefix(line: Line) -> str:
     return first if isinstance(first, str) else ""
 
 
-def _native_piece(piece: str | Macro) -> bytes | tuple[bytes, int, int, int, bool, bytes]:
-    if isinstance(piece, str):
-        return piece.encode()
-    return (
-        piece.command.encode(),
-        _ANCHORS[piece.anchor],
-        piece.row,
-        piece.column,
-        piece.fold,
-        piece.pattern.encode(),
-    )
+def _node(code: ProgramCode, macro: Macro) -> int:
+    """Add the text of a macro to a program."""
+    cell = code.input("text", macro.column, f"column {macro.column}")
+    node = code.node("input", number(cell))
+    if macro.command == "x":
+        return code.node("step", number(node), step("ascii_lower")) if macro.fold else node
+    kind = "match" if macro.command == "t" else "find"
+    return code.node("step", number(node), step(kind, flag(macro.fold), text(macro.pattern)))

@@ -5,7 +5,11 @@ The score of a path y through a sequence of T positions is
     S(y) = start[y_0] + end[y_{T-1}] + Σ_t node[t, y_t] + Σ_{t>=1} edge[t, y_{t-1}, y_t]
            (order 2:)                + Σ_{t>=2} edge2[t, y_{t-2}, y_{t-1}, y_t]
 
-and p(y) = exp(S(y)) / Z. A score of -inf forbids.
+and p(y) = exp(S(y)) / Z. A score of -inf forbids. Any other score may be at most 10⁹ in size.
+
+Sums are in float64. An error of a probability is at most about 10⁻¹⁵ times the size of the scores, for each
+position that the sequence has: nothing at ordinary scores, and 10⁻⁶ at scores of 10⁹. Larger scores would
+give wrong probabilities, and are refused.
 """
 
 from dataclasses import dataclass
@@ -17,6 +21,8 @@ from crfkit import _native
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.threads import thread_count
+
+LARGEST_SCORE = 1e9  # rounding errors of probabilities are then below 10⁻⁶ or so
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -38,7 +44,9 @@ class Lattice:
         [L, L, L] or [ΣT, L, L, L] makes it a lattice of order 2: ``edge2[t, j, k, l]`` is the score of labels
         j, k, l at positions t-2, t-1, t, used from a sequence's third position on, in addition to ``edge``.
 
-    Arrays of another type are converted to float64; -inf forbids; +inf and NaN are errors.
+    Arrays of another type are converted to float64. -inf forbids. All other scores must be from -10⁹ to 10⁹:
+    beyond that, float64 cannot tell paths apart whose scores differ by a little, and probabilities would be
+    wrong. NaN, +inf and larger scores are errors.
     """
 
     node: FloatArray  # [ΣT, L]
@@ -176,11 +184,13 @@ def _boundary(name: str, values: npt.ArrayLike, n_labels: int) -> FloatArray:
 
 
 def _check_scores(name: str, scores: FloatArray, offsets: IntArray | None, skip: int | None) -> None:
-    """Raise on NaN and +inf. If ``skip`` is given, rows are positions; a sequence's first ``skip`` pass."""
-    good = scores < np.inf
-    if good.all():
+    """Raise on scores that are not -inf nor at most ``LARGEST_SCORE`` in size.
+
+    If ``skip`` is given, rows are positions, and a sequence's first ``skip`` may hold anything.
+    """
+    if _native.scores_fit(scores.reshape(-1), LARGEST_SCORE):
         return
-    bad = np.argwhere(~good)
+    bad = np.argwhere(~((np.abs(scores) <= LARGEST_SCORE) | (scores == -np.inf)))
     if offsets is None or skip is None:
         place, labels = "", bad[0]
     else:
@@ -193,6 +203,10 @@ def _check_scores(name: str, scores: FloatArray, offsets: IntArray | None, skip:
         place = f"in sequence {sequence[first]} at position {position[first]}, "
         labels, bad = bad[first, 1:], bad[first:]
     words = f"label {labels[0]}" if len(labels) == 1 else f"labels {' → '.join(map(str, labels))}"
-    raise InputError(
-        f"{name} scores must be finite, or -inf to forbid; got {scores[tuple(bad[0])]} {place}{words}"
-    )
+    value = scores[tuple(bad[0])]
+    if np.isfinite(value):
+        raise InputError(
+            f"{name} scores must be at most {LARGEST_SCORE:g} in size, or -inf to forbid; got {value:g} "
+            f"{place}{words}; scale the features or the weights they come from"
+        )
+    raise InputError(f"{name} scores must be finite, or -inf to forbid; got {value} {place}{words}")

@@ -14,4 +14,4 @@ from crfkit.io.mallet_data import write_mallet as write_mallet
 from crfkit.io.model_file import read_model as read_model
 from crfkit.io.model_file import write_model as write_model
 from crfkit.io.opening import open_input as open_input
-from crfkit.io.opening import open_output as open_output
+from crfkit.io.writing import open_output as open_output

@@ -23,7 +23,8 @@ import numpy as np
 from crfkit import _native
 from crfkit.data.columns import Columns
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.io.opening import Source, open_input, open_output, source_name
+from crfkit.io.opening import Source, open_input, source_name
+from crfkit.io.writing import open_output
 
 _PIECE = 1 << 18  # bytes read at a time
 _SMALLEST_PIECE = 1 << 12

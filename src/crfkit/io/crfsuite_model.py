@@ -1,9 +1,9 @@
-"""Reader and writer of CRFsuite's model files (``.crfsuite``).
+"""Writer of CRFsuite's model files (``.crfsuite``); ``native/foreign/crfsuite_model.h`` reads them.
 
 A file is a header of 48 bytes; the chunk ``FEAT`` with the features (type, source, label, weight); a
 dictionary of the labels and one of the attributes (CQDB, ``native/foreign/cqdb.h``); and the chunks ``LFRF``
-and ``AFRF``, which list the features of each label and each attribute. These lists are redundant, so they are
-written but not read. Numbers are little-endian, nearly all of them 32 bits, so a file has at most 4 GiB.
+and ``AFRF``, which list the features of each label and each attribute. Numbers are little-endian, nearly all
+of them 32 bits, so a file has at most 4 GiB.
 """
 
 from __future__ import annotations
@@ -13,25 +13,13 @@ import struct
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit import _native
-from crfkit.arrays import BoolArray, FloatArray, IntArray
+from crfkit.arrays import BoolArray, IntArray
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
-from crfkit.io.foreign_model import (
-    ByteArray,
-    Damage,
-    ForeignModel,
-    check_finite,
-    check_label_count,
-    naming,
-    read_source,
-    rows_of,
-    vocabulary_of,
-)
-from crfkit.io.model_file import Source
-from crfkit.io.opening import open_output
+from crfkit.io.foreign_model import ByteArray, ForeignModel
+from crfkit.io.writing import open_output
 
 MAGIC = b"lCRF"
 _KIND = b"FOMC"
@@ -47,75 +35,6 @@ _DICTIONARY = 24 + 8 * 256  # bytes of a dictionary without strings
 _PER_STRING = 29  # bytes in addition to the string: record header, NUL, two hash slots, link
 
 
-def is_crfsuite_model(start: bytes) -> bool:
-    """Tell whether a file with these first bytes is a model of CRFsuite."""
-    return start.startswith(MAGIC)
-
-
-def read_crfsuite_model(source: Source, *, encoding: str = "utf-8") -> ForeignModel:
-    """Read the model in a ``.crfsuite`` file, with labels and attributes in the file's order.
-
-    ``encoding`` is that of the labels and attributes; python-crfsuite writes UTF-8.
-    """
-    data, name = read_source(source, encoding)
-    with naming(name):
-        return _parse(data, encoding)
-
-
-def _parse(data: ByteArray, encoding: str) -> ForeignModel:
-    if len(data) < _HEADER.size or bytes(data[:4]) != MAGIC:
-        raise Damage("it is not a CRFsuite model, or cut off within its header")
-    header = _HEADER.unpack_from(data.data)
-    _, size, kind, version, _, L, A, features_at, labels_at, attributes_at, _, _ = header
-    if kind != _KIND or version != _VERSION:
-        raise Damage(f"it has type {kind!r} and version {version}, expected {_KIND!r} and {_VERSION}")
-    if size != len(data):
-        what = "cut off" if len(data) < size else "too long"
-        raise Damage(f"it is {what}: {size} bytes expected, {len(data)} found")
-    check_label_count(L, size)
-    classes = vocabulary_of(*_native.cqdb_names(data[labels_at:], L), encoding).strings()
-    attributes = vocabulary_of(*_native.cqdb_names(data[attributes_at:], A), encoding)
-
-    features = _features(data, features_at)
-    weights = features["weight"].astype(np.float64)
-    check_finite(weights)
-    is_state = features["type"] == _STATE
-    sources, labels = features["source"].astype(np.int64), features["label"].astype(np.int64)
-    if (
-        (features["type"] > _TRANSITION).any()
-        or (labels >= L).any()
-        or (sources >= np.where(is_state, A, L)).any()
-    ):
-        raise Damage("it has a feature of an unknown type, attribute or label")
-    keys = sources * L + labels
-    state_keys, state_weights = _ascending(keys[is_state], weights[is_state])
-    edge_keys, edge_weights = _ascending(keys[~is_state], weights[~is_state])
-    rows_of(edge_keys, L, L)  # no transition twice
-    mask, edges = np.zeros(L * L, np.bool_), np.zeros(L * L)
-    mask[edge_keys] = True
-    edges[edge_keys] = edge_weights
-    indptr, state_labels = rows_of(state_keys, L, A)
-    return ForeignModel(
-        classes, attributes, indptr, state_labels, state_weights, mask.reshape(L, L), edges.reshape(L, L)
-    )
-
-
-def _features(data: ByteArray, at: int) -> npt.NDArray[np.void]:
-    if at + _CHUNK.size > len(data):
-        raise Damage("its features lie outside it")
-    name, _, n = _CHUNK.unpack_from(data.data, at)
-    if name != b"FEAT" or at + _CHUNK.size + _FEATURE.itemsize * n > len(data):
-        raise Damage("its features are missing or cut off")
-    return np.frombuffer(data, _FEATURE, n, at + _CHUNK.size)
-
-
-def _ascending(keys: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
-    if len(keys) < 2 or (keys[1:] > keys[:-1]).all():
-        return keys, weights
-    order = np.argsort(keys, kind="stable")
-    return keys[order], weights[order]
-
-
 def write_crfsuite_model(path: str | os.PathLike[str] | IO[bytes], model: ForeignModel) -> None:
     """Write a ``.crfsuite`` file that CRFsuite and python-crfsuite read.
 
@@ -123,7 +42,7 @@ def write_crfsuite_model(path: str | os.PathLike[str] | IO[bytes], model: Foreig
     a file at a path is as it was before. Raises ``InputError`` if the format cannot hold the model.
     """
     chunks = _serialise(model)  # errors are raised before the file is touched
-    with open_output(path) as file:
+    with open_output(path, size=sum(map(len, chunks)), compress=False) as file:
         for chunk in chunks:
             file.write(chunk)
 
@@ -186,6 +105,20 @@ def _serialise(model: ForeignModel) -> list[bytes | memoryview]:
     ]
 
 
+def check_names(vocabulary: Vocabulary, what: str) -> None:
+    """Raise an error for names that a ``.crfsuite`` file cannot hold, before a model is trained with them."""
+    arrays = vocabulary.to_arrays()
+    _check_arena(arrays["arena"].view(np.uint8), arrays["offsets"].view(np.int64), what)
+
+
+def _check_arena(arena: ByteArray, offsets: IntArray, what: str) -> None:
+    nul = np.flatnonzero(arena == 0)
+    if len(nul):
+        which = int(np.searchsorted(offsets, nul[0], side="right")) - 1
+        name = arena[offsets[which] : offsets[which + 1]].tobytes().decode()
+        raise InputError(f"{what} {name!r} holds a NUL character, which a CRFsuite file cannot; rename it")
+
+
 def _name_arrays(vocabulary: Vocabulary, used: BoolArray, what: str) -> tuple[ByteArray, IntArray]:
     """Return the names in use as arena [bytes] and offsets [n+1]."""
     arrays = vocabulary.to_arrays()
@@ -195,11 +128,7 @@ def _name_arrays(vocabulary: Vocabulary, used: BoolArray, what: str) -> tuple[By
         arena = arena[np.repeat(used, lengths)]
         lengths = lengths[used]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    nul = np.flatnonzero(arena == 0)
-    if len(nul):
-        which = int(np.searchsorted(offsets, nul[0], side="right")) - 1
-        name = arena[offsets[which] : offsets[which + 1]].tobytes().decode()
-        raise InputError(f"{what} {name!r} holds a NUL character, which a CRFsuite file cannot; rename it")
+    _check_arena(arena, offsets, what)
     return arena, offsets
 
 

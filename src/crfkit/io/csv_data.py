@@ -17,7 +17,8 @@ import numpy.typing as npt
 from crfkit.data.columns import Columns
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
-from crfkit.io.opening import Source, open_input, open_output, source_name
+from crfkit.io.opening import Source, open_input, source_name
+from crfkit.io.writing import open_output
 
 _DELIMITERS = ",;\t"
 _SNIFFED = 20  # records used to detect the delimiter

@@ -18,7 +18,8 @@ from crfkit.data.labels import encode_labels, label_lists, label_set
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.io.opening import Source, open_input, open_output, source_name
+from crfkit.io.opening import Source, open_input, source_name
+from crfkit.io.writing import open_output
 
 Format: TypeAlias = Literal["crfsuite", "mallet"]
 

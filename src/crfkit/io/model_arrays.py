@@ -61,8 +61,8 @@ class ModelArrays:
             raise self.wrong(f"{what} does not fit together")
 
 
-def open_model(source: Source) -> tuple[dict[str, Any], ModelArrays]:
-    """Return the header and the arrays of a model file of crfkit, mapped into memory from a path."""
-    header, arrays = read_model(source)
+def open_model(source: Source, *, mmap: bool | None = None) -> tuple[dict[str, Any], ModelArrays]:
+    """Return the header and the arrays of a model file of crfkit (see ``read_model``)."""
+    header, arrays = read_model(source, mmap=mmap)
     name = str(source) if isinstance(source, (str, os.PathLike)) else "the model"
     return header, ModelArrays(arrays, name)

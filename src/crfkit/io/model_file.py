@@ -1,7 +1,8 @@
-"""The model file: a JSON header and named arrays, checksummed, memory-mapped on load, no code inside.
+"""The model file: a JSON header and named arrays, checksummed, no code inside.
 
 docs/model-file.md defines the format. Writing is atomic. Reading trusts nothing: any error in a file raises
-``ModelFileError`` with the path and the reason, before anything is allocated or used.
+``ModelFileError`` with the path and the reason, before anything is allocated or used. Files below
+``MAPPED_FROM`` are read into memory, so that a file that is overwritten later cannot harm its readers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import numpy.typing as npt
 
 from crfkit.exceptions import ModelFileError
 from crfkit.io.model_formats import MAGIC
-from crfkit.io.opening import open_output
+from crfkit.io.writing import open_output
+from crfkit.parameters import DIGITS
 
 VERSION = 1
 ALIGNMENT = 64
@@ -35,8 +37,8 @@ _DTYPES = {
     "float64": "<f8",
 }
 _MAX_DIMENSIONS = 8
+MAPPED_FROM = 64 << 20  # bytes; larger files are mapped
 _CHUNK = 1 << 24  # bytes read or checked at a time
-_DIGITS = 20  # of the longest integer in the header: parsing long ones takes quadratic time
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
@@ -52,26 +54,28 @@ def write_model(
     A path is written atomically: after an error, the file is as it was before. A symbolic link stays one. To
     a (buffered, binary) file object the bytes are written from its current position on.
     """
-    chunks = _serialise(header, arrays)
-    with open_output(path, lasting=True) as file:
+    size, chunks = _serialise(header, arrays)
+    with open_output(path, size=size, compress=False) as file:
         for chunk in chunks:
             file.write(chunk)
 
 
-def read_model(source: Source, *, mmap: bool = True, verify: bool = True) -> tuple[dict[str, Any], Arrays]:
+def read_model(
+    source: Source, *, mmap: bool | None = None, verify: bool = True
+) -> tuple[dict[str, Any], Arrays]:
     """Read the header and the arrays, read-only, of a model file at a path, in bytes, or in a file object.
 
     ``mmap=True`` maps a file at a path instead of reading it: its pages are shared between processes and
-    loaded when used. ``verify=False`` skips the checksums of the arrays, so that the time to open a file does
-    not depend on its size; everything else is checked. A file object is read from its current position to the
-    end of the model.
+    loaded when used. A mapped file may be replaced but must not be overwritten: that changes the arrays, or
+    ends the process. None maps files of 64 MB and more. ``verify=False`` skips the checksums of the arrays,
+    so that the time to map a file does not depend on its size; everything else is checked. A file object is
+    read from its current position to the end of the model.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         data, name = memoryview(source).toreadonly().cast("B"), "<bytes>"
         # Buffers that may change later, or that may not be aligned, are copied.
         if not isinstance(source, bytes):
             data = memoryview(bytes(data))
-        _check_size(_unpack_preamble(data[: _PREAMBLE.size], name)[2], len(data), name)
     elif not isinstance(source, (str, os.PathLike)):
         name = str(getattr(source, "name", "<stream>"))
         data = memoryview(_read_stream(source, name))
@@ -83,8 +87,8 @@ def read_model(source: Source, *, mmap: bool = True, verify: bool = True) -> tup
 
 def _serialise(
     header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
-) -> Iterator[bytes | memoryview]:
-    """Return an iterator over the bytes of the file. Errors are raised before the first bytes."""
+) -> tuple[int, Iterator[bytes | memoryview]]:
+    """Return the file's size and an iterator over its bytes. Errors are raised before the first bytes."""
     stored = {name: _storable(name, array) for name, array in arrays.items()}
     table: list[dict[str, Any]] = []
     data_size = 0
@@ -119,7 +123,7 @@ def _serialise(
             yield _bytes_of(array)
             written = entry["offset"] + array.nbytes
 
-    return chunks()
+    return total, chunks()
 
 
 def _storable(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -145,15 +149,23 @@ def _dump(header: Mapping[str, Any], table: list[dict[str, Any]]) -> bytes:
         raise ModelFileError(f"the header must hold JSON values only: {error}") from error
 
 
-def _open(path: str, mmap: bool) -> memoryview:
-    with open(path, "rb") as file:
+def _open(path: str, mmap: bool | None) -> memoryview:
+    with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         total = _unpack_preamble(file.read(_PREAMBLE.size), path)[2]
         _check_size(total, size, path)
-        if mmap:
+        if mmap or (mmap is None and size >= MAPPED_FROM):
             return memoryview(mmap_module.mmap(file.fileno(), total, access=mmap_module.ACCESS_READ))
         file.seek(0)
-        return memoryview(_read_stream(file, path))
+        content = np.empty(total, np.uint8).data  # not cleared, unlike a bytearray
+        found = 0
+        while found < total:
+            n = file.readinto(content[found:])
+            if not n:  # cut off since its size was asked
+                break
+            found += n
+        _check_size(total, found, path)
+        return content.toreadonly()
 
 
 def _read_stream(stream: IO[bytes], name: str) -> bytes:
@@ -204,6 +216,7 @@ def _check_size(announced: int, found: int, name: str) -> None:
 
 def _parse(data: memoryview, name: str, verify: bool) -> tuple[dict[str, Any], Arrays]:
     json_crc, json_size, total = _unpack_preamble(data[: _PREAMBLE.size], name)
+    _check_size(total, len(data), name)  # another file may have been written over it since it was opened
     end = _PREAMBLE.size + json_size
     text = bytes(data[_PREAMBLE.size : end])
     if zlib.crc32(text) != json_crc:
@@ -273,7 +286,7 @@ def _load_json(text: bytes, name: str) -> dict[str, Any]:
 
 
 def _short_int(digits: str) -> int:
-    if len(digits) > _DIGITS:
+    if len(digits) > DIGITS:
         raise ValueError(f"an integer of {len(digits)} digits")
     return int(digits)
 

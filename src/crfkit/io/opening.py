@@ -1,4 +1,4 @@
-"""Opening files: paths, ``-`` for standard input and output, file objects; gzip; atomic writing."""
+"""Opening files to read: paths, ``-`` for standard input, file objects; gzip is unpacked."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import os
 import sys
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from crfkit.exceptions import InputError
@@ -138,94 +136,3 @@ class _Unzipped(_Raw):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-@contextlib.contextmanager
-def open_output(path: str | os.PathLike[str] | IO[bytes], *, lasting: bool = False) -> Iterator[IO[bytes]]:
-    """Open a binary file for writing; after an error, the old file stays.
-
-    The bytes go to a temporary file in the same directory, which replaces the path at the end; a symbolic
-    link stays one. ``-`` is standard output; it, devices, pipes and file objects are written directly. A path
-    that ends in ``.gz`` is compressed. With ``lasting`` it is not, and the new file is on the disk before it
-    replaces the old one, so that one of them survives a power cut.
-    """
-    if not isinstance(path, (str, os.PathLike)):
-        yield path
-        return
-    if path == "-":
-        sys.stdout.flush()
-        out = sys.stdout.buffer
-        yield cast("IO[bytes]", _Whole(out)) if isinstance(out, io.RawIOBase) else out
-        out.flush()
-        return
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with open(target, "wb") as direct:  # a directory is an error here
-            yield direct
-        return
-    temporary = target.parent / f".crfkit-{os.urandom(8).hex()}.tmp"
-    try:
-        # 0o666 is restricted by the umask, as for any file a user creates.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        with open(os.open(temporary, flags, 0o666), "wb") as file:
-            if target.name.endswith(".gz") and not lasting:
-                # No name and time inside: the same content gives the same bytes.
-                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                    yield cast("IO[bytes]", packed)
-            else:
-                yield file
-            if lasting:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    if lasting:
-        _sync_directory(target.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the new name survive a power cut, on systems where a directory can be opened."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-class _Whole:
-    """A raw stream (standard output with ``python -u``) whose ``write`` writes everything.
-
-    A raw stream itself may write only a part and return how much.
-    """
-
-    def __init__(self, raw: io.RawIOBase) -> None:
-        self._raw = raw
-
-    def write(self, data: bytes) -> int:
-        """Write everything."""
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._raw.write(rest) or 0 :]
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: there is no buffer."""
-
-
-def check_writable(path: str) -> None:
-    """Raise if a file cannot be written, so that the error comes before the work."""
-    if path == "-":
-        return
-    directory = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path):
-        raise InputError(f"{path}: it is a directory; name a file for the result")
-    if not os.path.isdir(directory):
-        raise InputError(f"{path}: there is no directory {directory}")
-    if os.path.isfile(path) or not os.path.exists(path):  # not a device or a pipe
-        for place in (directory, path):
-            if os.path.exists(place) and not os.access(place, os.W_OK):
-                raise InputError(f"{path}: {place} cannot be written to")

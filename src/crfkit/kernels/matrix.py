@@ -18,6 +18,7 @@ from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.kernels.mercer import MercerKernel
 
 _BLOCK = 1 << 22  # numbers in a block: 16 MiB in single precision
+_RUN = 1 << 10  # terms that are summed in single precision; longer sums would lose digits
 
 
 class KernelMatrix:
@@ -94,10 +95,12 @@ class KernelMatrix:
         """Return K(candidates, training) @ values: [c, k] from [n_learn, k]."""
         if self._whole is not None:
             return np.asarray(self._whole.T @ values)
-        out = np.empty((self.n_candidates, values.shape[1]))
+        out = np.zeros((self.n_candidates, values.shape[1]))
         single = values.astype(np.float32)
         for start, block in self._blocks():
-            out[start : start + len(block)] = block @ single
+            for first in range(0, self.n_learn, _RUN):
+                run = slice(first, first + _RUN)
+                out[start : start + len(block)] += block[:, run] @ single[run]
         return out
 
     def _blocks(self) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from crfkit.io.opening import open_output
 from crfkit.io.page import column_head, framed
+from crfkit.io.writing import open_output
 from crfkit.mining.examples import Example
 from crfkit.mining.item_names import ItemNames
 from crfkit.mining.listing import check_beside, number, percent

@@ -28,7 +28,7 @@ from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
 from crfkit.mining.associations import USES, Associations, Values, rule_values
 from crfkit.mining.rules import Rules
-from crfkit.mining.search import mine_rules
+from crfkit.mining.search import MAX_SETS, mine_rules
 
 Items = str | tuple[str, ...] | list[str] | re.Pattern[str] | Callable[[str], bool]
 
@@ -77,6 +77,9 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         With "votes": the parts into which the training data is cut, at most one per sequence.
     max_rules
         Largest number of rules to keep in memory; more are an error.
+    max_sets
+        Largest number of sets of items to visit; more are an error. A search visits millions per second. The
+        number of sets grows with the power of the longest length.
     n_jobs
         Threads; None and -1 for all cores.
     verbose
@@ -134,6 +137,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "rules": ("None or crfkit.mining.Rules", lambda v: v is None or isinstance(v, Rules)),
         "folds": rule.whole_number(2),
         "max_rules": rule.whole_number(1),
+        "max_sets": rule.whole_number(1),
         "verbose": rule.either(rule.flag(), rule.whole_number(0)),
     }
 
@@ -153,6 +157,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         template: Template | str | None = None,
         folds: int = 8,
         max_rules: int = 50_000_000,
+        max_sets: int = MAX_SETS,
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
@@ -170,6 +175,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.template = template
         self.folds = folds
         self.max_rules = max_rules
+        self.max_sets = max_sets
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -287,6 +293,7 @@ class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             important=bool(self.important),
             minimal=bool(self.minimal),
             max_rules=self.max_rules,
+            max_sets=self.max_sets,
             marked=wrong,
             n_jobs=self.n_jobs,
             verbose=self.verbose,

@@ -23,7 +23,7 @@ from crfkit.data.sequences import gather
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.io.model_file import Source, read_model, write_model
-from crfkit.io.opening import open_output
+from crfkit.io.writing import open_output
 
 RULES_KIND = "association rules"  # in the header of their file
 _JOINT = " & "
@@ -187,9 +187,9 @@ class Rules:
         write_model(path, {**(record or {}), "model": RULES_KIND, **self.header()}, self.to_arrays())
 
     @classmethod
-    def load(cls, source: Source) -> Rules:
-        """Read the table from a file that ``save`` wrote."""
-        header, arrays = read_model(source)
+    def load(cls, source: Source, *, mmap: bool | None = None) -> Rules:
+        """Read the table from a file that ``save`` wrote; ``mmap`` as in ``crfkit.io.read_model``."""
+        header, arrays = read_model(source, mmap=mmap)
         if header.get("model") != RULES_KIND:
             raise ModelFileError(
                 f"expected {RULES_KIND}, as Rules.save writes them; got {header.get('model')!r}"

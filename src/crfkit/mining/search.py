@@ -20,6 +20,7 @@ from crfkit.mining.rules import Rules
 from crfkit.threads import thread_count
 
 _BLOCKS_A_STEP = 16  # native blocks per thread between two checks of the limit and of Ctrl-C
+MAX_SETS = 1_000_000_000  # default
 _LONGEST_MINIMAL = 20  # a minimal rule is compared with all subsets of its items
 
 
@@ -36,6 +37,7 @@ def mine_rules(
     important: bool = True,
     minimal: bool = False,
     max_rules: int = 50_000_000,
+    max_sets: int = MAX_SETS,
     marked: BoolArray | None = None,  # [ΣT]
     n_jobs: int | None = None,
     verbose: bool | int = False,
@@ -64,17 +66,24 @@ def mine_rules(
         longest,
         important and not minimal,
     )
-    parts: list[tuple[npt.NDArray[Any], ...]] = []
-    n_rules = 0
+    parts: list[list[Any]] = []
+    n_rules = n_sets = 0
     step = _BLOCKS_A_STEP * threads
     for begin in range(0, miner.n_blocks, step):
         end = min(begin + step, miner.n_blocks)
-        parts.append(miner.run(begin, end, max_rules - n_rules, threads))
+        *arrays, visited = miner.run(begin, end, max_rules - n_rules, max_sets - n_sets, threads)
+        parts.append(arrays)
+        n_sets += visited
         n_rules += len(parts[-1][2])
         if n_rules > max_rules:
             raise InputError(
                 f"more than max_rules={max_rules} rules: raise min_support or min_confidence, shorten "
                 f"lengths={lengths}, or allow more rules"
+            )
+        if n_sets > max_sets:
+            raise InputError(
+                f"the search has visited more than max_sets={max_sets:,} sets of items without an end: raise "
+                f"min_support={min_support}, shorten lengths={lengths}, restrict items, or raise max_sets"
             )
         _show(verbose, end, miner.n_blocks, n_rules)
     first, *columns = (_joined(parts, k) for k in range(8))
@@ -106,7 +115,7 @@ def mine_rules(
     return minimal_rules
 
 
-def _joined(parts: list[tuple[npt.NDArray[Any], ...]], k: int) -> npt.NDArray[Any]:
+def _joined(parts: list[list[Any]], k: int) -> npt.NDArray[Any]:
     """Concatenate column k of all parts; column 0 holds bounds, which continue from part to part."""
     if k == 0:
         return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(part[0]) for part in parts)]))

@@ -11,7 +11,7 @@ from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.index import FeatureIndex
 from crfkit.features.template import Template
 from crfkit.io.model_file import Source
-from crfkit.io.model_formats import MODEL_FORMATS, OWN, START, model_format, read_foreign
+from crfkit.io.model_formats import MODEL_FORMATS, OWN, START, model_format
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 def import_model(
-    source: Source, format: str | None = None, *, encoding: str = "utf-8", n_jobs: int | None = None
+    source: Source,
+    format: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    n_jobs: int | None = None,
+    mmap: bool | None = None,
 ) -> LinearTagger:
     """Return the tagger in a model file of crfkit, CRFsuite, Wapiti or CRF++ (text or binary).
 
@@ -31,15 +36,22 @@ def import_model(
     format : ``"crfkit"``, ``"crfsuite"``, ``"wapiti"`` or ``"crf++"``; None detects it.
     encoding : of labels, attributes and template in other tools' files.
     n_jobs : threads for tagging; None uses all cores.
+    mmap : whether to map a file of crfkit into memory; None maps those of 64 MB and more. Models of other
+        tools are always read.
 
     Models of Wapiti and CRF++ keep their template: such a tagger takes ``Columns``. A tagger from CRFsuite
     takes lists of attributes. ``ModelFileError`` is raised if the file is damaged or has another format.
     """
-    return load_any(source, format, encoding=encoding, n_jobs=n_jobs)[0]
+    return load_any(source, format, encoding=encoding, n_jobs=n_jobs, mmap=mmap)[0]
 
 
 def load_any(
-    source: Source, format: str | None = None, *, encoding: str = "utf-8", n_jobs: int | None = None
+    source: Source,
+    format: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    n_jobs: int | None = None,
+    mmap: bool | None = None,
 ) -> tuple[LinearTagger, dict[str, Any]]:
     """Return the tagger as ``import_model`` does, and the header of a crfkit file (training record)."""
     if format is not None and format not in MODEL_FORMATS:
@@ -61,7 +73,9 @@ def load_any(
             "model of crfkit, CRFsuite, Wapiti or CRF++ (text or binary)"
         )
     if found == OWN:
-        return LinearTagger.load(source, n_jobs)
+        return LinearTagger.load(source, n_jobs, mmap=mmap)
+    from crfkit.io.foreign_model import read_foreign  # not needed for crfkit's own models
+
     return _tagger(read_foreign(source, found, encoding), _name(source), n_jobs), {}
 
 

@@ -129,14 +129,19 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
         self._fitted().save(path, {**(record or {}), **self._training_record()})
 
     @classmethod
-    def load(cls: type[_Self], source: Source, *, n_jobs: int | None = None) -> _Self:
-        """Load a model from a path (mapped into memory), from bytes, or from a binary file object.
+    def load(
+        cls: type[_Self], source: Source, *, n_jobs: int | None = None, mmap: bool | None = None
+    ) -> _Self:
+        """Load a model from a path, from bytes, or from a binary file object.
+
+        A file at a path is read into memory, or mapped if it has 64 MB or more; ``mmap=True`` or ``False``
+        decides for any size. A mapped file may be replaced, but must not be overwritten.
 
         Parameters that a file cannot hold, such as functions and the miner of association rules, get their
         defaults. ``CRF`` also loads models of CRFsuite, Wapiti and CRF++. Their training is unknown: all
         parameters get their defaults, ``objective_`` is NaN and ``history_`` is empty.
         """
-        tagger, header = cls._read(source, n_jobs)
+        tagger, header = cls._read(source, n_jobs, mmap)
         model = cls(**{**cls._parameters_of(tagger, header), "n_jobs": n_jobs})
         model.tagger_, model.classes_ = tagger, tagger.classes
         model._restore(header)
@@ -145,13 +150,13 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     # Methods that subclasses override:
 
     @classmethod
-    def _read(cls, source: Source, n_jobs: int | None) -> tuple[Fitted, dict[str, Any]]:
+    def _read(cls, source: Source, n_jobs: int | None, mmap: bool | None) -> tuple[Fitted, dict[str, Any]]:
         """Return the tagger in a file, and the file's header."""
-        return cls._tagger.load(source, n_jobs)
+        return cls._tagger.load(source, n_jobs, mmap=mmap)
 
     def _training_record(self) -> dict[str, Any]:
         """Return the training record for the file's header: JSON values."""
-        record = TrainingRecord(self.get_params(), self.objective_, self.converged_, self.history_)
+        record = TrainingRecord(self.get_params(deep=False), self.objective_, self.converged_, self.history_)
         return record.to_header()
 
     @classmethod

@@ -74,9 +74,11 @@ class Tagger(ABC):
         write_model(path, {"model": self.in_files, "classes": self.classes, **own, **header}, arrays)
 
     @classmethod
-    def load(cls: type[_Self], source: Source, n_jobs: int | None = None) -> tuple[_Self, dict[str, Any]]:
-        """Return the tagger in a model file, mapped into memory, and the file's header."""
-        header, arrays = open_model(source)
+    def load(
+        cls: type[_Self], source: Source, n_jobs: int | None = None, *, mmap: bool | None = None
+    ) -> tuple[_Self, dict[str, Any]]:
+        """Return the tagger in a model file and the file's header; ``mmap`` as in ``read_model``."""
+        header, arrays = open_model(source, mmap=mmap)
         return cls.of_file(header, arrays, n_jobs), header
 
     @classmethod

@@ -75,6 +75,8 @@ class Outcome:
     converged: bool
     message: str
     history: list[dict[str, Any]]
+    interrupted: bool = False  # by Ctrl-C: an estimator keeps the model, then raises ``KeyboardInterrupt``
+    stuck_at: int | None = None  # the parameter that promises most where no step helped
 
 
 def train(
@@ -107,13 +109,21 @@ def train(
         if watch.exhausted:
             converged = True
             message = f"no better dev accuracy than {accuracy:.4f} in {patience} iterations"
-    if not converged:
+    if result.interrupted:
+        message = interruption(len(watch.history), "iterations")
+    elif not converged:
         message = (
             f"training stopped before it converged: {message}. The best model so far is kept; "
             "raise max_iterations or tol, or regularise more, if that is not what you want"
         )
     progress.close(message)
-    return Outcome(x, value, converged, message, watch.history)
+    stuck_at = None if converged else result.stuck_at
+    return Outcome(x, value, converged, message, watch.history, result.interrupted, stuck_at)
+
+
+def interruption(n: int, rounds: str) -> str:
+    """Return the message of the ``KeyboardInterrupt`` that ``fit`` raises once the model is kept."""
+    return f"training was interrupted after {n} {rounds}; the best model so far is kept"
 
 
 def run_rounds(advance: Callable[[], str | None]) -> tuple[str, bool]:

@@ -1,8 +1,12 @@
-"""The training record in a model file: parameters, objective, history."""
+"""The training record in a model file: parameters, objective, history.
+
+No times: the same training must write the same bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +39,7 @@ class TrainingRecord:
             "params": params,
             "objective": float(self.objective) if np.isfinite(self.objective) else None,
             "converged": bool(self.converged),
-            "history": self.history,
+            "history": for_file(self.history),
         }
 
     @classmethod
@@ -63,6 +67,13 @@ class TrainingRecord:
         )
 
 
+def for_file(history: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records of training without times, and with None for numbers that JSON does not have."""
+    return [
+        {name: _finite(value) for name, value in record.items() if name != "seconds"} for record in history
+    ]
+
+
 def chosen_instead(
     params: Mapping[str, Any], header: Mapping[str, Any], rules: Mapping[str, Rule]
 ) -> dict[str, Any]:
@@ -85,6 +96,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _is_json(value: Any) -> bool:

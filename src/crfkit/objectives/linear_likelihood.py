@@ -11,6 +11,7 @@ gradient are native: native/linear/linear_objective.h.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.inference.permitted_pairs import PermittedPairs
+from crfkit.objectives.units import AttributeSizes, by_feature
 from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import Evaluation
 
@@ -43,6 +45,7 @@ class LinearLikelihood:
         weights: FloatArray | None = None,  # [N] of the sequences
         class_weights: FloatArray | None = None,  # [L]
         permitted: PermittedPairs | None = None,  # the paths that Z sums over
+        c2: float = 0.0,  # the L2 penalty it will get, by which stochastic steps measure the variables
         as_given: bool = False,  # one parameter per feature, in their order, even if it does not occur
     ) -> None:
         _check_values(sequences)
@@ -54,7 +57,9 @@ class LinearLikelihood:
             raise InputError(
                 f"attributes on label pairs need at most {_MOST_LABELS_IN_PAIRS} labels, got {index.n_labels}"
             )
-        self._n_weights = sum(index.sizes)
+        self._index = index
+        # The parameters of growing data must not depend on what is not shown.
+        self._sizes = None if as_given else AttributeSizes(sequences)
         self.n_examples = sequences.n_sequences  # N
         self.n_threads = max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD))
         self.native = _native.LinearObjective(
@@ -74,6 +79,7 @@ class LinearLikelihood:
             index.pair_ids if index.has_pairs else None,
             None if permitted is None else permitted.kinds,
             None if permitted is None else permitted.tables.ravel().view(np.uint8),
+            None if self._sizes is None else self._sizes.units(c2),
             index.n_labels,
             self.n_threads,
             as_given,
@@ -102,6 +108,17 @@ class LinearLikelihood:
         around = None if centre is None else self.parameters(centre)
         return PenalisedLikelihood(self, float(c2), l1, around, centre)
 
+    def units(self, c2: float) -> FloatArray | None:
+        """Return the units [P] in which an optimiser should measure x under this penalty; None: all 1."""
+        units = None if self._sizes is None else self._sizes.units(c2)
+        if units is None:
+            return None
+        roots = np.empty(self.n_parameters)
+        self.native.penalty_scale(roots)
+        return (
+            self.parameters(by_feature(units, self._index)) / roots
+        )  # features of a parameter have one unit
+
     def show(self, positions: int) -> None:
         """Use only the first ``positions`` from now on; the sequence in which they end is cut off.
 
@@ -118,7 +135,7 @@ class LinearLikelihood:
 
     def weights(self, x: FloatArray) -> FloatArray:
         """Return the feature weights of parameters, in the order of ``FeatureIndex.sizes``."""
-        w = np.zeros(self._n_weights)
+        w = np.zeros(sum(self._index.sizes))
         self.native.to_features(x, w)
         return w
 
@@ -146,6 +163,11 @@ class PenalisedLikelihood(Penalised[LinearLikelihood]):
     def n_parameters(self) -> int:
         return self.function.n_parameters
 
+    @cached_property
+    def units(self) -> FloatArray | None:
+        """The units [P] in which an optimiser should measure x; None: all 1."""
+        return self.function.units(float(self.l2))
+
     def parameters(self, w: FloatArray) -> FloatArray:
         """Return the x that has these feature weights."""
         x = self.function.parameters(w)
@@ -155,6 +177,12 @@ class PenalisedLikelihood(Penalised[LinearLikelihood]):
         """Return the feature weights at x."""
         w = self.function.weights(x)
         return w if self.kept is None else w + self.kept
+
+    def place_of(self, parameter: int) -> int:
+        """Return the place of a parameter's first feature in a vector of weights."""
+        x = np.zeros(self.n_parameters)
+        x[parameter] = 1.0
+        return int(np.flatnonzero(self.function.weights(x))[0])
 
 
 def _check_values(sequences: Sequences) -> None:

@@ -15,6 +15,7 @@ from crfkit.optim.problem import Result, Smooth, Vector, dot
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
 _SUFFICIENT = 1e-4
+_SHARE = 1e-3  # where no step helps, a minimum promises less than this share of the objective
 _LONGEST = 10.0  # largest first step of a variable without curvature estimate
 
 
@@ -69,6 +70,11 @@ def minimize_bfgs(
                 step *= float(np.clip(-descent * step / (2 * bend), 0.1, 0.5)) if np.isfinite(bend) else 0.1
             else:
                 message, converged = "no step improves the objective beyond rounding", True
+                if -descent / 2 > max(_SHARE, 100 * tol) * abs(here.value):
+                    message, converged = (
+                        "no step improves the objective, but its gradient is not small",
+                        False,
+                    )
                 break
             s, change = step * direction, there.gradient - here.gradient
             slope = dot(s, change)

@@ -13,11 +13,14 @@ below its rounding error count as no difference.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from crfkit._native import CurvatureHistory
+from crfkit.optim.measured import Measured
 from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
+from crfkit.optim.promise import Promise
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
 _PERIOD = 10  # iterations over which progress is judged, and after which the scaling is renewed
@@ -30,8 +33,10 @@ def minimize_lbfgs(
     x: Vector,
     *,
     l1: Vector | None = None,
+    units: Vector | None = None,
     max_iterations: int = 1000,
     tol: float = 1e-5,
+    share: float = 1e-3,
     memory: int = 10,
     n_threads: int = 1,
     callback: Callback | None = None,
@@ -40,11 +45,16 @@ def minimize_lbfgs(
     """Minimise ``function(x) + Σ l1·|x|`` from ``x``.
 
     Stops when the objective fell by less than ``tol`` (relative) over the last ten iterations, when the
-    (pseudo-)gradient is below ``tol`` times the norm of x, or when no step improves it beyond rounding.
+    (pseudo-)gradient is below ``tol`` times the norm of x, or when no step improves it beyond rounding. In
+    the first and the last case it has converged only if the gradient promises little more (``Promise``): at
+    most a ``share`` of the objective (and at least 100 times tol); inf where it has kinks.
+    With ``units`` [P] the variables are x·units inside, which should all have about the same curvature.
     ``history`` is the curvature estimate of an earlier run on nearly the same function; it is updated.
     """
     began = time.perf_counter()
     x = x.copy()
+    if units is not None:
+        function, x, l1 = Measured(function, units), x * units, None if l1 is None else l1 / units
     here = function(x, diagonal=True)
     passes = 1.0
     value = here.value + _penalty(x, l1)
@@ -53,10 +63,13 @@ def minimize_lbfgs(
     if history is None:
         history = CurvatureHistory(memory, len(x), n_threads)
     values = [value]
+    promise = Promise(max(share, 100 * tol), value)
+    stuck_at: int | None = None
     message, converged, interrupted = f"it reached max_iterations={max_iterations}", False, False
     try:
         for iteration in range(1, max_iterations + 1):
             if here.diagonal is not None:
+                promise.diagonal = here.diagonal
                 history.set_base(1 / np.sqrt(np.maximum(here.diagonal, 1e-12)))
             direction = np.empty_like(x)
             history.multiply(slope, direction)
@@ -81,6 +94,12 @@ def minimize_lbfgs(
                     history.forget()
                     continue
                 message, converged = "no step improves the objective beyond rounding", True
+                if not promise.is_kept(slope, value):
+                    message, converged = (
+                        "no step improves the objective, but its gradient is not small",
+                        False,
+                    )
+                    stuck_at = promise.greatest(slope)
                 break
             history.add(found.x - x, found.evaluation.gradient - here.gradient)
             x, here, value = found.x, found.evaluation, found.value
@@ -89,22 +108,40 @@ def minimize_lbfgs(
             steepness = norm(slope)
             seconds = time.perf_counter() - began
             if callback is not None and callback(
-                Step(iteration, x, value, steepness, found.step, passes, seconds)
+                _as_given(
+                    Step(len(values) - 1, x, value, steepness, found.step, passes, seconds), slope, units
+                )
             ):
                 message = "it was stopped by the callback"
                 break
             if steepness <= tol * max(1.0, norm(x)):
                 message, converged = "the gradient is below tol", True
                 break
-            if len(values) > _PERIOD and values[-1 - _PERIOD] - value <= tol * abs(value):
+            little = len(values) > _PERIOD and values[-1 - _PERIOD] - value <= tol * abs(value)
+            if little and promise.is_kept(slope, value):
                 message = f"the objective changed by less than tol over {_PERIOD} iterations"
                 converged = True
                 break
     except KeyboardInterrupt:
         message, interrupted = "it was interrupted", True
     return Result(
-        x, value, len(values) - 1, converged, message, first_norm, norm(slope), interrupted=interrupted
+        x if units is None else x / units,
+        value,
+        len(values) - 1,
+        converged,
+        message,
+        first_norm,
+        norm(slope),
+        interrupted=interrupted,
+        stuck_at=stuck_at,
     )
+
+
+def _as_given(step: Step, slope: Vector, units: Vector | None) -> Step:
+    """Return a step in the variables as they were given."""
+    if units is None:
+        return step
+    return replace(step, x=step.x / units, gradient_norm=norm(slope * units))
 
 
 class _Found:

@@ -45,6 +45,7 @@ def _lbfgs(task: Task) -> Result:
         task.objective,
         task.start,
         l1=task.objective.l1,
+        units=task.objective.units,
         max_iterations=task.max_iterations,
         tol=task.tol,
         n_threads=task.objective.n_threads,
@@ -57,6 +58,7 @@ def _sgd(task: Task) -> Result:
         task.objective,
         task.start,
         max_iterations=task.max_iterations,
+        units=task.objective.units,
         tol=100 * task.tol,  # an epoch's progress is noisy
         seed=task.seed,
         callback=task.callback,
@@ -66,23 +68,29 @@ def _sgd(task: Task) -> Result:
 def _auto(task: Task) -> Result:
     """Run L-BFGS; on large data, start with a few stochastic epochs.
 
-    The epochs cost less than the batch passes that they save: on CoNLL-2000, half of all passes.
+    The epochs cost less than the batch passes that they save: on CoNLL-2000, half of all passes. They take at
+    most ``max_iterations`` passes, with those for their step size.
     """
     objective = task.objective
     if not objective.is_stochastic or objective.n_examples < _STOCHASTIC_FROM or task.start.any():
         return _lbfgs(task)
     began = time.perf_counter()
     task.say(f"{_EPOCHS} stochastic epochs to start with")
-    start, interrupted = stochastic_start(objective, task.start, epochs=_EPOCHS, seed=task.seed or 0)
-    if interrupted:
-        value = objective.value(start)
-        return Result(start, value, 0, False, "it was interrupted", interrupted=True)
+    start = stochastic_start(
+        objective, task.start, epochs=_EPOCHS, most_passes=task.max_iterations, seed=task.seed or 0
+    )
+    if start.interrupted:
+        value = objective.value(start.x)
+        return Result(start.x, value, 0, False, "it was interrupted", interrupted=True)
     spent = time.perf_counter() - began
 
     def shifted(step: Step) -> bool:
-        return task.callback(replace(step, passes=step.passes + _EPOCHS, seconds=step.seconds + spent))
+        return task.callback(replace(step, passes=step.passes + start.passes, seconds=step.seconds + spent))
 
-    return _lbfgs(replace(task, start=start, callback=shifted))
+    try:
+        return _lbfgs(replace(task, start=start.x, callback=shifted))
+    except KeyboardInterrupt:  # in its first evaluation; what the epochs have learnt is kept
+        return Result(start.x, objective.value(start.x), 0, False, "it was interrupted", interrupted=True)
 
 
 _STOCHASTIC_FROM = 500  # sequences

@@ -45,6 +45,11 @@ class Penalised(Generic[F]):
         return self(x).value + (0.0 if self.l1 is None else dot(self.l1, np.abs(x)))
 
     @property
+    def units(self) -> Vector | None:
+        """Units [P] in which an optimiser should measure x; None: all 1."""
+        return None
+
+    @property
     def n_threads(self) -> int:
         """Number of threads for the optimiser's own work."""
         return getattr(self.function, "n_threads", 1)

@@ -94,6 +94,9 @@ class Result:
     message: str
     first_gradient_norm: float = float("nan")  # at the start
     gradient_norm: float = float("nan")  # at the end
+    stuck_at: int | None = (
+        None  # where no step helps but the gradient is large: the variable that promises most
+    )
     interrupted: bool = False  # by Ctrl-C; the exception is swallowed, so callers must check this
 
 

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
 
+_SHARE = 1e-3  # of f that its gradient may promise at its minimum
 _STALLED = 1e-2  # if the gradient's norm is above this share of its first value, no minimum was reached
 
 
@@ -101,6 +102,7 @@ class SaddleResult:
     message: str
     history: list[OuterStep] = field(default_factory=list)
     converged: bool = False  # feasible, and the search was neither stopped nor cut off
+    interrupted: bool = False  # by Ctrl-C; the exception is swallowed, so callers must check this
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ def minimize_constrained(
     *,
     inequalities: ConstraintFunctions,
     l1: Vector | None = None,
+    units: Vector | None = None,
     settings: SaddleSettings | None = None,
     n_threads: int = 1,
     callback: Callback | None = None,
@@ -135,11 +138,11 @@ def minimize_constrained(
     """Minimise f(x) + Σ l1·|x| subject to g <= 0 from ``x``.
 
     If no inner loop ends feasible within ``max_outer`` steps, the point with the least total violation is
-    returned, and ``feasible`` is False. ``callback`` sees every inner iteration, ``outer_callback`` every
-    outer step; either may stop the search.
+    returned, and ``feasible`` is False. ``units`` are those of ``minimize_lbfgs``. ``callback`` sees every
+    inner iteration, ``outer_callback`` every outer step; either may stop the search.
     """
     settings = settings or SaddleSettings()
-    search = _Search(function, inequalities, l1, settings, callback)
+    search = _Search(function, inequalities, l1, units, settings, callback)
     return search.run(x, n_threads, outer_callback)
 
 
@@ -151,11 +154,12 @@ class _Search:
         function: Smooth,
         inequalities: ConstraintFunctions,
         l1: Vector | None,
+        units: Vector | None,
         settings: SaddleSettings,
         callback: Callback | None,
     ) -> None:
         self.function, self.inequalities = function, inequalities
-        self.l1, self.settings, self.callback = l1, settings, callback
+        self.l1, self.units, self.settings, self.callback = l1, units, settings, callback
         self.temperature = 0.0 if settings.temperature is None else settings.temperature
         self.smooth: Smoothable | None = None  # the constraints, if they are smoothed
         if self.temperature > 0 and isinstance(inequalities, Smoothable):
@@ -175,6 +179,7 @@ class _Search:
         history: list[OuterStep] = []
         best: tuple[tuple[float, float], Vector, OuterStep] | None = None
         message, converged = f"no feasible point was found in max_outer={s.max_outer} outer steps", False
+        interrupted = False
         for number in range(1, s.max_outer + 1):
             self.number = number
             self.penalised = bool(self.beta.any())
@@ -182,8 +187,10 @@ class _Search:
                 self._lagrangian,
                 x,
                 l1=self.l1,
+                units=self.units,
                 max_iterations=s.inner_iterations,
                 tol=s.tol,
+                share=np.inf if self.penalised else _SHARE,  # kinks and rounded ones have gradients
                 memory=s.memory,
                 n_threads=n_threads,
                 callback=self._watch,
@@ -194,8 +201,9 @@ class _Search:
             except KeyboardInterrupt:
                 if best is None:
                     raise
-                message = "it was interrupted"
+                message, interrupted = "it was interrupted", True
                 break
+            interrupted = inner.interrupted
             history.append(record)
             violation = record.violations
             rank = (0.0, record.value) if record.feasible else (float(violation.sum()), 0.0)
@@ -203,7 +211,7 @@ class _Search:
                 best = (rank, x, record)
             if outer_callback is not None and outer_callback(record, x):
                 self.stopped = True
-            if self.stopped or inner.interrupted:
+            if self.stopped or interrupted:
                 message = "it was stopped" + ("" if best[2].feasible else " before all constraints held")
                 break
             if best[2].feasible:
@@ -234,11 +242,13 @@ class _Search:
             message,
             history,
             converged,
+            interrupted,
         )
 
     def _steep(self, inner: Result) -> bool:
         """Return whether the gradient is far from 0 where the inner loop ended."""
-        smallest = self.settings.tol * max(1.0, norm(inner.x))
+        x = inner.x if self.units is None else inner.x * self.units  # as the inner loop measures them
+        smallest = self.settings.tol * max(1.0, norm(x))
         reference = _STALLED * inner.first_gradient_norm if inner.iterations else 0.0
         return inner.gradient_norm > max(smallest, reference)
 

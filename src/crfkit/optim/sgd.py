@@ -7,45 +7,69 @@ the best one on a sample of the data, searched in factors of two.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 
 from crfkit.arrays import IdArray
+from crfkit.optim.measured import Measured
 from crfkit.optim.problem import Callback, Result, Step, Stochastic, Vector, norm
+from crfkit.optim.promise import Promise
 
 _SAMPLE = 1000  # examples the step is calibrated on
 _FIRST_STEP = 0.1
+_SMALLEST_SAMPLE = 50
 _MOST_TRIALS = 60  # steps tried
+_SHARE = 0.05  # of the objective (or 10 tol) that the gradient may promise where it counts as a minimum
 _PERIOD = 10  # epochs over which progress is judged
 
 
-def stochastic_start(
-    function: Stochastic, x: Vector, *, epochs: int, seed: int | None = None
-) -> tuple[Vector, bool]:
-    """Run a few epochs from x; return the point, from which a batch method continues.
+@dataclass(frozen=True)
+class Start:
+    """The point from which a batch method continues."""
 
-    If the epochs do not improve on x, return x itself. Also return whether the user interrupted them.
+    x: Vector
+    passes: float  # passes over the data that it took
+    interrupted: bool
+
+
+def stochastic_start(
+    function: Stochastic, x: Vector, *, epochs: int, most_passes: float, seed: int | None = None
+) -> Start:
+    """Run a few epochs from x, in at most ``most_passes`` passes over the data with those for the step.
+
+    If the epochs do not improve on x, or if there are not passes enough for one, return x itself.
     """
     random = np.random.default_rng(seed)
     n = function.n_examples
-    interrupted = False
+    epochs = min(epochs, int(most_passes // 2))
+    if not epochs:
+        return Start(x, 0.0, False)
+    # Calibration may take the other passes. About eight steps are tried, each in two passes over the sample.
+    for_step = (most_passes - epochs) * n  # examples
+    sample = min(n, _SAMPLE, max(_SMALLEST_SAMPLE, int(for_step) // 16))
+    passes, interrupted = 0.0, False
     function.begin(x)
     try:
-        step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
+        chosen = random.permutation(n)[:sample].astype(np.int32)
+        step, tried = _calibrate(function, x, chosen, int(for_step) // (2 * sample))
+        passes += 2 * tried * sample / n
         function.begin(x)
         for epoch in range(epochs):
             function.steps(random.permutation(n).astype(np.int32), step, float(epoch * n))
+            passes += 1
     except KeyboardInterrupt:
         interrupted = True
     found = function.end()
     better = bool(np.isfinite(found).all()) and function(found).value < function(x).value
-    return (found if better else x), interrupted
+    return Start(found if better else x, passes, interrupted)
 
 
 def minimize_sgd(
     function: Stochastic,
     x: Vector,
     *,
+    units: Vector | None = None,
     max_iterations: int = 50,
     tol: float = 1e-3,
     seed: int | None = None,
@@ -54,16 +78,18 @@ def minimize_sgd(
     """Minimise from x; an iteration is an epoch.
 
     Stops when the best objective fell by less than ``tol`` (relative) over the last ten epochs, and returns
-    the best point. Variables of very different scale (real-valued features, say) make it noisy: scale them.
+    the best point. It has converged if the gradient there promises little more (``Promise``), with variables
+    measured in ``units`` [P].
     """
     began = time.perf_counter()
     random = np.random.default_rng(seed)
     n = function.n_examples
     values: list[float] = []
     best, best_value = x, np.inf
+    stuck_at: int | None = None
     message, converged, interrupted = f"it reached max_iterations={max_iterations}", False, False
     try:
-        step = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
+        step, _ = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
         for epoch in range(1, max_iterations + 1):
             function.begin(x)
             function.steps(random.permutation(n).astype(np.int32), step, (epoch - 1.0) * n)
@@ -81,19 +107,32 @@ def minimize_sgd(
                 break
             if len(values) > _PERIOD and min(values[:-_PERIOD]) - best_value <= tol * abs(best_value):
                 message = f"the best objective fell by less than tol over {_PERIOD} epochs"
-                converged = True
+                sizes = np.ones_like(best) if units is None else units
+                there = Measured(function, sizes)(best * sizes, diagonal=True)
+                promise = Promise(max(_SHARE, 10 * tol), values[0], there.diagonal)
+                converged = promise.is_kept(there.gradient, there.value)
+                if not converged:
+                    message += ", but the gradient is not small"
+                    stuck_at = promise.greatest(there.gradient)
                 break
     except KeyboardInterrupt:
         message, interrupted = "it was interrupted", True
     if best_value == np.inf:
         best_value = function(best).value
-    return Result(best, best_value, len(values), converged, message, interrupted=interrupted)
+    return Result(
+        best, best_value, len(values), converged, message, interrupted=interrupted, stuck_at=stuck_at
+    )
 
 
-def _calibrate(function: Stochastic, x: Vector, sample: IdArray) -> float:
-    """Return the step 0.1·2^k with the smallest loss over two passes through the sample."""
+def _calibrate(
+    function: Stochastic, x: Vector, sample: IdArray, most_trials: int = _MOST_TRIALS
+) -> tuple[float, int]:
+    """Return the step 0.1·2^k with the smallest loss over two passes through the sample, and the trials."""
+    trials = 0
 
     def loss(step: float) -> float:
+        nonlocal trials
+        trials += 1
         function.begin(x)
         function.steps(sample, step, 0.0)
         found = function.steps(sample, step, float(len(sample)))
@@ -101,13 +140,13 @@ def _calibrate(function: Stochastic, x: Vector, sample: IdArray) -> float:
 
     step, value = _FIRST_STEP, loss(_FIRST_STEP)
     factor = 2.0 if value < np.inf else 0.5
-    other = loss(step * factor)
-    if other >= value and factor > 1:
-        factor = 0.5
+    turned = factor < 1
+    while trials < min(most_trials, _MOST_TRIALS):
         other = loss(step * factor)
-    for _ in range(_MOST_TRIALS):
-        if other >= value and value < np.inf:
+        if other < value or value == np.inf:
+            step, value, turned = step * factor, other, True
+        elif turned:
             break
-        step, value = step * factor, other
-        other = loss(step * factor)
-    return step
+        else:
+            factor, turned = 0.5, True
+    return step, trials

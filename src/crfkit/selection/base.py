@@ -18,7 +18,7 @@ from crfkit.data.labels import label_lists
 from crfkit.data.sequences import Encoded
 from crfkit.data.training_data import cut_as
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning
+from crfkit.exceptions import InputError, InputWarning
 from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
@@ -296,11 +296,9 @@ class BaseSelector(FittedSelection, ABC):
         self.n_duplicates_ = search.pool.n_duplicates
         self.stopped_because_ = search.stopped_because
         if search.interrupted:
-            warnings.warn(
+            raise KeyboardInterrupt(
                 f"the search was interrupted after {len(search.records) - 1} rounds; the features "
-                "chosen until then are kept",
-                ConvergenceWarning,
-                stacklevel=3,
+                "chosen until then are kept"
             )
 
     def _plain_parameters(self) -> dict[str, Any]:

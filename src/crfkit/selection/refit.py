@@ -80,6 +80,7 @@ def refit(
         n_threads=n_threads,
         weights=pool.weights,
         permitted=pool.permitted,
+        c2=c2,
     ).penalised(c2=c2, c1=c1)
     weights = np.zeros(pool.n_candidates)
     P = objective.n_parameters
@@ -94,6 +95,7 @@ def refit(
             objective,
             objective.parameters(first),
             l1=objective.l1,
+            units=objective.units,
             tol=tol,
             n_threads=objective.n_threads,
         )

@@ -21,7 +21,8 @@ from crfkit.exceptions import InputError, InputWarning
 from crfkit.features.conjunctions import expand
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.inputs import encode_input
-from crfkit.io.opening import open_input, open_output, source_name
+from crfkit.io.opening import open_input, source_name
+from crfkit.io.writing import open_output
 
 _FORMAT, _VERSION = "crfkit selection", 1
 _SHOWN = 10  # features in a repr

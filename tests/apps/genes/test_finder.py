@@ -120,6 +120,11 @@ def test_save_and_load(finder, tmp_path, genome):
     text, _ = genome
     assert again.predict([text], both_strands=True) == finder.predict([text], both_strands=True)
     assert again.weights_ == finder.weights_
+    sequences, exons = random_windows(60, seed=1)
+    GeneFinder(n_jobs=1).fit(sequences, exons).save(tmp_path / "again.genes")
+    assert (tmp_path / "again.genes").read_bytes() == (tmp_path / "m.genes").read_bytes()
+    (tmp_path / "m.genes").write_bytes(b"")  # overwritten in place
+    assert again.predict([text], both_strands=True) == finder.predict([text], both_strands=True)
     CRF().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "m.crfkit")
     unreadable("expected a gene finder", GeneFinder.load, tmp_path / "m.crfkit")
 

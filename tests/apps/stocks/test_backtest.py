@@ -151,6 +151,13 @@ def test_page_without_matplotlib(backtest, monkeypatch):
     assert "crfkit[plot]" in page
 
 
+def test_the_same_backtest_gives_the_same_page(backtest, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "100000000")
+    page = report_html(backtest)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "200000000")
+    assert report_html(backtest) == page
+
+
 @pytest.mark.parametrize("smoothing", ["ema", "double", "mean", "none"])
 def test_translation(smoothing):
     stock = make_stock(random_prices(400), Settings(smoothing=smoothing), 300)
@@ -315,7 +322,8 @@ def test_a_stock_is_drawn_in_prices_of_the_last_day(stocks):
 
 def test_pictures_are_written_whole(backtest, tmp_path):
     pytest.importorskip("matplotlib")
-    from crfkit.apps.stocks.plot import plot_categories, save_picture
+    from crfkit.apps.stocks.plot import plot_categories
+    from crfkit.io.pictures import save_picture
 
     figure = plot_categories(backtest)
     for name, begins in (("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")):

@@ -10,7 +10,7 @@ from refusals import refuses
 from crfkit.data import Columns
 from crfkit.exceptions import InputError
 from crfkit.features import Features, Template, bias, column, first, function, last, position, token
-from crfkit.features.builder import sentences as reading
+from crfkit.features import sentences as reading
 from crfkit.features.shapes import full_shape, word_shape
 
 WORD, POS = column(0, "w"), column(1, "pos")

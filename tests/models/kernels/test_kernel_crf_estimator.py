@@ -245,8 +245,9 @@ def test_more_cliques_than_exist():
 @pytest.mark.parametrize("per_round", [1, 5])
 def test_ctrl_c_while_choosing(per_round, monkeypatch):
     interrupt(monkeypatch, CliqueSelector, "_take", 8, after=True)
-    with pytest.warns(ConvergenceWarning, match="it was interrupted"):
-        model = KernelCRF(n_cliques=20, per_round=per_round).fit(X, Y)
+    model = KernelCRF(n_cliques=20, per_round=per_round)
+    with pytest.raises(KeyboardInterrupt, match="interrupted after"):
+        model.fit(X, Y)
     assert len(model.cliques_) == (7 if per_round == 1 else 5)
     assert model.predict(X)
     whole = KernelCRF(n_cliques=len(model.cliques_), per_round=per_round)
@@ -257,8 +258,9 @@ def test_ctrl_c_while_choosing(per_round, monkeypatch):
 @pytest.mark.parametrize("when", [100, 101, 102, 103])
 def test_ctrl_c_while_fitting_coefficients(when, monkeypatch):
     interrupt(monkeypatch, KernelExpansion, "backward", when)
-    with pytest.warns(ConvergenceWarning, match="it was interrupted"):
-        model = KernelCRF(n_cliques=40).fit(X, Y)
+    model = KernelCRF(n_cliques=40)
+    with pytest.raises(KeyboardInterrupt, match="interrupted after"):
+        model.fit(X, Y)
     assert 0 < len(model.cliques_) < 40
     monkeypatch.undo()
     assert model.risk_ == pytest.approx(KernelCRF(n_cliques=len(model.cliques_)).fit(X, Y).risk_, rel=1e-3)

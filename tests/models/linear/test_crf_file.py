@@ -38,10 +38,11 @@ def test_arrays(tmp_path):
             loaded.predict(X[..., :2])
 
 
-def test_the_file_is_mapped_not_copied(tmp_path):
+@pytest.mark.parametrize(("mmap", "holder"), [(True, "mmap"), (False, "ndarray"), (None, "ndarray")])
+def test_arrays_are_views_of_the_mapped_or_read_file(tmp_path, mmap, holder):
     path = tmp_path / "model"
     CRF().fit(X, Y).save(path)
-    tagger = CRF.load(path).tagger_
+    tagger = CRF.load(path, mmap=mmap).tagger_
     for array in (
         tagger.weights.state,
         tagger.weights.edge,
@@ -53,7 +54,7 @@ def test_the_file_is_mapped_not_copied(tmp_path):
         base = array
         while isinstance(base, np.ndarray):
             base = base.base
-        assert type(getattr(base, "obj", base)).__name__ == "mmap"
+        assert type(base.obj).__name__ == holder
 
 
 def test_training_goes_on_from_a_loaded_model(tmp_path):
@@ -103,9 +104,14 @@ def test_compacting_changes_no_score():
 def test_what_is_no_json_leaves_the_old_file(tmp_path):
     crf, path = CRF().fit(*CASINO), tmp_path / "model"
     path.write_bytes(b"old")
-    crf.history_ = [{"objective": float("nan")}]
-    unreadable("JSON", crf.save, path)
+    unreadable("JSON", crf.save, path, record={"mine": float("nan")})
     assert path.read_bytes() == b"old"
+
+
+def test_a_history_with_numbers_that_json_lacks_is_saved_without_them():
+    crf = CRF().fit(*CASINO)
+    crf.history_ = [{"objective": float("nan"), "dev_accuracy": [1.0, float("inf")]}]
+    assert CRF.load(saved(crf)).history_ == [{"objective": None, "dev_accuracy": [1.0, None]}]
 
 
 @pytest.fixture(scope="module")

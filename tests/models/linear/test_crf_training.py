@@ -260,19 +260,12 @@ def test_reaching_max_iterations_warns_in_words():
     assert crf.predict(X)
 
 
-def fit_interrupted(crf, monkeypatch, *args, **options):
-    """Fit, and raise Ctrl-C in the ninth evaluation of the objective."""
-    interrupt(monkeypatch, LinearLikelihood, "__call__", 9)
-    try:
-        return crf.fit(*args, **options)
-    except KeyboardInterrupt:  # would end the whole test run
-        pytest.fail("the interruption went through fit")
-
-
 @pytest.mark.parametrize("dev", [{}, {"X_dev": X[20:], "y_dev": Y[20:]}], ids=["plain", "dev set"])
 def test_ctrl_c_leaves_the_best_model_so_far(dev, monkeypatch):
-    with pytest.warns(ConvergenceWarning, match="interrupt"):
-        crf = fit_interrupted(CRF(algorithm="lbfgs"), monkeypatch, X[:20], Y[:20], **dev)
+    interrupt(monkeypatch, LinearLikelihood, "__call__", 9)
+    crf = CRF(algorithm="lbfgs")
+    with pytest.raises(KeyboardInterrupt, match="interrupted after"):
+        crf.fit(X[:20], Y[:20], **dev)
     assert not crf.converged_
     assert 1 <= crf.n_iter_ <= 8
     if dev:
@@ -290,10 +283,11 @@ from crfkit.features import token_features
 tokens, y = addresses(1500, random_state=0)
 X = [token_features(t) for t in tokens]
 crf = CRF(c2=1e-4, tol=0, max_iterations=100000, verbose=2)
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
+warnings.simplefilter("error")
+try:
     crf.fit(X, y)
-print(len(caught), caught[0].category.__name__, crf.n_iter_, crf.score(X[:100], y[:100]) > 0.5)
+except KeyboardInterrupt as stopped:
+    print(str(stopped).split(";")[0].split()[-2], crf.n_iter_, crf.score(X[:100], y[:100]) > 0.5)
 """
 
 
@@ -312,9 +306,9 @@ def test_a_real_signal():
     finally:
         process.kill()
     assert process.returncode == 0, err
-    count, category, iterations, good = out.split()
-    assert (count, category, good) == ("1", "ConvergenceWarning", "True")
-    assert int(iterations) >= 5
+    said, iterations, good = out.split()
+    assert good == "True"
+    assert int(iterations) == int(said) >= 5
 
 
 # ---- progress

@@ -217,8 +217,9 @@ def test_progress_and_interruption(capsys):
         if record["iteration"] == 4:
             raise KeyboardInterrupt
 
-    with pytest.warns(UserWarning, match="interrupted after 4 rounds"):
-        model = TreeCRF(**{**QUICK, "callbacks": [stop]}).fit(X, y)
+    model = TreeCRF(**{**QUICK, "callbacks": [stop]})
+    with pytest.raises(KeyboardInterrupt, match="interrupted after 4 rounds"):
+        model.fit(X, y)
     assert model.n_iter_ == 4
     assert not model.converged_
 

@@ -35,6 +35,7 @@ from crfkit.apps.genes.transcripts import Span, Transcript, introns
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.models.training import interruption
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.threads import thread_count
 
@@ -137,24 +138,26 @@ class GeneFinder:
             "donors": donors,
             "n_gc_classes": self.gc_classes,
         }
-        self.evidence_ = estimate(codes, genes, **settings)
+        evidence = estimate(codes, genes, **settings)
         measured = cross_fitted(codes, genes, folds=self.folds, **settings)
-        self._names = WeightNames(len(self.evidence_.tables))
-        transform = whitening(measured, genes, self.evidence_, self._names, self.c2)
+        weight_names = WeightNames(len(evidence.tables))
+        transform = whitening(measured, genes, evidence, weight_names, self.c2)
         objective = StructureLikelihood(
             measured,
             genes,
-            self.evidence_,
-            self._names,
+            evidence,
+            weight_names,
             c2=self.c2,
             n_threads=thread_count(self.n_jobs),
             transform=transform,
         )
         result = minimize_lbfgs(
-            objective, np.zeros(len(self._names)), max_iterations=self.max_iterations, tol=1e-4
+            objective, np.zeros(len(weight_names)), max_iterations=self.max_iterations, tol=1e-4
         )
-        self._w = objective.weights(result.x)
+        self.evidence_, self._names, self._w = evidence, weight_names, objective.weights(result.x)
         self.objective_, self.n_iter_, self.n_genes_ = result.value, result.iterations, len(kept)
+        if result.interrupted:
+            raise KeyboardInterrupt(interruption(result.iterations, "iterations"))
         return self
 
     # ---- prediction
@@ -274,8 +277,8 @@ class GeneFinder:
         write_model(path, header, arrays)
 
     @classmethod
-    def load(cls, source: Source, *, n_jobs: int | None = None) -> GeneFinder:
-        header, arrays = read_model(source)
+    def load(cls, source: Source, *, n_jobs: int | None = None, mmap: bool | None = None) -> GeneFinder:
+        header, arrays = read_model(source, mmap=mmap)
         place = str(source) if isinstance(source, (str, os.PathLike)) else "in memory"
         if header.get("model") != _KIND:
             raise ModelFileError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from crfkit.apps.stocks.backtest import CONSTRAINED, PLAIN, Backtest
 from crfkit.apps.stocks.features import LABELS
-from crfkit.io.opening import open_output
+from crfkit.io.writing import open_output
 
 _SHORT = {PLAIN: "crf", CONSTRAINED: "constrained"}
 

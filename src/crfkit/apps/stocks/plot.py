@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 from crfkit.apps.stocks.backtest import CONSTRAINED, PERSISTENCE, PLAIN, Backtest, StockResult
-from crfkit.exceptions import InputError
-from crfkit.io.opening import open_output
 
-ENDINGS = (".png", ".svg", ".pdf")
 _COLOURS = {PLAIN: "#7c8aa5", CONSTRAINED: "#2f5d9b", PERSISTENCE: "#c2702a"}
-
-
-def picture_format(path: str | os.PathLike[str]) -> str:
-    """Return the format for a plot with this file name: png, svg or pdf."""
-    ending = os.path.splitext(os.fspath(path))[1].lower()
-    if ending not in ENDINGS:
-        raise InputError(
-            f"{os.fspath(path)}: expected the name of a picture that ends in {', '.join(ENDINGS)}, got "
-            + (f"one in {ending}" if ending else "one without an ending")
-        )
-    return ending[1:]
-
-
-def save_picture(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a plot to a file, completely or not at all."""
-    form = picture_format(path)
-    with open_output(path) as file:
-        figure.savefig(file, format=form, dpi=130)
 
 
 def plot_categories(backtest: Backtest, by: str | None = None, title: str | None = None) -> Any:

@@ -17,8 +17,9 @@ import numpy as np
 
 from crfkit.apps.stocks import baselines, summary
 from crfkit.apps.stocks.backtest import Backtest
-from crfkit.io.opening import open_output
 from crfkit.io.page import column_head, framed
+from crfkit.io.pictures import draw_picture
+from crfkit.io.writing import open_output
 
 
 def write_report(
@@ -106,7 +107,7 @@ def _pictures(backtest: Backtest, what: str) -> str:
 
 def _image(figure: Any, words: str) -> str:
     picture = io.BytesIO()
-    figure.savefig(picture, format="svg", metadata={"Date": None})
+    draw_picture(figure, picture, "svg")
     data = base64.b64encode(picture.getvalue()).decode("ascii")
     return f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(words)}">'
 

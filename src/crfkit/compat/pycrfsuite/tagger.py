@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,21 +18,34 @@ from crfkit.compat.pycrfsuite.errors import TaggerError
 from crfkit.compat.pycrfsuite.items import read_items
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.inference import Lattice, log_partition, marginals, path_score
+from crfkit.io.writing import open_output
 from crfkit.models.linear.tagger import LinearTagger
+
+
+class _Sequence:
+    """A sequence that was set: its scores, and its marginals once they are asked for."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+
+    @cached_property
+    def marginals(self) -> FloatArray:  # [T, L]
+        return marginals(self.lattice, n_jobs=1).node
 
 
 class Tagger:
     """Labels sequences with a model. Unlike the original it pickles, and it opens crfkit's models too.
 
-    ``with Tagger().open("model.crfsuite") as tagger: tagger.tag(xseq)`` closes it at the end.
+    ``with Tagger().open("model.crfsuite") as tagger: tagger.tag(xseq)`` closes it at the end. Threads may
+    share a tagger: each has its own current sequence, and a thread that has set none sees the last one set.
     """
 
     def __init__(self) -> None:
         self._tagger: LinearTagger | None = None
         self._header: dict[str, str] = {}
         self._ids: dict[str, int] = {}  # label: place in classes
-        self._lattice: Lattice | None = None  # of the current sequence
-        self._marginals: FloatArray | None = None  # [T, L] of the current sequence
+        self._own = threading.local()  # ``sequence``: the current one of a thread
+        self._last: _Sequence | None = None  # set by any thread
 
     # ---- the model
 
@@ -63,7 +78,15 @@ class Tagger:
 
     def close(self) -> None:
         """Release the model."""
-        self._tagger = self._lattice = self._marginals = None
+        self._tagger = self._last = None
+        self._own = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything except the sequences of threads."""
+        return {**self.__dict__, "_own": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _own=threading.local())
 
     @property
     def model(self) -> LinearTagger:
@@ -87,34 +110,37 @@ class Tagger:
             sys.stdout.writelines(lines)
             sys.stdout.flush()
         else:
-            with open(filename, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(lines)
+            with open_output(filename) as file:
+                file.writelines(line.encode() for line in lines)
 
     # ---- a sequence
 
     def set(self, xseq: Any) -> None:
         """Set the current sequence for calls of ``tag``, ``probability`` and ``marginal``."""
+        self._set(xseq)
+
+    def _set(self, xseq: Any) -> _Sequence:
         tagger = self.model
         batch = read_items(xseq, tagger.vocabulary, grow=False)
-        self._lattice = tagger.potential.scores(batch, n_jobs=1)
-        self._marginals = None
+        sequence = _Sequence(tagger.potential.scores(batch, n_jobs=1))
+        self._own.sequence = self._last = sequence
+        return sequence
 
-    def _current(self) -> Lattice:
-        if self._lattice is None:
+    def _current(self) -> _Sequence:
+        sequence: _Sequence | None = getattr(self._own, "sequence", self._last)
+        if sequence is None:
             _ = self.model  # raises an error if the tagger is not open
             raise TaggerError("there is no sequence yet: call set(xseq) or tag(xseq) first")
-        return self._lattice
+        return sequence
 
     def tag(self, xseq: Any = None) -> list[str]:
         """Return the most probable labels of the sequence, by default the current one."""
-        if xseq is not None:
-            self.set(xseq)
-        lattice, classes = self._current(), self.model.classes
-        return [classes[i] for i in self.model.decode(lattice).labels.tolist()]
+        sequence, model = self._current() if xseq is None else self._set(xseq), self.model
+        return [model.classes[i] for i in model.decode(sequence.lattice).labels.tolist()]
 
     def probability(self, yseq: Iterable[str]) -> float:
         """Return the probability p(yseq | x) of a labelling of the current sequence; 0 if that is empty."""
-        lattice = self._current()
+        lattice = self._current().lattice
         labels = list(yseq)
         if lattice.n_positions == 0:
             return 0.0
@@ -127,16 +153,15 @@ class Tagger:
 
     def marginal(self, y: str, pos: int) -> float:
         """Return the probability of the label ``y`` at ``pos`` in the current sequence; 0 if it is empty."""
-        lattice = self._current()
+        sequence = self._current()
+        lattice = sequence.lattice
         if lattice.n_positions == 0:
             return 0.0
         if not 0 <= pos < lattice.n_positions:
             raise InputError(
                 f"the current sequence has the positions 0..{lattice.n_positions - 1}, not {pos}"
             )
-        if self._marginals is None:
-            self._marginals = marginals(lattice, n_jobs=1).node
-        return float(self._marginals[pos, self._label_id(y)])
+        return float(sequence.marginals[pos, self._label_id(y)])
 
     def _label_id(self, label: str | bytes) -> int:
         name = label.decode("utf-8") if isinstance(label, bytes) else label

@@ -14,7 +14,10 @@ from crfkit.compat.pycrfsuite.instances import Instances
 from crfkit.compat.pycrfsuite.parameters import ALGORITHMS, algorithm_name, find_parameter
 from crfkit.compat.pycrfsuite.training import Trained, train
 from crfkit.compat.pycrfsuite.training_log import TrainLogParser
+from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
+from crfkit.io.crfsuite_model import check_names
+from crfkit.io.writing import check_writable
 
 
 class BaseTrainer:
@@ -114,6 +117,10 @@ class BaseTrainer:
         """
         if isinstance(holdout, bool) or not isinstance(holdout, int):
             raise InputError(f"holdout must be the number of a group, or -1; got {holdout!r}")
+        if os.fspath(model):  # fail before the training, not after it
+            check_writable(os.fspath(model))
+            check_names(Vocabulary(self._instances.labels), "label")
+            check_names(self._instances.vocabulary, "attribute")
         self._before_train()
         trained = train(self._instances, self._algorithm, self._params, holdout, self.message, self.n_jobs)
         if os.fspath(model):

@@ -82,6 +82,7 @@ def train(
             Labels(learn.ids, None),
             index,
             n_threads=thread_count(n_jobs),
+            c2=params["c2"],
         ).penalised(c2=params["c2"], c1=params.get("c1", 0.0))
     except InputError as error:
         raise CRFSuiteError(str(error)) from error
@@ -100,6 +101,8 @@ def train(
             say=lambda words: None,
         ),
     )
+    if result.interrupted:  # as in python-crfsuite, no model is written
+        raise KeyboardInterrupt
     if not np.isfinite(result.value):
         raise CRFSuiteError(
             "the training objective is not a finite number: scale the values of the features, or raise c2",

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from crfkit.exceptions import InputError
 from crfkit.features.builder.settings import offset_range, whole
-from crfkit.features.builder.sources import Chain, Learner, Vectors
+from crfkit.features.builder.sources import Chain, Learner, Opposite, Vectors
 
 _Self = TypeVar("_Self", bound="Extractor")
 _Moved = TypeVar("_Moved", bound="Shiftable")
@@ -86,8 +86,36 @@ class Shiftable(Extractor, ABC):
     def _with(self, other: Shiftable) -> Conjunction:
         return Conjunction((*self._parts(), *other._parts()))
 
+    def written_as(self, head: str) -> Written:
+        """Return the extractor with its attributes spelt in another way: this text, then the value if any.
+
+        Values are written as they are, joined by ``|`` in a conjunction: use it to make the attributes that
+        another program makes. Nothing keeps different values from making the same attribute.
+        """
+        if not isinstance(head, str) or not head:
+            raise InputError(f"attributes must begin with a text, got {head!r}")
+        return Written(self, head)
+
     def _parts(self) -> tuple[Track, ...]:
         raise InputError(f"{self!r} cannot be combined with others")
+
+
+@dataclass(frozen=True, repr=False)
+class Written(Extractor):
+    """An extractor whose attributes are spelt in another way."""
+
+    extractor: Shiftable
+    name: str
+
+    @property
+    def reach(self) -> int:
+        return self.extractor.reach
+
+    def learners(self) -> Iterator[Learner]:
+        yield from self.extractor.learners()
+
+    def __repr__(self) -> str:
+        return f"{_operand(self.extractor)}.written_as({self.name!r})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,9 +149,15 @@ class Track(Shiftable):
 
 @dataclass(frozen=True, repr=False)
 class Flag(Track):
-    """A test: makes the attribute ``name`` where it is true."""
+    """A test: makes the attribute ``name`` where it is true. ``~flag`` is the opposite test."""
 
     chain: Chain
+
+    def __invert__(self) -> Flag:
+        source = self.chain.source
+        if isinstance(source, Opposite):
+            return Flag(source.chain, self.offset)
+        return Flag(Chain(Opposite(self.chain)), self.offset)
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,6 +169,9 @@ class Vector(Track):
     @property
     def head(self) -> str:
         return f"{self.name}:"
+
+    def written_as(self, head: str) -> Written:
+        raise InputError(f"{self!r} cannot be spelt in another way: it is a vector")
 
     def _parts(self) -> tuple[Track, ...]:
         raise InputError(f"{self!r} cannot be combined with others: it is a vector")

@@ -19,10 +19,20 @@ import numpy.typing as npt
 from crfkit.exceptions import InputError
 from crfkit.features.builder import settings as rule
 from crfkit.features.builder.algebra import Flag, Group, Own, Track, Vector
+from crfkit.features.builder.characters import character_set
 from crfkit.features.builder.gazetteer import Gazetteer
 from crfkit.features.builder.numbers import Bins, NumberChain, Parsed, Places
 from crfkit.features.builder.sources import Always, Cells, Chain, Gaps, Named, Phrases, Vectors, default_name
-from crfkit.features.builder.steps import Affix, CellStep, Computed, Mapped, Pattern, Plain, Standardised
+from crfkit.features.builder.steps import (
+    Affix,
+    CellStep,
+    Computed,
+    Mapped,
+    OfCharacters,
+    Pattern,
+    Plain,
+    Standardised,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +50,10 @@ class Text(Track):
     def lower(self) -> Text:
         """Return the text in lower case."""
         return self._then(Plain("lower"))
+
+    def upper(self) -> Text:
+        """Return the text in capitals."""
+        return self._then(Plain("upper"))
 
     def shape(self) -> Text:
         """Return the shape: ``X`` a capital, ``x`` another letter, ``9`` a digit, other characters kept."""
@@ -67,6 +81,32 @@ class Text(Track):
         members = tuple(self.suffix(n) for n in rule.length_range(shortest, longest))
         return Group(members, f"{self!r}.suffixes({shortest}, {longest})")
 
+    def skip(self, n: int) -> Text:
+        """Return the text without its first n characters."""
+        return self._then(Affix("skip", rule.positive("n", n)))
+
+    def length(self) -> Text:
+        """Return the number of characters, as text."""
+        return self._then(Plain("length"))
+
+    def strip(
+        self, characters: str, name: str, *, left: bool = True, right: bool = True, keep_whole: bool = False
+    ) -> Text:
+        r"""Remove the characters of a set at the ends of the text.
+
+        ``characters`` is a set as in regular expressions, such as ``[.,;]`` or ``[^\w.]``. ``keep_whole``
+        leaves a text as it is if nothing would remain of it.
+        """
+        return self._of_characters("strip", characters, name, bool(left), bool(right), bool(keep_whole))
+
+    def remove(self, characters: str, name: str) -> Text:
+        """Remove the characters of a set, such as ``[.,]``, everywhere."""
+        return self._of_characters("remove", characters, name)
+
+    def tail(self, characters: str, name: str) -> Text:
+        """Return the characters of a set, such as ``[0-9]``, at the end of the text: as many as there are."""
+        return self._of_characters("tail", characters, name)
+
     def find(self, pattern: str | re.Pattern[str], name: str) -> Text:
         """Return the first match of a regular expression (its first group, if any); no attribute if none."""
         return self._then(Pattern("find", rule.regular_expression(pattern), rule.attribute_name(name)))
@@ -92,6 +132,14 @@ class Text(Track):
     def test(self, function: Callable[[str], Any], name: str) -> Flag:
         """Tell whether a function of the text, such as ``str.isupper``, is true."""
         return self._asks(Mapped("test", rule.a_function(function), rule.attribute_name(name)))
+
+    def has(self, characters: str, name: str) -> Flag:
+        """Tell whether the text has a character of a set, such as ``[0-9]``."""
+        return self._asks(OfCharacters("has", _checked_set(characters), rule.attribute_name(name)))
+
+    def only_has(self, characters: str, name: str) -> Flag:
+        """Tell whether the text has no characters but those of a set."""
+        return self._asks(OfCharacters("only_has", _checked_set(characters), rule.attribute_name(name)))
 
     def missing(self) -> Flag:
         """Tell whether the cell is missing (None, NaN)."""
@@ -124,6 +172,9 @@ class Text(Track):
     def vector(self) -> Vector:
         """Use the cell as a vector of numbers, such as an embedding: makes name:0, name:1, …"""
         return Vector(Vectors(self._cells("vector")), self.offset)
+
+    def _of_characters(self, kind: str, characters: str, name: str, *settings: bool) -> Text:
+        return self._then(OfCharacters(kind, _checked_set(characters), rule.attribute_name(name), *settings))
 
     def _then(self, step: CellStep) -> Text:
         return Text(self.chain.then(step), self.offset)
@@ -162,6 +213,11 @@ class Number(Track):
         if rule.whole("bins", bins) < 2:
             raise InputError(f"there must be 2 bins or more, got {bins}")
         return Text(Chain(Bins(self.chain, int(bins))), self.offset)
+
+
+def _checked_set(characters: str) -> str:
+    character_set(characters)  # raises if it is none
+    return characters
 
 
 # ---- the functions to start with

@@ -13,11 +13,12 @@ from typing import Any
 
 from crfkit.exceptions import InputError
 from crfkit.features.builder.algebra import Extractor
-from crfkit.features.builder.attributes import Item, Renderer
+from crfkit.features.builder.compilation import Compiled, compile_extractors
 from crfkit.features.builder.explanation import Explanation, shown
+from crfkit.features.builder.items import Item, ItemMaker
 from crfkit.features.builder.plan import learners, plan
-from crfkit.features.builder.sentences import Key, read_blocks
 from crfkit.features.builder.sources import Learnt
+from crfkit.features.sentences import Key, read_blocks
 
 _USUAL = {"padding": True, "min_count": 1, "sequence_column": None}  # parameters besides the extractors
 
@@ -76,9 +77,9 @@ class Features:
             learnt[learner] = learner.learn(numbers)
         if self.min_count > 1:
             counts: Counter[str] = Counter()
-            renderer = Renderer(extractors, learnt, bool(self.padding))
+            maker = ItemMaker(extractors, learnt, bool(self.padding))
             for block in read_blocks(X, lengths, self.sequence_column):
-                renderer.count(block, counts)
+                maker.count(block, counts)
             self.vocabulary_ = frozenset(name for name, n in counts.items() if n >= self.min_count)
         self.learnt_ = learnt
         return self
@@ -100,17 +101,18 @@ class Features:
 
     def stream(self, X: Any, *, lengths: Any = None) -> Iterator[list[Item]]:
         """Yield the result of ``transform`` one sentence at a time: for data larger than memory."""
-        renderer, keep = self._renderer()
+        extractors, keep = self._fitted()
+        maker = ItemMaker(extractors, self._learnt, bool(self.padding))
         for block in read_blocks(X, lengths, self.sequence_column):
-            yield from renderer.items(block, keep)
+            yield from maker.items(block, keep)
 
     def _checked(self) -> list[Extractor]:
         if isinstance(self.min_count, bool) or not isinstance(self.min_count, int) or self.min_count < 1:
             raise InputError(f"min_count must be a whole number of 1 or more, got {self.min_count!r}")
         return plan(self.extractors)
 
-    def _renderer(self) -> tuple[Renderer, frozenset[str] | None]:
-        """Return the renderer of the attributes, and which attributes to keep."""
+    def _fitted(self) -> tuple[list[Extractor], frozenset[str] | None]:
+        """Return the extractors, and which attributes to keep."""
         extractors = self._checked()
         if not self._has_learnt(extractors):
             from sklearn.exceptions import NotFittedError
@@ -119,14 +121,33 @@ class Features:
                 "this Features is not fitted yet, and it has something to learn (min_count, standardised() "
                 "or binned(n)): call fit first"
             )
-        renderer = Renderer(extractors, getattr(self, "learnt_", {}), bool(self.padding))
-        return renderer, self.vocabulary_ if self.min_count > 1 else None
+        return extractors, self.vocabulary_ if self.min_count > 1 else None
+
+    @property
+    def _learnt(self) -> Learnt:
+        return getattr(self, "learnt_", {})
 
     def _has_learnt(self, extractors: list[Extractor]) -> bool:
-        learnt = getattr(self, "learnt_", {})
-        return all(learner in learnt for learner in learners(extractors)) and (
+        return all(learner in self._learnt for learner in learners(extractors)) and (
             self.min_count <= 1 or hasattr(self, "vocabulary_")
         )
+
+    def compiled(self) -> tuple[Compiled, frozenset[str] | None, tuple[Any, ...]]:
+        """Return the feature program, which attributes to keep, and what ``fit`` has learnt, in order."""
+        extractors, keep = self._fitted()
+        learnt = tuple(self._learnt[learner] for learner in learners(extractors))
+        return compile_extractors(extractors, self._learnt, bool(self.padding)), keep, learnt
+
+    def with_learnt(self, learnt: Any) -> Features:
+        """Return the same features, fitted with what ``compiled`` has returned."""
+        expected = learners(plan(self.extractors))
+        if not isinstance(learnt, (list, tuple)) or len(learnt) != len(expected):
+            raise InputError("the extractor learns other things than the one that the model was trained with")
+        fitted = self.__sklearn_clone__()
+        fitted.learnt_ = {
+            learner: tuple(map(float, one)) for learner, one in zip(expected, learnt, strict=True)
+        }
+        return fitted
 
     # ---- display
 
@@ -137,22 +158,15 @@ class Features:
 
     def explain(self, sentence: Any) -> Explanation:
         """Return a table of one sentence's attributes: one row per extractor, one column per position."""
-        renderer, keep = self._renderer()
-        names, cells = [], []
+        extractors, keep = self._fitted()
+        makers = [ItemMaker([extractor], self._learnt, bool(self.padding)) for extractor in extractors]
+        cells: list[list[str]] = [[] for _ in extractors]
         for block in read_blocks([sentence]):
-            for extractor, positions in renderer.columns(block):
-                names.append(extractor.name)
-                cells.append(
-                    [
-                        ", ".join(
-                            shown(a, extractor.name)
-                            for a in made
-                            if keep is None or isinstance(a, tuple) or a in keep
-                        )
-                        for made in positions
-                    ]
-                )
-        return Explanation(names, cells)
+            for extractor, maker, row in zip(extractors, makers, cells, strict=True):
+                for made in maker.attributes(block):
+                    kept = (a for a in made if keep is None or isinstance(a, tuple) or a in keep)
+                    row.append(", ".join(shown(a, extractor.name) for a in kept))
+        return Explanation([extractor.name for extractor in extractors], cells)
 
     def __repr__(self) -> str:
         changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crfkit.exceptions import InputError
+from crfkit.features.shapes import fold_case
 
 Phrase = tuple[str, ...]
 
@@ -34,7 +35,7 @@ class Gazetteer:
                     f"entry {i} of the dictionary: expected text or a list of tokens, got {entry!r}"
                 )
             if tokens:
-                phrases.add(tuple(map(str.casefold, tokens)) if ignore_case else tuple(tokens))
+                phrases.add(tuple(map(fold_case, tokens)) if ignore_case else tuple(tokens))
         if not phrases:
             raise InputError("a dictionary must have entries, got none")
         return cls(frozenset(phrases), ignore_case)
@@ -51,7 +52,7 @@ class Gazetteer:
         """Mark the first token of each phrase as ``B``, its other tokens as ``I``, the rest as None [T]."""
         lengths = self._lengths
         if self.ignore_case:
-            tokens = [None if token is None else token.casefold() for token in tokens]
+            tokens = [None if token is None else fold_case(token) for token in tokens]
         marks: list[str | None] = [None] * len(tokens)
         t = 0
         while t < len(tokens):

@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 
 from crfkit.exceptions import InputError
-from crfkit.features.builder.cells import as_numbers
-from crfkit.features.builder.sentences import Block
 from crfkit.features.builder.sources import Cells, Chain, Learner, Learnt, Numbers, OfChain, Steps, Unlearnt
 from crfkit.features.builder.steps import Computed, Standardised
+from crfkit.features.cells import as_numbers
+from crfkit.features.sentences import Block
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Bins:
     def values(self, block: Block, learnt: Learnt) -> list[str | None]:
         """Return an interval such as ``[10,20)`` for each position [ΣT]."""
         edges = learnt[self] if isinstance(self.bins, int) else self.bins
-        titles = _bin_titles(edges)
+        titles = bin_titles(edges)
         return [None if x is None else titles[bisect_right(edges, x)] for x in self.numbers(block, learnt)]
 
     def numbers(self, block: Block, learnt: Learnt) -> Numbers:
@@ -147,7 +147,8 @@ class Bins:
             yield self
 
 
-def _bin_titles(edges: tuple[float, ...]) -> list[str]:
+def bin_titles(edges: tuple[float, ...]) -> list[str]:
+    """Return the names of the intervals between edges, and of those outside."""
     if not edges:
         return ["any"]
     marks = _marks(edges)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from crfkit.exceptions import InputError
-from crfkit.features.builder.cells import as_texts, as_vectors, is_missing
 from crfkit.features.builder.gazetteer import Gazetteer
-from crfkit.features.builder.sentences import Block, Key
 from crfkit.features.builder.steps import CellStep
+from crfkit.features.cells import as_texts, as_vectors, is_missing
+from crfkit.features.sentences import Block, Key
 
 Learnt = dict[Any, Any]  # what fit has learnt, by source
 Numbers = list[float | None]  # [ΣT]
@@ -188,6 +188,32 @@ class Phrases(OfChain):
         for start, stop in zip(block.offsets, block.offsets[1:], strict=False):
             marks += self.gazetteer.mark(tokens[start:stop])
         return marks
+
+
+@dataclass(frozen=True)
+class Opposite(OfChain):
+    """True where a test does not hold; None where there is nothing to test."""
+
+    chain: Chain
+
+    @property
+    def name(self) -> str:
+        """The name, such as ~w.title."""
+        return f"~{self.chain.name}"
+
+    @property
+    def code(self) -> str:
+        return f"~{self.chain.code}"
+
+    def values(self, block: Block, learnt: Learnt) -> list[bool | None]:
+        holds = self.chain.values(block, learnt)
+        if not self.chain.steps:  # marks: first(), missing(), member()
+            return [True if value is None else None for value in holds]
+        tested = Chain(self.chain.source, self.chain.steps[:-1]).values(block, learnt)
+        return [
+            True if value is None and text is not None else None
+            for value, text in zip(holds, tested, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

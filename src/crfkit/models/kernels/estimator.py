@@ -21,7 +21,8 @@ from crfkit.models.kernels.cliques import Clique, draw_path
 from crfkit.models.kernels.fitting import FittedKernels, dev_step, keep_step
 from crfkit.models.kernels.risk import KernelRisk
 from crfkit.models.kernels.tagger import KernelTagger
-from crfkit.models.kernels.training import N_CLIQUES, Rounds, train_kernel
+from crfkit.models.kernels.training import N_CLIQUES, KernelOutcome, Rounds, train_kernel
+from crfkit.models.training import interruption
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
 from crfkit.threads import thread_count
@@ -155,7 +156,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         dev = dev_step(data, decode=form.decode, boundary_gain=float(form.boundary_gain), n_jobs=self.n_jobs)
         rounds = self._rounds(form)
         outcome = train_kernel(risk, matrices, rounds, dev, self.verbose)
-        if not outcome.converged:
+        if not (outcome.converged or outcome.interrupted):
             warnings.warn(
                 f"training stopped before it converged: {outcome.message}. The model so far is kept; "
                 "raise max_iterations or tol, or regularise more, if that is not what you want",
@@ -180,6 +181,11 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         self.risk_ = fitted.outcome.value
         self.converged_ = fitted.outcome.converged
         self.stopped_because_ = fitted.outcome.message
+
+    def _raise_if_interrupted(self, outcome: KernelOutcome) -> None:
+        """Raise ``KeyboardInterrupt`` after Ctrl-C; ``fit`` calls this when it has kept the model."""
+        if outcome.interrupted:
+            raise KeyboardInterrupt(interruption(len(outcome.history), "rounds"))
 
     def _rounds(self, form: Form) -> Rounds:
         return Rounds(

@@ -28,6 +28,7 @@ from crfkit.models.kernels.estimator import RULES, Form, KernelEstimator
 from crfkit.models.kernels.tagger import KernelTagger
 from crfkit.models.kernels.training import N_CLIQUES
 from crfkit.models.sequence_labeller import SequenceLabeller
+from crfkit.models.training_record import for_file
 
 
 class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
@@ -221,6 +222,7 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
             self.transduction_ = decode_labels(labels, whole.offsets, self.classes_)
             shares = marginals(whole, edge=False, n_jobs=self.n_jobs).node
             self.transduction_marginals_ = np.split(shares, whole.offsets[1:-1])
+        self._raise_if_interrupted(fitted.outcome)
         return self
 
     def _fitted(self) -> KernelTagger:
@@ -282,7 +284,7 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
             "risk": float(self.risk_),
             "converged": bool(self.converged_),
             "stopped_because": self.stopped_because_,
-            "path": [{**r, "cliques": [list(c) for c in r["cliques"]]} for r in self.path_],
+            "path": for_file(self.path_),
             "cliques": [clique.to_json() for clique in self.cliques_],
         }
 

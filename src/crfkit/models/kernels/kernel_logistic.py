@@ -49,6 +49,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):  # type: ignor
             self.transduction_ = self.classes_[self.transduction_marginals_.argmax(axis=1)]
         if self.tagger_.width is not None:
             self.n_features_in_ = self.tagger_.width
+        self._raise_if_interrupted(fitted.outcome)
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -57,6 +57,7 @@ class KernelOutcome:
     value: float  # the risk
     converged: bool
     message: str
+    interrupted: bool  # by Ctrl-C: an estimator keeps the model, then raises ``KeyboardInterrupt``
 
 
 def train_kernel(
@@ -105,7 +106,8 @@ class _Trainer:
         watch: Watch[None] = Watch(progress, None)
         result = self.refit(self.rounds.tol, callback=lambda step: watch.note(iteration_record(step)))
         progress.close(result.message)
-        return KernelOutcome([], [self.record(0, [], result)], result.value, result.converged, result.message)
+        record = self.record(0, [], result)
+        return KernelOutcome([], [record], result.value, result.converged, result.message, result.interrupted)
 
     def greedy(self, selector: CliqueSelector, n_cliques: int, verbose: bool | int) -> KernelOutcome:
         """Choose cliques in rounds, and fit all coefficients after each."""
@@ -139,8 +141,9 @@ class _Trainer:
             _, (n_picks, state) = watch.best
             del self.picks[n_picks:]
             expansion.restore(state)
-        result = self.refit(rounds.tol)
-        return KernelOutcome(self.picks, watch.history, result.value, result.converged and complete, reason)
+        result = self.refit(rounds.tol)  # after Ctrl-C, too; another Ctrl-C ends it
+        converged, interrupted = result.converged and complete, result.interrupted or not complete
+        return KernelOutcome(self.picks, watch.history, result.value, converged, reason, interrupted)
 
     def refit(self, tol: float, *, brief: bool = False, callback: Callback | None = None) -> Result:
         """Fit all coefficients, starting from their current values; ``brief``: only improve them."""

@@ -24,13 +24,15 @@ from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
 from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
+from crfkit.io.pictures import save_picture
 from crfkit.mining.miner import AssociationMiner
 from crfkit.models.linear.constrained_watch import ConstrainedWatch, outer_record, outer_words
 from crfkit.models.linear.crf import CRF
 from crfkit.models.linear.largest_penalty import PenaltySearch, Training
 from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.linear.validation_choice import RULE, validation_spans
-from crfkit.models.training import Outcome
+from crfkit.models.training import Outcome, interruption
+from crfkit.models.training_record import for_file
 from crfkit.objectives.validation import GRADIENTS, ValidationConstraints
 from crfkit.optim.saddle import OuterStep, SaddleSettings, minimize_constrained
 from crfkit.progress import Progress
@@ -155,6 +157,7 @@ class ConstrainedCRF(CRF):
         all_possible_transitions: bool = False,
         class_weight: dict[Any, float] | str | None = None,
         template: Template | str | None = None,
+        extractor: Any = None,
         edge_attributes: Any = None,
         associations: AssociationMiner | None = None,
         features: Selection | None = None,
@@ -264,11 +267,13 @@ class ConstrainedCRF(CRF):
             progress.say(outer_words(step, tau))
             return watch.ends(step.penalties)
 
+        objective = replace(problem.objective, l2=c2)
         result = minimize_constrained(
-            replace(problem.objective, l2=c2),
+            objective,
             problem.start,
             inequalities=constraints,
-            l1=problem.objective.l1,
+            l1=objective.l1,
+            units=objective.units,
             settings=settings,
             n_threads=problem.objective.n_threads,
             callback=watch,
@@ -295,6 +300,7 @@ class ConstrainedCRF(CRF):
             result.message,
             [*before, *records],
             result.converged,
+            result.interrupted,
         )
 
     def _largest(
@@ -338,7 +344,9 @@ class ConstrainedCRF(CRF):
         elif kept.tol > self.tol:
             message += f", but max_outer={self.max_outer} left no training with full tolerance"
         sure = step.converged and search.bracketed and kept.tol <= self.tol and not search.stopped
-        return _Found(kept.x, step.value, step.penalties, kept.c2, message, records, sure), records
+        return _Found(
+            kept.x, step.value, step.penalties, kept.c2, message, records, sure, search.interrupted
+        ), records
 
     def _outcome(
         self,
@@ -363,14 +371,17 @@ class ConstrainedCRF(CRF):
         self.violations_ = constraints.violations(x)
         self.outer_history_ = found.records
         self.feasible_ = bool((self.violations_ <= self.tau).all())
-        if not self.feasible_:
+        if found.interrupted:
+            message = interruption(len(watch.history), "iterations")
+        elif not self.feasible_:
             message = self._what_is_violated(message)
         elif not converged:
             message = (
                 f"training under constraints did not converge: {message}. The kept model satisfies "
                 "all constraints; raise max_outer, max_iterations or tol, if that is not what you want"
             )
-        return Outcome(x, value, self.feasible_ and converged, message, watch.history)
+        converged = self.feasible_ and converged
+        return Outcome(x, value, converged, message, watch.history, found.interrupted)
 
     def _what_is_violated(self, why: str) -> str:
         bad = np.flatnonzero(self.violations_ > self.tau)
@@ -396,7 +407,7 @@ class ConstrainedCRF(CRF):
         self._fitted()
         figure = draw_search(self.outer_history_, float(self.tau))
         if path is not None:
-            figure.savefig(path, dpi=120)
+            save_picture(figure, path)
         return figure
 
     def _training_record(self) -> dict[str, Any]:
@@ -409,7 +420,7 @@ class ConstrainedCRF(CRF):
                 "penalties": self.penalties_.tolist(),
                 "feasible": self.feasible_,
                 "c2": self.c2_,
-                "outer_history": self.outer_history_,
+                "outer_history": for_file(self.outer_history_),
             },
         }
 
@@ -436,3 +447,4 @@ class _Found:
     message: str
     records: list[dict[str, Any]]
     converged: bool
+    interrupted: bool

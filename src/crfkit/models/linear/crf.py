@@ -9,13 +9,14 @@ import copy
 import os
 import warnings
 from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.exceptions import ConvergenceWarning, InputError
+from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning, ModelFileError
+from crfkit.features.extraction import LostExtraction, fitted_extraction, is_extractor
 from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
@@ -24,6 +25,7 @@ from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
 from crfkit.models.foreign import export_crfsuite, load_any
 from crfkit.models.linear.continuation import transfer, with_features_of
+from crfkit.models.linear.scales import constant_words, nearly_constant, steepest_words
 from crfkit.models.linear.steps import IndexSettings, TrainingProblem, dev_step, encode_step, index_step
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
@@ -36,6 +38,8 @@ from crfkit.threads import thread_count
 
 if TYPE_CHECKING:
     from crfkit.models.linear.explanation import Decision
+
+_Self = TypeVar("_Self", bound="CRF")
 
 
 class CRF(SequenceLabeller[LinearTagger]):
@@ -53,7 +57,8 @@ class CRF(SequenceLabeller[LinearTagger]):
         "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", which is the fastest: a few
         stochastic epochs, then L-BFGS.
     max_iterations
-        Maximum number of iterations; None for the algorithm's default.
+        Maximum number of iterations; None for the algorithm's default. The stochastic start of "auto" takes
+        at most as many passes over the data.
     tol
         Stop when the objective changes by less than this share of itself over ten iterations (with "sgd",
         whose epochs are noisy: a hundred times this share), or the gradient's norm is below this share of the
@@ -70,6 +75,11 @@ class CRF(SequenceLabeller[LinearTagger]):
         A :class:`crfkit.features.Template` (or its text) in the format of CRF++ or Wapiti. X is then rows of
         cells: :class:`crfkit.data.Columns` from ``crfkit.io.read_columns``, or lists of lists of strings. A
         template without a ``B`` line makes a model without transitions, as in CRF++.
+    extractor
+        What makes attributes of tokens, rows or data frames, which X then is: ``token_features``, a
+        :class:`crfkit.features.Features` (``fit`` fits it too), or a function of a sentence that returns its
+        items. The model keeps it, and the model file too, except for functions and regular expressions of
+        yours.
     edge_attributes
         Attributes that score pairs of neighbouring labels (y[t-1], y[t]) instead of labels: those whose names
         begin with this prefix, or with one of a tuple of prefixes; or a dict of prefix to "edge" or "both"
@@ -86,7 +96,8 @@ class CRF(SequenceLabeller[LinearTagger]):
         Threads; -1 for all cores; None for all cores, or OMP_NUM_THREADS, which joblib sets in its workers.
     random_state
         Seed of the stochastic steps. None means 0 with "auto", and a random seed with "sgd". The same data,
-        seed and thread count give exactly the same model.
+        seed and thread count give exactly the same model. With another thread count the objective differs by
+        about 1e-7 of its value and single weights by about 1e-3.
     verbose
         True: a progress bar (with tqdm) or one line per iteration; 2: always lines.
     warm_start
@@ -103,7 +114,7 @@ class CRF(SequenceLabeller[LinearTagger]):
     n_iter_ : int
         Number of iterations.
     converged_ : bool
-        Whether training converged.
+        Whether training ended at an optimum, as far as the gradient there can tell (docs/training.md).
     state_features_, transition_features_, edge_features_ : dict
         The nonzero weights: {(attribute, label): weight}, {(label, next label): weight}, and
         {(attribute, label, next label): weight} of the attributes on label pairs.
@@ -131,6 +142,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         "all_possible_states": rule.flag(),
         "all_possible_transitions": rule.flag(),
         "class_weight": rule.optional(rule.either(rule.one_of("balanced"), rule.mapping())),
+        "extractor": ("None, crfkit.features.token_features, a Features or a function", is_extractor),
         "associations": (
             "None or a crfkit.mining.AssociationMiner",
             lambda v: v is None or isinstance(v, AssociationMiner),
@@ -155,6 +167,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         all_possible_transitions: bool = False,
         class_weight: dict[Any, float] | str | None = None,
         template: Template | str | None = None,
+        extractor: Any = None,
         edge_attributes: Any = None,
         associations: AssociationMiner | None = None,
         features: Selection | None = None,
@@ -175,6 +188,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         self.all_possible_transitions = all_possible_transitions
         self.class_weight = class_weight
         self.template = template
+        self.extractor = extractor
         self.edge_attributes = edge_attributes
         self.associations = associations
         self.features = features
@@ -255,6 +269,7 @@ class CRF(SequenceLabeller[LinearTagger]):
             X,
             y,
             template=self.template,
+            extractor=self.extractor if centre is None or centre.extraction is None else centre.extraction,
             lengths=lengths,
             vocabulary=None if centre is None else centre.vocabulary.copy(),
             classes=() if centre is None else centre.classes,
@@ -266,6 +281,9 @@ class CRF(SequenceLabeller[LinearTagger]):
             X, data, miner=self.associations, features=self.features, previous=centre, n_jobs=self.n_jobs
         )
         names, classes, penalties = data.vocabulary, data.classes, {"c2": self._l2, "c1": float(self.c1)}
+        flat = nearly_constant(encoded.sequences)
+        if len(flat):
+            warnings.warn(constant_words(flat, encoded.sequences, names), InputWarning, stacklevel=3)
         index = index_step(encoded, data, IndexSettings.of(self))
         index = index if centre is None else with_features_of(centre, names, classes, index)
         kept = None if centre is None else transfer(centre, names, classes, index)
@@ -277,6 +295,7 @@ class CRF(SequenceLabeller[LinearTagger]):
             weights=data.weights,
             class_weights=data.class_weights,
             permitted=permitted,
+            c2=self._l2,
         ).penalised(**penalties, centre=kept)
         first = np.zeros(objective.n_parameters)
         if start is not None:
@@ -285,9 +304,15 @@ class CRF(SequenceLabeller[LinearTagger]):
         if X_dev is not None:
             dev = dev_step(X_dev, y_dev, encoder, classes, index, objective, self.n_jobs)
         outcome = self._minimise(TrainingProblem(encoded.sequences, data.labels, objective, first, dev))
-        if not outcome.converged:
-            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
         self._keep(LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs), outcome)
+        if outcome.interrupted:
+            raise KeyboardInterrupt(outcome.message)
+        if not outcome.converged:
+            message = outcome.message
+            if outcome.stuck_at is not None:
+                place = objective.place_of(outcome.stuck_at)
+                message += f". {steepest_words(place, index, encoded.sequences, names, classes)}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return self
 
     def _minimise(self, problem: TrainingProblem) -> Outcome:
@@ -381,8 +406,35 @@ class CRF(SequenceLabeller[LinearTagger]):
         export_crfsuite(self._fitted(), path)
 
     @classmethod
-    def _read(cls, source: Source, n_jobs: int | None) -> tuple[LinearTagger, dict[str, Any]]:
-        return load_any(source, n_jobs=n_jobs)
+    def load(
+        cls: type[_Self],
+        source: Source,
+        *,
+        n_jobs: int | None = None,
+        mmap: bool | None = None,
+        extractor: Any = None,
+    ) -> _Self:
+        """Load a model from a path, from bytes, or from a binary file object.
+
+        ``extractor`` makes the attributes if the file does not say how: because functions or regular
+        expressions of yours do, or because the model is CRFsuite's. Otherwise as
+        :meth:`crfkit.models.sequence_labeller.SequenceLabeller.load`.
+        """
+        model = super().load(source, n_jobs=n_jobs, mmap=mmap)
+        tagger = model.tagger_
+        if extractor is not None:
+            record = None if tagger.extraction is None else tagger.extraction.to_record()
+            tagger.use(tagger.encoder.with_extraction(fitted_extraction(extractor, record)))
+            model.set_params(template=None, extractor=extractor)
+        elif isinstance(tagger.extraction, LostExtraction):
+            raise ModelFileError(tagger.extraction.explanation)
+        return model
+
+    @classmethod
+    def _read(
+        cls, source: Source, n_jobs: int | None, mmap: bool | None
+    ) -> tuple[LinearTagger, dict[str, Any]]:
+        return load_any(source, n_jobs=n_jobs, mmap=mmap)
 
     @classmethod
     def _parameters_of(cls, tagger: LinearTagger, header: Mapping[str, Any]) -> dict[str, Any]:
@@ -391,4 +443,4 @@ class CRF(SequenceLabeller[LinearTagger]):
         if params.get("features") is not None:  # the model's features are those that were selected
             own = Selection.of_index(tagger.index, tagger.vocabulary, tagger.classes)
             params["features"] = Selection(own, tagger.conjunctions.atoms)
-        return {**params, "template": tagger.template}
+        return {**params, "template": tagger.template, "extractor": tagger.extraction}

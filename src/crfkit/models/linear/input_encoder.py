@@ -1,4 +1,4 @@
-"""Encoding of X as attributes, with a template, conjunctions of attributes, and association rules."""
+"""Encoding of X as attributes, with a template or extractor, conjunctions, and association rules."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.features.conjunctions import NO_CONJUNCTIONS, Conjunctions
+from crfkit.features.extraction import Extraction
 from crfkit.features.inputs import encode_input, hints_of
 from crfkit.features.template import Template
 
@@ -28,11 +29,18 @@ class InputEncoder:
     template: Template | None
     conjunctions: Conjunctions = NO_CONJUNCTIONS
     associations: Associations | None = None
+    extraction: Extraction | None = None
 
     def encode(self, X: Any, lengths: Any = None, n_jobs: int | None = None) -> Encoded:
         """Return X with conjunctions and rules; attributes that are not in the vocabulary are ignored."""
         sequences = encode_input(
-            X, self.vocabulary, self.template, grow=False, lengths=lengths, n_jobs=n_jobs
+            X,
+            self.vocabulary,
+            self.template,
+            self.extraction,
+            grow=False,
+            lengths=lengths,
+            n_jobs=n_jobs,
         )
         return self._complete(X, sequences, n_jobs)
 
@@ -47,7 +55,18 @@ class InputEncoder:
 
     def with_template(self, template: Template | None) -> InputEncoder:
         """Return the same encoder with another template, or without one."""
-        return replace(self, template=template)
+        return replace(self, template=template, extraction=None)
+
+    def with_extraction(self, extraction: Extraction | None) -> InputEncoder:
+        """Return the same encoder with another extractor, or without one."""
+        return replace(self, extraction=extraction, template=self.template if extraction is None else None)
+
+    @property
+    def n_columns(self) -> int | None:
+        """How many columns a table of cells must have; None if it does not take tables."""
+        if self.extraction is not None:
+            return self.extraction.n_columns
+        return None if self.template is None else self.template.n_columns
 
     def under(self, rules: Rules, classes: list[Any]) -> InputEncoder:
         """Return the encoder with rules that make labels certain."""
@@ -65,9 +84,8 @@ class InputEncoder:
     def over(self, vocabulary: Vocabulary, classes: list[Any]) -> InputEncoder:
         """Return the same encoder over an extended copy of the vocabulary, and for other labels."""
         rules = None if self.associations is None else self.associations.over(vocabulary, classes)
-        return InputEncoder(
-            vocabulary, self.template, Conjunctions(vocabulary, self.conjunctions.atoms), rules
-        )
+        conjunctions = Conjunctions(vocabulary, self.conjunctions.atoms)
+        return replace(self, vocabulary=vocabulary, conjunctions=conjunctions, associations=rules)
 
     def with_conjunctions(self, more: Mapping[str, Sequence[str]]) -> InputEncoder:
         """Return the encoder with more conjunctions, whose names are added to the vocabulary."""

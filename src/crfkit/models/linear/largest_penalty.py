@@ -65,7 +65,7 @@ class PenaltySearch:
         self._callback, self._begins, self._ends = callback, begins, ends
         self.tried: list[Training] = []
         self.kept: Training | None = None  # the feasible one with the largest c2, if there is one
-        self.stopped = False  # by the callback, by ``ends``, or interrupted
+        self.stopped = self.interrupted = False  # stopped: by the callback, by ``ends``, or by Ctrl-C
         self.passes = 0.0
         self._began = time.perf_counter()
 
@@ -127,11 +127,13 @@ class PenaltySearch:
             counted,
             start if near is None else near.x,
             l1=objective.l1,
+            units=objective.units,
             max_iterations=self._max_iterations,
             tol=tol,
             n_threads=self._objective.n_threads,
             callback=watch,
         )
+        self.interrupted |= result.interrupted
         self.stopped |= result.interrupted
         h = self._constraints.violations(result.x)
         record = OuterStep(

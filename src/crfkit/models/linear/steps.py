@@ -68,9 +68,10 @@ def encode_step(
 
     The encoder extends that of a ``previous`` model, and keeps its rules.
     """
-    encoder = InputEncoder(data.vocabulary, data.template)
+    encoder = InputEncoder(data.vocabulary, data.template, extraction=data.extraction)
     if previous is not None:
-        encoder = previous.encoder.over(data.vocabulary, data.classes).with_template(data.template)
+        encoder = previous.encoder.over(data.vocabulary, data.classes)
+        encoder = encoder.with_template(data.template).with_extraction(data.extraction)
     if features is not None:
         encoder = encoder.with_conjunctions(features.conjunctions)
     if encoder.associations is not None:

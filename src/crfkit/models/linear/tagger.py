@@ -13,6 +13,14 @@ from crfkit.data.sequences import Encoded
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.conjunctions import Conjunctions
+from crfkit.features.extraction import (
+    IN_ARRAYS,
+    IN_HEADER,
+    Extraction,
+    ProgramExtraction,
+    extraction_of_file,
+    warn_of_losses,
+)
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
@@ -33,7 +41,7 @@ class LinearTagger(Tagger):
     """A tagger with weights on attributes and transitions."""
 
     in_files = KINDS["linear"].in_files
-    n_columns: int | None = None  # number of table columns that its template uses; None without template
+    n_columns: int | None = None  # number of table columns that it uses; None if it takes attributes
     scores_per_position = 0
 
     def __init__(
@@ -52,7 +60,7 @@ class LinearTagger(Tagger):
     def use(self, encoder: InputEncoder) -> None:
         """Use this encoder from now on."""
         self.encoder = encoder
-        self.n_columns = None if encoder.template is None else encoder.template.n_columns
+        self.n_columns = encoder.n_columns
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -61,6 +69,11 @@ class LinearTagger(Tagger):
     @property
     def template(self) -> Template | None:
         return self.encoder.template
+
+    @property
+    def extraction(self) -> Extraction | None:
+        """What makes attributes of sentences."""
+        return self.encoder.extraction
 
     @property
     def conjunctions(self) -> Conjunctions:
@@ -170,8 +183,11 @@ class LinearTagger(Tagger):
         )
         vocabulary = Vocabulary([names[a] for a in used])
         associations = None if self.associations is None else self.associations.renumbered(vocabulary, places)
-        encoder = InputEncoder(
-            vocabulary, self.template, Conjunctions(vocabulary, conjunctions), associations
+        encoder = replace(
+            self.encoder,
+            vocabulary=vocabulary,
+            conjunctions=Conjunctions(vocabulary, conjunctions),
+            associations=associations,
         )
         fewer = replace(weights, state=weights.state[kept], pair=weights.pair[kept_pairs])
         return LinearTagger(self.classes, encoder, index, fewer, self.n_jobs)
@@ -198,6 +214,12 @@ class LinearTagger(Tagger):
         own: dict[str, Any] = {}
         if self.template is not None:
             own["template"] = self.template.to_record()
+            arrays[IN_ARRAYS] = np.frombuffer(self.template.program.code, np.uint8)
+        if self.extraction is not None:
+            warn_of_losses(self.extraction)
+            own[IN_HEADER] = self.extraction.to_record()
+            if isinstance(self.extraction, ProgramExtraction) and not self.extraction.in_python:
+                arrays[IN_ARRAYS] = np.frombuffer(self.extraction.program.code, np.uint8)
         if self.associations is not None:
             own["associations"] = self.associations.header()
             arrays |= self.associations.to_arrays()
@@ -235,6 +257,10 @@ class LinearTagger(Tagger):
         try:
             template = Template.from_record(header.get("template"), f"the template in {arrays.name}")
             conjunctions = Conjunctions.from_record(vocabulary, header.get("conjunctions"))
+            program = take(IN_ARRAYS, np.uint8, (None,)).tobytes() if IN_ARRAYS in arrays else None
+            extraction = extraction_of_file(header.get(IN_HEADER), program)
+            if template is not None and extraction is not None:
+                raise ModelFileError("it has a template and an extractor")
         except (InputError, ModelFileError) as error:
             raise arrays.wrong(str(error)) from error
         associations = None
@@ -244,7 +270,7 @@ class LinearTagger(Tagger):
             associations = Associations.from_arrays(
                 header["associations"], arrays.arrays, vocabulary, classes
             )
-        encoder = InputEncoder(vocabulary, template, conjunctions, associations)
+        encoder = InputEncoder(vocabulary, template, conjunctions, associations, extraction)
         return cls(classes, encoder, index, weights, n_jobs)
 
 

@@ -7,6 +7,7 @@ limited number of leaves. The trees are read from its model text into a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,7 +36,32 @@ def lightgbm() -> Any:
             "TreeCRF grows its trees with LightGBM, which is not installed: pip install 'crfkit[trees]' (or "
             "pip install lightgbm). Fitted models do not need it"
         ) from error
+    global _watched
+    if not _watched and hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_note_fork)
+        _watched = True
     return library
+
+
+# LightGBM's threads (OpenMP's) do not survive a fork: in the child, the first loop on several threads would
+# wait for them for ever. Such a child grows its trees on one thread; they are the same trees.
+_watched = _forked = False
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+def _one_thread(library: Any) -> None:
+    """Let OpenMP's loops start no threads, also those that ignore LightGBM's own setting."""
+    try:
+        library.basic._LIB.omp_set_num_threads(1)
+    except AttributeError as error:
+        raise InputError(
+            "this process was forked from one that has used LightGBM, whose threads do not survive that: "
+            "start it by multiprocessing's method 'spawn' or 'forkserver', or fit no TreeCRF before the fork"
+        ) from error
 
 
 # Settings that TreeCRF relies on: LightGBM's parameter with its aliases, and the required value.
@@ -156,6 +182,9 @@ class TreeGrower:
         self._rows = rows
         self._parameters = settings.to_lightgbm(rows.n_labels)
         if len(rows) * rows.n_features < _MANY_CELLS:  # threads would wait for each other
+            self._parameters["num_threads"] = 1
+        if _forked:
+            _one_thread(library)
             self._parameters["num_threads"] = 1
         n_columns = rows.table.values.shape[1]
         width = sum(rows.window) + 1

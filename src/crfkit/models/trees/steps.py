@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crfkit.exceptions import InputError
-from crfkit.models.training import Watch, run_rounds
+from crfkit.models.training import Watch, interruption, run_rounds
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
 from crfkit.models.trees.grower import GrowthSettings
 from crfkit.models.trees.tagger import Stage
@@ -105,7 +105,7 @@ def grow_member(
 
     message, converged = run_rounds(advance)
     if not converged:
-        message = f"training was interrupted after {len(boosting.rounds)} rounds, which are kept"
+        message = interruption(len(boosting.rounds), "rounds")
     kept = len(boosting.rounds)
     if held is not None:
         kept = 0 if watch.best is None else watch.best[1]

@@ -243,13 +243,15 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         settings = boosting_settings(self, len(data.classes), window, by, threads)
         dev = None if X_dev is None else read_dev(X_dev, y_dev, data, self.decode, self.n_jobs)
         limit = self._choose_rounds(data, settings, groups, progress)
-        members = self._grow(data, dev, settings, groups, limit, progress)
+        members, message = self._grow(data, dev, settings, groups, limit, progress)
         potential = TreePotential.mean(
             [TreePotential(Forest.end_to_end(m.forests), window, m.tables) for m in members]
         )
         scores = potential.scores(data.table, n_jobs=self.n_jobs)
         self.objective_ = minus_log_likelihood(scores, data.labels, data.weights, self.n_jobs)
         self._keep(data, potential, members)
+        if not self.converged_:
+            raise KeyboardInterrupt(message)
         return self
 
     def _check(self, X_dev: Any, y_dev: Any, groups: Sequence[Any] | None) -> None:
@@ -301,8 +303,11 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         groups: Sequence[Any] | None,
         limit: int,
         progress: Progress,
-    ) -> list[Member]:
-        """Train the model, or every member of a committee; if interrupted, return the complete members."""
+    ) -> tuple[list[Member], str]:
+        """Train the model, or every member of a committee; also return why training ended.
+
+        If it is interrupted, the complete members are returned.
+        """
         chosen: list[IntArray | None] = [None]
         if self.committee is not None:
             fold = self._folds(data, groups, self.committee, "committee")
@@ -320,7 +325,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             )
             message, self.converged_ = member.message, member.converged
             if not self.converged_ and found:  # a member that has barely begun would spoil the mean
-                message = f"training was interrupted: {len(found)} of {len(chosen)} members are kept"
+                message = f"training was interrupted; {len(found)} of {len(chosen)} members are kept"
                 break
             if not self.converged_ and not member.stages:
                 raise KeyboardInterrupt
@@ -328,9 +333,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             if not self.converged_:
                 break
         progress.close(message)
-        if not self.converged_:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        return found
+        return found, message
 
     def _keep(self, data: LabelledTable, potential: TreePotential, members: list[Member]) -> None:
         if self.converged_ and not len(potential.forest.root) and len(data.classes) > 1:

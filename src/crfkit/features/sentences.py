@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, groupby
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from crfkit.data.columns import Columns
 from crfkit.data.reading import cut_rows, is_frame, sequences_in, undivided
 from crfkit.exceptions import InputError
-from crfkit.features.builder.cells import is_missing
+from crfkit.features.cells import is_missing
 
 Key = int | str
 _BLOCK = 1 << 15  # positions read together: enough to amortise Python's overhead
@@ -195,7 +195,7 @@ class _ColumnFile(_Table):
             k = names.index(key) if key in names else key
             if isinstance(k, int) and -self.X.n_columns <= k < self.X.n_columns:
                 self.read[key, optional] = list(chain.from_iterable(self.X.column(k)))
-            elif optional:
+            elif optional or self.X.n_positions == 0:  # a file without rows has no columns
                 self.read[key, optional] = [None] * self.X.n_positions
             else:
                 known = _listed(list(names)) if names else f"columns 0 to {self.X.n_columns - 1}"
@@ -207,6 +207,17 @@ class _ColumnFile(_Table):
 
     def place(self, row: int) -> str:
         return f"{self.X.source}:{self.X.lines[row]}: "
+
+
+def place_in_columns(columns: Columns) -> Callable[[int], str]:
+    """Return a function from a row to its place in messages: the line of the file, and the sequence."""
+    table = _ColumnFile(columns)
+
+    def place(row: int) -> str:
+        sequence, at = columns.place(row)
+        return f"{table.place(row)}sequence {sequence}, position {at}"
+
+    return place
 
 
 class _Slice(Block):

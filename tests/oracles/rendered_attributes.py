@@ -1,4 +1,6 @@
-"""Conversion of a block of sentences to attributes.
+"""The attributes of the builder's extractors, made in Python: the oracle of the compiled feature programs.
+
+``in_python`` replaces the native steps (lower case, shapes, sets of characters) by Python's own methods.
 
 All sentences of a block are in one list, with ``reach`` border marks between them: a neighbour's values are a
 shifted slice of the same list. Each distinct cell is converted once and then looked up.
@@ -13,26 +15,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
-import numpy as np
-
-from crfkit.exceptions import InputError
-from crfkit.features.builder.algebra import Conjunction, Extractor, Flag, Own, Track, Vector
+from crfkit.features.builder import steps
+from crfkit.features.builder.algebra import Conjunction, Extractor, Flag, Own, Track, Vector, Written
 from crfkit.features.builder.extractors import Number, Text
-from crfkit.features.builder.sentences import Block
+from crfkit.features.builder.own_functions import asked
 from crfkit.features.builder.sources import Chain, Learnt
+from crfkit.features.sentences import Block
 
 Pair = tuple[str, Any]  # an attribute's name and its number or vector
 Item = list[str] | dict[str, Any]
 Stream = Iterable[Any]  # one value for each row of the layout
 
-_LIKE_A_BORDER = re.compile(r"\\*</?s\d*>")
+_LIKE_A_BORDER = re.compile(r"\\*</?s[0-9]*>")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,7 @@ class Renderer:
         layout = _Layout(self, block)
         for extractor in self.plan:
             if isinstance(extractor, Own):
-                yield extractor, [[*texts, *pairs] for texts, pairs in _asked(extractor, block, 0)]
+                yield extractor, [[*texts, *pairs] for texts, pairs in asked(extractor, block, 0)]
             else:
                 stream = layout.pairs(extractor) if _is_number(extractor) else layout.texts(extractor)
                 yield extractor, [[] if made is None else [made] for made in stream]
@@ -109,7 +110,7 @@ class Renderer:
         pairs: dict[int, list[Pair]] = dict(enumerate(layout.transposed(numbers))) if numbers else {}
         for own in self.plan:
             if isinstance(own, Own):
-                answers = chain.from_iterable(_asked(own, block, i) for i in range(len(block.lengths)))
+                answers = chain.from_iterable(asked(own, block, i) for i in range(len(block.lengths)))
                 for i, (more_texts, more_pairs) in enumerate(answers):
                     texts[i] += more_texts
                     if more_pairs:
@@ -164,12 +165,50 @@ class _Layout:
 
     def texts(self, extractor: Any) -> Stream:
         """Return the attribute of an extractor at each row, or None."""
+        if isinstance(extractor, Written):
+            return self.written(extractor)
         if isinstance(extractor, Conjunction):
             return self.joined(extractor.head, extractor.parts)
         return self.looked_up(extractor, inside=False)
 
+    def written(self, extractor: Written) -> Stream:
+        """Return the attributes of an extractor with its own spelling: the texts as they are."""
+        inner: Any = extractor.extractor
+        parts = inner.parts if isinstance(inner, Conjunction) else (inner,)
+        streams = []
+        for part in parts:
+            texts, results = self.looked_up(part, inside=False), self.renderer.tables[part.chain]
+            rows = zip(texts, self.values(part), strict=True)
+            if isinstance(part, Flag):
+                streams.append([None if text is None else True for text, _ in rows])
+            else:
+                borders = self.renderer.borders
+                streams.append(
+                    [
+                        None
+                        if text is None
+                        else value.text(part.offset)
+                        if value in borders
+                        else results[value]
+                        for text, value in rows
+                    ]
+                )
+        return [
+            None if None in row else extractor.name + "|".join(text for text in row if text is not True)
+            for row in zip(*streams, strict=True)
+        ]
+
     def pairs(self, extractor: Any) -> Stream:
         """Return the name and number of an extractor at each row, or None."""
+        if isinstance(extractor, Written):
+            spelt: Any = extractor.extractor
+            of = spelt.parts if isinstance(spelt, Conjunction) else (spelt,)
+            texts = tuple(part for part in of if not isinstance(part, Number))
+            if texts:
+                head = self.written(Written(Conjunction(texts), extractor.name))
+            else:
+                head = [extractor.name] * self.n_rows
+            return map(_product, head, *(self.values(part) for part in of if isinstance(part, Number)))
         if isinstance(extractor, Conjunction):
             numbers = [part for part in extractor.parts if isinstance(part, Number)]
             others = tuple(part for part in extractor.parts if not isinstance(part, Number))
@@ -213,6 +252,8 @@ class _Layout:
 
 
 def _is_number(extractor: Extractor) -> bool:
+    if isinstance(extractor, Written):
+        extractor = extractor.extractor
     if isinstance(extractor, Conjunction):
         return any(isinstance(part, Number) for part in extractor.parts)
     return isinstance(extractor, (Number, Vector))
@@ -230,55 +271,64 @@ def _escaped(text: str, inside: bool) -> str:
     return "\\" + text if text.endswith(">") and _LIKE_A_BORDER.fullmatch(text) else text
 
 
-# ---- user functions
+# ---- steps in Python
 
 
-def _asked(own: Own, block: Block, i: int) -> Iterator[tuple[list[str], list[Pair]]]:
-    """Yield a user function's attributes and numbers at each position of the i-th sentence."""
-    sentence = block.sentence(i)
-    for t in range(block.lengths[i]):
-        try:
-            try:
-                value = own.function(sentence, t)
-            except Exception as error:
-                raise InputError(f"the function failed: {type(error).__name__}: {error}") from error
-            yield _answer(own.name, value)
-        except InputError as error:
-            raise InputError(f"{block.place(block.offsets[i] + t)}: {own.name}: {error}") from error
+def shape(word: str, *, short: bool) -> str:
+    """Return the pattern of capitals, letters and digits."""
+    full = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in word)
+    return re.sub(r"(.)\1+", r"\1", full) if short else full
 
 
-def _answer(name: str, value: Any) -> tuple[list[str], list[Pair]]:
-    if value is None:
-        return [], []
-    if isinstance(value, str):
-        return [f"{name}={value}"], []
-    if isinstance(value, (bool, np.bool_)):
-        return [name] if value else [], []
-    if isinstance(value, Mapping):
-        texts: list[str] = []
-        numbers: list[Pair] = []
-        for key, inner in value.items():
-            if not isinstance(key, str) or "=" in key or isinstance(inner, Mapping):
-                raise InputError(
-                    "a dict must have text without '=' as keys and text, numbers, bools or lists as values, "
-                    f"got {key!r}: {inner!r}"
-                )
-            more_texts, more_numbers = _answer(f"{name}:{key}", inner)
-            texts += more_texts
-            numbers += more_numbers
-        return texts, numbers
-    if isinstance(value, (list, tuple, AbstractSet)):
-        if not all(isinstance(text, str) for text in value):
-            raise InputError(f"a list must have text in it, got {value!r}")
-        distinct = sorted(value) if isinstance(value, AbstractSet) else dict.fromkeys(value)
-        return [f"{name}={text}" for text in distinct], []
+PLAIN: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "length": lambda cell: str(len(cell)),
+    "shape": lambda cell: shape(cell, short=False),
+    "short_shape": lambda cell: shape(cell, short=True),
+}
+
+
+def python_step(step: Any, cell: str) -> str | bool | None:
+    """Return the result of a step by Python's own methods."""
+    if isinstance(step, steps.Plain):
+        return PLAIN[step.label](cell)
+    if isinstance(step, steps.Affix):
+        if step.kind == "skip":
+            return cell[step.n :]
+        if len(cell) < step.n:
+            return None
+        return cell[: step.n] if step.kind == "prefix" else cell[-step.n :]
+    if isinstance(step, steps.OfCharacters):
+        characters = step.characters
+        if step.kind == "has":
+            return re.search(characters, cell) is not None
+        if step.kind == "only_has":
+            return re.fullmatch(f"{characters}*", cell) is not None
+        if step.kind == "remove":
+            return re.sub(characters, "", cell)
+        if step.kind == "tail":
+            found = re.search(f"{characters}*\\Z", cell)
+            return "" if found is None else found[0]
+        left = re.sub(f"\\A{characters}+", "", cell) if step.left else cell
+        left = re.sub(f"{characters}+\\Z", "", left) if step.right else left
+        return cell if step.keep_whole and not left else left
+    result: str | bool = step.function(cell)
+    return result
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Let all steps be done by Python's own methods."""
+    native, mapped = steps._Native.__call__, steps.Mapped.__call__
+
+    def call(step: steps.Mapped, cell: str) -> str | bool | None:
+        return mapped(step, cell) if step.compiled is None else python_step(step, cell)
+
+    steps._Native.__call__ = python_step  # type: ignore[method-assign]
+    steps.Mapped.__call__ = call  # type: ignore[method-assign]
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(
-            "a function must return text, a bool, a number, a list of texts, a dict of these, or None, got "
-            f"{type(value).__name__} {value!r}"
-        ) from None
-    if not isfinite(number):
-        raise InputError(f"expected a finite number, got {number}")
-    return [], [(name, number)]
+        yield
+    finally:
+        steps._Native.__call__ = native  # type: ignore[method-assign]
+        steps.Mapped.__call__ = mapped  # type: ignore[method-assign]

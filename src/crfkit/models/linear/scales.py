@@ -1,0 +1,79 @@
+"""Advice on attributes whose scale makes training hard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crfkit.arrays import IntArray
+from crfkit.data.sequences import Sequences
+from crfkit.data.vocabulary import Vocabulary
+from crfkit.features.index import FeatureIndex
+
+_SPREAD = 0.01  # of the mean: with less, a column is nearly constant
+_ROUNDING = 1e-12  # of the mean: with less, it is constant
+_NEARLY_ALL = 0.9  # share of the positions
+_SHOWN = 3  # names in a message
+
+
+def nearly_constant(sequences: Sequences) -> IntArray:
+    """Return the attributes that stand at nearly all positions, with values that hardly differ.
+
+    Differences between them would need a large weight, which needs another large weight against the common
+    part: under a penalty such an attribute acts as a constant. Constants themselves are left out.
+    """
+    values, where, A = sequences.values, sequences.indices, sequences.n_attributes
+    if values is None:
+        return np.zeros(0, np.int64)
+    count = np.bincount(where, minlength=A)
+    common = (count >= _NEARLY_ALL * sequences.n_positions) & (count > 1)
+    if not common.any():
+        return np.zeros(0, np.int64)
+    mean = np.bincount(where, values, minlength=A) / np.maximum(count, 1)
+    spread = np.sqrt(np.bincount(where, (values - mean[where]) ** 2, minlength=A) / np.maximum(count, 1))
+    size = np.abs(mean)
+    return np.flatnonzero(common & (spread < _SPREAD * size) & (spread > _ROUNDING * size))
+
+
+def constant_words(attributes: IntArray, sequences: Sequences, vocabulary: Vocabulary) -> str:
+    """Return a warning that names nearly constant attributes."""
+    shown = [
+        f"{_name(vocabulary, int(a))} ({_range(sequences, int(a))})" for a in attributes[:_SHOWN].tolist()
+    ]
+    more = f" and {len(attributes) - _SHOWN} more" if len(attributes) > _SHOWN else ""
+    return (
+        f"the values of {', '.join(shown)}{more} differ by less than {_SPREAD:.0%} of their size, so that "
+        "they act as constants: standardise them (subtract the mean, divide by the standard deviation)"
+    )
+
+
+def steepest_words(
+    place: int, index: FeatureIndex, sequences: Sequences, vocabulary: Vocabulary, classes: list[Any]
+) -> str:
+    """Return which feature stands at a place of the weights, where training got stuck."""
+    edges, edges2, pairs, _ = index.sizes
+    if place < edges + edges2:
+        span, place = (2, place) if place < edges else (3, place - edges)
+        run = np.unravel_index(place, (index.n_labels,) * span)
+        return f"The gradient is largest for the transition {[classes[int(label)] for label in run]}"
+    indptr, at = index.pair_indptr, place - edges - edges2
+    if at >= pairs:
+        indptr, at = index.state_indptr, at - pairs
+    attribute = int(np.searchsorted(indptr, at, side="right")) - 1
+    words = f"The gradient is largest for the attribute {_name(vocabulary, attribute)}"
+    if sequences.values is None:
+        return words
+    return f"{words} ({_range(sequences, attribute)}): standardise its values or cut off extreme ones"
+
+
+def _name(vocabulary: Vocabulary, attribute: int) -> str:
+    return repr(vocabulary.strings(attribute, attribute + 1)[0])
+
+
+def _range(sequences: Sequences, attribute: int) -> str:
+    """Return the range of an attribute's values."""
+    if sequences.values is None:
+        return "1"
+    values = sequences.values[sequences.indices == attribute]
+    return f"{values.min():.10g} to {values.max():.10g}"

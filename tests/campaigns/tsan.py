@@ -1,0 +1,287 @@
+"""Threads: shared taggers, training on several threads, and interruption while threads run.
+
+Every call's answer is compared with the answer of a single thread. The script ends with status 1 if any
+differs. `make tsan` runs it with a core that was built with ThreadSanitizer, which then reports every race in
+the core itself (status 66).
+
+    python tests/campaigns/tsan.py --calls 1000000 --threads 16
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import signal
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "oracles"))
+
+Call = Callable[[int], Any]  # the answer to input i
+
+
+def load_native(path: str) -> None:
+    """Put another build of the core in the place of the installed one."""
+    import crfkit
+
+    spec = importlib.util.spec_from_file_location("crfkit._native", path)
+    if spec is None or spec.loader is None:
+        sys.exit(f"{path} is no extension module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["crfkit._native"] = module
+    crfkit._native = module  # type: ignore[attr-defined]
+    spec.loader.exec_module(module)
+
+
+# ---- shared taggers
+
+
+def taggers(folder: Path, n: int) -> dict[str, tuple[Call, int]]:
+    """Return calls of fitted models, and how many inputs each has."""
+    from small_genomes import random_windows
+
+    from crfkit import CRF, KernelCRF, TreeCRF
+    from crfkit.apps.genes import GeneFinder
+    from crfkit.compat.pycrfsuite import Tagger
+    from crfkit.compat.sklearn_crfsuite import CRF as Stand
+    from crfkit.datasets import addresses, gaussian_mixtures
+    from crfkit.features import token_features
+    from crfkit.mining import AssociationMiner
+
+    tokens, labels = addresses(n, random_state=0)
+    X = [token_features(sentence) for sentence in tokens]
+    crf = CRF(max_iterations=20).fit(X, labels)
+    crf.save_crfsuite(folder / "model.crfsuite")
+    loaded = CRF.load(_saved(crf, folder / "model.crfkit"))
+    second = CRF(order=2, max_iterations=5).fit(X, labels)
+    words = [[[token] for token in sentence] for sentence in tokens]
+    rules = CRF(template="U00:%x[0,0]\nU01:%x[-1,0]\nB", associations=AssociationMiner(), max_iterations=5)
+    rules.fit(words, labels)
+    stand = Stand(max_iterations=5).fit(X, labels)
+    shim = Tagger()
+    shim.open(str(folder / "model.crfsuite"))
+    names = shim.labels()
+
+    def marginal(i: int) -> list[float]:
+        shim.set(X[i])
+        return [shim.marginal(names[0], t) for t in range(len(X[i]))]
+
+    def probability(i: int) -> float:
+        return shim.probability(shim.tag(X[i]))
+
+    points, states = gaussian_mixtures(30, 8, random_state=0)
+    trees = TreeCRF(n_iterations=5, min_samples_leaf=1).fit(points, states)
+    kernel = KernelCRF(n_cliques=10).fit(points, states)
+    windows, exons = random_windows(12, seed=1)
+    genes = GeneFinder(folds=2, n_jobs=1, max_iterations=3).fit(windows, exons)
+    for model in (crf, loaded, second, rules, trees, kernel):
+        model.set_params(n_jobs=1)
+    return {
+        "shim tag": (lambda i: shim.tag(X[i]), n),
+        "shim set, marginal": (marginal, n),
+        "shim tag, probability": (probability, n),
+        "sklearn shim": (lambda i: stand.predict_single(X[i]), n),
+        "CRF": (lambda i: crf.predict([X[i]]), n),
+        "CRF from a file": (lambda i: loaded.predict([X[i]]), n),
+        "CRF marginals": (lambda i: crf.predict_marginals([X[i]], as_arrays=True)[0].tolist(), n),
+        "CRF n-best": (lambda i: crf.predict_nbest([X[i]], 3), n),
+        "second order": (lambda i: second.predict([X[i]]), n),
+        "rules, template": (lambda i: rules.predict([words[i]]), n),
+        "trees": (lambda i: trees.predict([points[i]]), len(points)),
+        "kernel": (lambda i: kernel.predict([points[i]]), len(points)),
+        "genes": (lambda i: genes.predict([windows[i]]), len(windows)),
+    }
+
+
+def _saved(crf: Any, path: Path) -> Path:
+    crf.save(path)
+    return path
+
+
+_SHARES = {"shim tag": 60, "genes": 1, "kernel": 1, "trees": 1}  # of the calls; 8 for the others
+
+
+def share(calls: dict[str, tuple[Call, int]], n_calls: int, n_threads: int, seconds: float) -> list[str]:
+    """Let threads call the same models; return the wrong answers, and print how many calls there were."""
+    weights = {name: _SHARES.get(name, 8) for name in calls}
+    total = sum(weights.values())
+    findings: list[str] = []
+    for name, (call, n) in calls.items():
+        expected = [call(i) for i in range(n)]
+        each = max(1, n_calls * weights[name] // total // n_threads)
+        until = time.perf_counter() + seconds * weights[name] / total
+        done, wrong = [0] * n_threads, [0] * n_threads
+
+        def work(
+            k: int,
+            call: Call = call,
+            n: int = n,
+            expected: list[Any] = expected,
+            each: int = each,
+            until: float = until,
+            done: list[int] = done,
+            wrong: list[int] = wrong,
+        ) -> None:
+            random = np.random.default_rng(k)
+            for i in random.integers(n, size=each).tolist():
+                try:
+                    wrong[k] += call(i) != expected[i]
+                except Exception:  # an answer of another thread, of another length
+                    wrong[k] += 1
+                done[k] += 1
+                if done[k] % 64 == 0 and time.perf_counter() > until:
+                    return
+
+        began = time.perf_counter()
+        _run([threading.Thread(target=work, args=(k,)) for k in range(n_threads)])
+        spent = time.perf_counter() - began
+        print(f"{name:22} {sum(done):9,} calls {sum(wrong):6,} wrong {spent:7.1f} s", flush=True)
+        if sum(wrong):
+            findings.append(f"{name}: {sum(wrong)} of {sum(done)} answers are wrong")
+    return findings
+
+
+def _run(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+# ---- training on several threads
+
+
+def trainings(n: int) -> dict[str, Callable[[], Any]]:
+    """Return trainings on four threads, each with a result that must not depend on timing."""
+    from mined_data import random_data
+    from small_genomes import random_windows
+
+    from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
+    from crfkit.apps.genes import GeneFinder
+    from crfkit.datasets import addresses, gaussian_mixtures
+    from crfkit.features import token_features
+    from crfkit.mining import AssociationMiner
+    from crfkit.selection import GainSelector
+
+    tokens, labels = addresses(n, random_state=1)
+    X = [token_features(sentence) for sentence in tokens]
+    points, states = gaussian_mixtures(60, 20, random_state=0)
+    windows, exons = random_windows(12, seed=1)
+    rows, answers = random_data(1)
+    few = {"n_jobs": 4, "max_iterations": 4}
+    return {
+        "linear": lambda: CRF(**few).fit(X, labels).objective_,
+        "sgd": lambda: CRF(algorithm="sgd", random_state=0, **few).fit(X, labels).objective_,
+        "second order, L1": lambda: CRF(order=2, c1=0.1, **few).fit(X, labels).objective_,
+        "constrained": lambda: ConstrainedCRF(max_outer=2, **few).fit(X, labels).objective_,
+        "trees": lambda: TreeCRF(n_iterations=4, n_jobs=4).fit(points, states).objective_,
+        "kernel": lambda: KernelCRF(n_cliques=6, n_jobs=4).fit(points, states).risk_,
+        "genes": lambda: GeneFinder(folds=2, **few).fit(windows, exons).objective_,
+        "mining": lambda: (
+            AssociationMiner(n_jobs=4, important=False).fit(rows, answers).rules_.items.tolist()
+        ),
+        "selection": lambda: GainSelector(n_features=3, n_jobs=4).fit(X[:40], labels[:40]).objective_,
+    }
+
+
+def train(runs: dict[str, Callable[[], Any]], n_threads: int) -> list[str]:
+    """Train twice alone, then in threads side by side; all results must be the same."""
+    findings = []
+    for name, run in runs.items():
+        results: list[Any] = [run(), run()]
+
+        def work(run: Callable[[], Any] = run, results: list[Any] = results) -> None:
+            results.append(run())
+
+        _run([threading.Thread(target=work) for _ in range(n_threads)])
+        different = sum(result != results[0] for result in results)
+        print(f"{name:22} {len(results):9,} trainings {different:2,} different", flush=True)
+        if different or len(results) != 2 + n_threads:
+            findings.append(f"training of {name}: {different} of {len(results)} results differ")
+    return findings
+
+
+# ---- interruption
+
+
+def interrupt(n_times: int) -> list[str]:
+    """Interrupt native loops on four threads at random moments, while other threads compute."""
+    from crfkit.inference import Lattice, sample, viterbi
+
+    random = np.random.default_rng(0)
+    long = Lattice(random.normal(size=(300, 100)), random.normal(size=(100, 100)), np.arange(0, 301, 10))
+    short = Lattice(random.normal(size=(50, 9)), random.normal(size=(9, 9)), np.array([0, 20, 50]))
+    expected = viterbi(short, n_jobs=2).labels.tolist()
+    over, wrong = threading.Event(), []
+
+    def others() -> None:
+        while not over.is_set():
+            if viterbi(short, n_jobs=2).labels.tolist() != expected:
+                wrong.append(None)
+
+    threads = [threading.Thread(target=others) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    stopped, latest = 0, 0.0
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in range(n_times):
+            after = float(random.uniform(0.02, 0.3))
+            began = time.perf_counter()
+            signal.setitimer(signal.ITIMER_REAL, after)
+            try:
+                sample(long, 10**5, n_jobs=4)
+            except KeyboardInterrupt:
+                stopped += 1
+                latest = max(latest, time.perf_counter() - began - after)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        over.set()
+        for thread in threads:
+            thread.join()
+    print(
+        f"{'interruption':22} {stopped:9,} of {n_times} stopped, the latest after {latest:.2f} s", flush=True
+    )
+    findings = [f"interruption: {len(wrong)} wrong labels in other threads"] if wrong else []
+    if stopped != n_times:
+        findings.append(f"interruption: {n_times - stopped} of {n_times} calls were not stopped")
+    return findings
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the campaign; return 1 if there is a finding."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--calls", type=int, default=100_000, help="calls of shared taggers, in all")
+    parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=1e9, help="time for the shared taggers, in all")
+    parser.add_argument("--interruptions", type=int, default=10)
+    parser.add_argument("--native", help="another build of crfkit._native")
+    arguments = parser.parse_args(argv)
+    if arguments.native is not None:
+        load_native(arguments.native)
+    before, began = sys.getswitchinterval(), time.perf_counter()
+    sys.setswitchinterval(1e-6)
+    try:
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few iterations: nothing converges
+            findings = share(taggers(Path(folder), 60), arguments.calls, arguments.threads, arguments.seconds)
+            findings += train(trainings(60), 3)
+        findings += interrupt(arguments.interruptions)
+    finally:
+        sys.setswitchinterval(before)
+    for finding in findings:
+        print(f"FOUND {finding}")
+    print(f"{len(findings)} findings in {time.perf_counter() - began:.0f} s")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.output_files import check_outputs, keep
+from crfkit.exceptions import InputError
 from crfkit.io.pictures import picture_format, save_picture
 from crfkit.io.writing import open_output
 
@@ -41,6 +42,7 @@ _ACTIONS = {
   --c2 X:float = 0.01       penalty on differences from the generative model
   --longest-intron N>=20    longest intron in bases (default: from the training genes)
   --gc-classes N>=1 = 1     number of classes of GC content
+  --skip-unknown            leave out genes on contigs that the genome does not have
 {options.JOBS}
 {options.QUIET}
 """,
@@ -82,7 +84,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the four actions, each with its own options."""
     doing = parser.add_subparsers(title="what to do", dest="action", metavar="ACTION")
     for name, (words, listed) in _ACTIONS.items():
-        action = doing.add_parser(name, help=words, formatter_class=options.HelpFormatter)
+        action = doing.add_parser(
+            name, prog=f"crfkit genes {name}", help=words, formatter_class=options.HelpFormatter
+        )
         options.declare(action, listed)
 
 
@@ -118,11 +122,23 @@ def _train(arguments: argparse.Namespace) -> None:
     began = time.perf_counter()
     genome = read_fasta(arguments.genome)
     annotation = _read_annotation(arguments.annotation)
-    found = training_windows(genome, annotation.transcripts, flank=arguments.flank)
+    found = training_windows(
+        genome, annotation.transcripts, flank=arguments.flank, skip_unknown=arguments.skip_unknown
+    )
     if not arguments.quiet:
         note(
             f"{sum(map(len, genome.values())):,} bases, {len(annotation.transcripts):,} transcripts; "
             f"{len(found.windows):,} genes to train on, {len(found.overlapping):,} overlap others"
+        )
+    if found.unknown:
+        warn(
+            f"{len(found.unknown):,} transcripts are left out, for example {found.unknown[0]}: the genome "
+            "does not have their contigs"
+        )
+    if len(found.overlapping) > len(found.windows):
+        warn(
+            "most genes are left out because their coding ranges overlap, for example those of "
+            f"{' and '.join(found.overlapping[0])}: are they transcripts of one gene, named as several?"
         )
     finder = GeneFinder(
         arguments.c2,
@@ -178,6 +194,12 @@ def _eval(arguments: argparse.Namespace) -> None:
     from crfkit.cli.tables import matrix
 
     true, predicted = _read_annotation(arguments.annotation), _read_annotation(arguments.predicted)
+    contigs = [{t.contig for t in each.transcripts} for each in (true, predicted)]
+    if all(contigs) and contigs[0].isdisjoint(contigs[1]):
+        raise InputError(
+            f"{arguments.annotation} and {arguments.predicted} have no contig in common (for example "
+            f"{min(contigs[0])!r} and {min(contigs[1])!r}): are both of one assembly?"
+        )
     scores = gene_scores(true.transcripts, predicted.transcripts)
     rows = scores.as_rows()
     cells = [[f"{sn:.1%}", f"{sp:.1%}", f"{n:,}", f"{m:,}"] for _, sn, sp, n, m in rows]

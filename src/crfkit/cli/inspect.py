@@ -10,8 +10,9 @@ import argparse
 import json
 import sys
 from importlib import import_module
+from typing import Any
 
-from crfkit.cli.loading import load_model
+from crfkit.cli.loading import load_model, model_source
 from crfkit.cli.messages import UsageError
 from crfkit.cli.options import declare
 from crfkit.exceptions import InputError
@@ -20,7 +21,7 @@ USAGE = "MODEL [options]"
 
 DESCRIPTION = """\
 Shows the contents of a model: its size, how it was trained, and its largest
-weights. Also reads models of CRFsuite, Wapiti and CRF++."""
+weights. Also reads gene finders and models of CRFsuite, Wapiti and CRF++."""
 
 EXAMPLES = """\
 examples:
@@ -58,25 +59,39 @@ def run(arguments: argparse.Namespace) -> int:
     """Load the model and print the requested parts."""
     if arguments.dump and arguments.json:
         raise UsageError("--dump has its own format: leave out --json")
-    tagger, header = load_model(arguments.model)
-    from crfkit.models.kinds import folder_of
-
-    folder = folder_of(tagger)
+    model, header, folder = _open(arguments.model)
     inspector = import_module(f"crfkit.cli.inspect_{folder}")
     for option in ("attribute", "rules", "template"):
         if getattr(arguments, option) and option not in inspector.OPTIONS:
             raise UsageError(f"--{option} needs a linear model, but {arguments.model} has {folder}")
-    labels = [str(label) for label in tagger.classes]
+    labels = [str(label) for label in getattr(model, "classes", ())]
     if arguments.label is not None and arguments.label not in labels:
-        raise InputError(f"the model has no label {arguments.label!r}; it has {', '.join(labels)}")
+        raise InputError(f"the model has no label {arguments.label!r}; it has {', '.join(labels) or 'none'}")
     if arguments.dump:
-        for row in inspector.dump(arguments, tagger, header):
+        for row in inspector.dump(arguments, model, header):
             print(*row, sep="\t")
     elif arguments.json:
-        found = inspector.to_json(arguments, tagger, header)
+        found = inspector.to_json(arguments, model, header)
         json.dump(found, sys.stdout, ensure_ascii=False, indent=2)
         print()
     else:
-        sections = inspector.sections(arguments, tagger, header)
+        sections = inspector.sections(arguments, model, header)
         print("\n\n".join("\n".join(lines) for lines in sections if lines))
     return 0
+
+
+def _open(path: str) -> tuple[Any, dict[str, Any], str]:
+    """Return a model, its header, and its folder, which names the module that shows it."""
+    from crfkit.io.model_arrays import open_model
+    from crfkit.io.model_formats import OWN, model_format
+    from crfkit.models.kinds import KINDS, folder_of
+
+    source = model_source(path)
+    if model_format(source) == OWN:
+        header, _ = open_model(source)
+        if header.get("model") not in {kind.in_files for kind in KINDS.values()}:
+            from crfkit.apps.genes.finder import GeneFinder
+
+            return GeneFinder.load(source), header, "genes"
+    tagger, header = load_model(source)
+    return tagger, header, folder_of(tagger)

@@ -35,12 +35,18 @@ def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
     return {"columns": columns, "label_column": label, "names": names}
 
 
-def load_model(path: str, jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
-    """Load the model at ``path`` ("-": standard input) and its header (empty for models of other tools)."""
+def model_source(path: str) -> str | bytes:
+    """Return where to read a model from: the path, or for "-" the bytes of standard input."""
+    return sys.stdin.buffer.read() if path == "-" else path
+
+
+def load_model(source: str | bytes, jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
+    """Load a model (a path, "-": standard input, or bytes) and its header, empty for other tools' models."""
     from crfkit.io.model_arrays import open_model
     from crfkit.io.model_formats import OWN, model_format
 
-    source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
+    if isinstance(source, str):
+        source = model_source(source)
     if model_format(source) != OWN:
         from crfkit.models.foreign import load_any
 

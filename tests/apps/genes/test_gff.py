@@ -116,3 +116,29 @@ def test_fasta():
 )
 def test_bad_fasta(text, message):
     refuses(message, fasta, text)
+
+
+TAIR = """Chr1\tx\tgene\t11\t60\t.\t+\t.\tID=G1
+Chr1\tx\tCDS\t11\t20\t.\t+\t0\tParent=G1.1,G1.1-Protein;
+Chr1\tx\tmRNA\t11\t60\t.\t+\t.\tID=G1.1;Parent=G1
+Chr1\tx\tprotein\t11\t40\t.\t+\t.\tID=G1.1-Protein;Derives_from=G1.1
+Chr1\tx\tCDS\t31\t41\t.\t+\t2\tParent=G1.1,G1.1-Protein;
+Chr1\tx\tmRNA\t111\t160\t.\t+\t.\tID=G2.1;Parent=G2
+Chr1\tx\tpolypeptide\t111\t119\t.\t+\t.\tID=p2;Derives_from=G2.1
+Chr1\tx\tCDS\t111\t119\t.\t+\t0\tParent=p2
+Chr1\tx\tmRNA\t211\t260\t.\t+\t.\tID=G3.1;Parent=G3
+Chr1\tx\tCDS\t211\t219\t.\t+\t0\tParent=G3.1,elsewhere
+Chr1\tx\tCDS\t311\t319\t.\t+\t0\tParent=only_here
+"""
+
+
+def test_parents_that_are_no_transcripts():
+    """A protein beside its transcript, and a parent that the file does not have, are no transcripts."""
+    found = annotation(TAIR).transcripts
+    assert [(t.id, t.gene) for t in found] == [
+        ("G1.1", "G1"),
+        ("p2", "G2"),  # the CDS has no other parent
+        ("G3.1", "G3"),
+        ("only_here", "only_here"),
+    ]
+    assert found[0].exons == ((10, 20), (30, 41))

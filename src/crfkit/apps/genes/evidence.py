@@ -40,8 +40,13 @@ from crfkit.arrays import FloatArray
 
 ORDERS = (2, 5)
 
-_MORE = {"start": 3, "stop": 1, "donor": 0, "acceptor": 1}  # measures beside those of the window's parts
-MEASURES = {site: len(rule.cuts) + 1 + _MORE[site] for site, rule in site_rules().items()}
+# The measures of each site, in the order of ``Evidence.measure``: parts of its window, then others.
+MEASURES = {
+    "start": ("upstream side", "coding side", "5' UTR", "ATG before it", "ATG before it in frame"),
+    "stop": ("surroundings", "3' UTR"),
+    "donor": ("exon side", "intron side"),
+    "acceptor": ("polypyrimidine tract", "intron side", "exon side", "branch point"),
+}
 
 _MARKOV_PRIOR = 30.0
 

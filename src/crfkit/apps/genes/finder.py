@@ -20,6 +20,7 @@ import numpy.typing as npt
 from crfkit.apps.genes.bases import Codes, encode_bases, reverse_complement
 from crfkit.apps.genes.evidence import Evidence, estimate
 from crfkit.apps.genes.finder_training import StructureLikelihood, cross_fitted, whitening
+from crfkit.apps.genes.left_out import likely_mistake
 from crfkit.apps.genes.legality import fault_of
 from crfkit.apps.genes.signals import SITES, BranchPoint
 from crfkit.apps.genes.structure_scores import (
@@ -39,12 +40,12 @@ from crfkit.models.training import interruption
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.threads import thread_count
 
-_KIND = "gene finder"
+KIND = "gene finder"  # in model files
 _PIECE, _MARGIN = 200_000, 30_000  # bases searched at once, and extra bases on either side
 _PARTIAL = -6.0  # score of a gene that the end of a contig cuts off
 _INTRON_KINDS = (4, 6)  # kinds of segment in the core that are introns
 _FIRST_KINDS, _CUT_EXON = (0, 3), 5
-_FEWEST_GENES = 4
+_FEWEST_GENES, _HANDFUL = 4, 20
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,20 @@ class GeneFinder:
             fault_of(c, g, min_intron=MIN_INTRON, longest_intron=longest)
             for c, g in zip(codes, genes, strict=True)
         ]
-        _warn_of_faults(names, faults)
         kept = [i for i, fault in enumerate(faults) if fault is None]
+        why = ""
+        if 2 * len(kept) < len(faults):
+            bad = [(codes[i], genes[i]) for i, fault in enumerate(faults) if fault is not None]
+            mistake = likely_mistake(bad, min_intron=MIN_INTRON, longest_intron=longest)
+            why = "" if mistake is None else f"; {mistake}"
+        _warn_of_faults(names, faults, why)
         if len(kept) < _FEWEST_GENES:
             raise InputError(
                 f"a gene finder needs at least {_FEWEST_GENES} complete genes for training, got {len(kept)}"
+                + why
             )
         codes, genes = [codes[i] for i in kept], [genes[i] for i in kept]
+        _warn_of_little(genes)
         donors = ("GT", "GC") if _has_gc(codes, genes) else ("GT",)
         settings: dict[str, Any] = {
             "longest_intron": longest,
@@ -266,7 +274,7 @@ class GeneFinder:
             "weights": self._w,
         }
         header = {
-            "model": _KIND,
+            "model": KIND,
             "chains": len(e.tables),
             "donors": list(e.donors),
             "weight_names": self._names.names,
@@ -280,9 +288,9 @@ class GeneFinder:
     def load(cls, source: Source, *, n_jobs: int | None = None, mmap: bool | None = None) -> GeneFinder:
         header, arrays = read_model(source, mmap=mmap)
         place = str(source) if isinstance(source, (str, os.PathLike)) else "in memory"
-        if header.get("model") != _KIND:
+        if header.get("model") != KIND:
             raise ModelFileError(
-                f"cannot read the gene finder {place}: expected a {_KIND}, got {header.get('model')!r}"
+                f"cannot read the gene finder {place}: expected a {KIND}, got {header.get('model')!r}"
             )
         try:
             finder = cls(c2=float(header["c2"]), gc_classes=len(arrays["gc.bounds"]) + 1, n_jobs=n_jobs)
@@ -324,13 +332,29 @@ def _has_gc(codes: Sequence[Codes], genes: Sequence[Sequence[Span]]) -> bool:
     )
 
 
-def _warn_of_faults(names: Sequence[str], faults: Sequence[str | None]) -> None:
+def _warn_of_faults(names: Sequence[str], faults: Sequence[str | None], why: str) -> None:
     bad = [(name, fault) for name, fault in zip(names, faults, strict=True) if fault is not None]
     if bad:
         some = "; ".join(f"{name}: {fault}" for name, fault in bad[:3])
         more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
         warnings.warn(
-            f"{len(bad)} of {len(faults)} genes are left out of training ({some}{more})",
+            f"{len(bad)} of {len(faults)} genes are left out of training ({some}{more}){why}",
+            InputWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_little(genes: Sequence[Sequence[Span]]) -> None:
+    """Warn of training genes that are few or have no introns."""
+    if len(genes) < _HANDFUL:
+        warnings.warn(
+            f"there are only {len(genes)} genes for training: a reliable gene finder needs some hundred",
+            InputWarning,
+            stacklevel=3,
+        )
+    if not any(map(introns, genes)):
+        warnings.warn(
+            f"none of the {len(genes)} training genes has an intron: the model cannot learn splice sites",
             InputWarning,
             stacklevel=3,
         )

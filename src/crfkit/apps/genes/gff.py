@@ -1,9 +1,11 @@
 """Reading GFF3 and GTF, and writing GFF3: coding exons of transcripts.
 
 The reader uses the CDS lines. In GFF3, ``Parent`` names their transcripts (separated by commas) and the gene
-of a transcript; a CDS without parent is a transcript named by its ``ID``. In GTF, ``transcript_id`` and
-``gene_id`` name them, and ``stop_codon`` lines, which are not part of CDS lines there, are added. The writer
-writes gene, mRNA, exon and CDS lines with phases, and with scores if there are any.
+of a transcript; a CDS without parent is a transcript named by its ``ID``. Beside a transcript, parents that
+are proteins or that the file does not have are ignored: TAIR's files name the protein of a transcript as a
+second parent. In GTF, ``transcript_id`` and ``gene_id`` name them, and ``stop_codon`` lines, which are not
+part of CDS lines there, are added. The writer writes gene, mRNA, exon and CDS lines with phases, and with
+scores if there are any.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, NamedTuple
 from urllib.parse import quote, unquote
 
 from crfkit.apps.genes.transcripts import Span, Transcript
 from crfkit.exceptions import InputError
 from crfkit.io.opening import Source, open_input, source_name
+
+_PROTEINS = ("protein", "polypeptide", "mature_protein_region")
 
 
 @dataclass
@@ -25,6 +29,7 @@ class _Record:
     strand: str
     line: int
     gene: str = ""
+    beside: set[str] = field(default_factory=set)  # all parents of its CDS lines
     parts: list[tuple[Span, str]] = field(default_factory=list)  # with the phase as written in the file
     stops: list[Span] = field(default_factory=list)
 
@@ -37,6 +42,13 @@ class Annotation:
     wrong_phases: list[str]  # ids of transcripts whose phases contradict their exons
 
 
+class _Feature(NamedTuple):
+    """A line with an ID."""
+
+    kind: str
+    parent: str  # its gene, or of a protein the transcript that it derives from
+
+
 def read_annotation(source: Source) -> Annotation:
     """Read the transcripts with coding exons from a GFF3 or GTF file, in the order of the file.
 
@@ -44,7 +56,7 @@ def read_annotation(source: Source) -> Annotation:
     """
     where = source_name(source)
     records: dict[str, _Record] = {}
-    parents: dict[str, str] = {}
+    features: dict[str, _Feature] = {}
     with open_input(source) as lines:
         for number, raw in enumerate(lines, 1):
             try:
@@ -55,17 +67,19 @@ def read_annotation(source: Source) -> Annotation:
                 break
             if not line.strip() or line.startswith("#"):
                 continue
-            _read_line(line, f"{where}:{number}", number, records, parents)
+            _read_line(line, f"{where}:{number}", number, records, features)
     wrong: list[str] = []
     transcripts = []
     for name, record in records.items():
-        gene = record.gene or parents.get(name, "") or name
+        if not _is_transcript(name, features) and any(_is_transcript(one, features) for one in record.beside):
+            continue
+        gene = record.gene or _gene_of(name, features) or name
         transcripts.append(_transcript(name, gene, record, f"{where}:{record.line}", wrong))
     return Annotation(transcripts, wrong)
 
 
 def _read_line(
-    line: str, where: str, number: int, records: dict[str, _Record], parents: dict[str, str]
+    line: str, where: str, number: int, records: dict[str, _Record], features: dict[str, _Feature]
 ) -> None:
     columns = line.split("\t")
     if len(columns) != 9:
@@ -73,8 +87,9 @@ def _read_line(
     contig, _, kind, start, end, _, strand, phase, text = columns
     attributes = _attributes(text)
     if kind not in ("CDS", "stop_codon"):
-        if "ID" in attributes and "Parent" in attributes:
-            parents[unquote(attributes["ID"])] = attributes["Parent"]
+        if "ID" in attributes:
+            parent = attributes.get("Parent") or attributes.get("Derives_from", "")
+            features[unquote(attributes["ID"])] = _Feature(kind, parent)
         return
     if kind == "stop_codon" and "transcript_id" not in attributes:
         return  # in GFF3 the CDS lines include the stop codon
@@ -92,17 +107,29 @@ def _read_line(
     if not owners:
         raise InputError(f"{where}: a CDS without Parent, ID or transcript_id belongs to no transcript")
     gene = attributes.get("gene_id", "") if "transcript_id" in attributes else ""
-    for owner in owners.split(",") if "transcript_id" not in attributes else [owners]:
-        name = unquote(owner)
+    names = list(map(unquote, owners.split(","))) if "transcript_id" not in attributes else [unquote(owners)]
+    for name in names:
         record = records.setdefault(name, _Record(unquote(contig), strand, number, gene))
         if (record.contig, record.strand) != (unquote(contig), strand):
             raise InputError(
                 f"{where}: transcript {name!r} is on {record.contig} {record.strand} and on {contig} {strand}"
             )
+        record.beside.update(names)
         if kind == "CDS":
             record.parts.append((interval, phase))
         else:
             record.stops.append(interval)
+
+
+def _is_transcript(name: str, features: Mapping[str, _Feature]) -> bool:
+    return name in features and features[name].kind not in _PROTEINS
+
+
+def _gene_of(name: str, features: Mapping[str, _Feature]) -> str:
+    """Return the gene of a transcript, or of the transcript that a protein derives from; "" if unknown."""
+    if name in features and features[name].kind in _PROTEINS:
+        name = unquote(features[name].parent)
+    return features[name].parent if name in features else ""
 
 
 def _attributes(text: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crfkit import _native
-from crfkit.apps.genes.evidence import MEASURES, Evidence, Measured
+from crfkit.apps.genes.evidence import MEASURES, ORDERS, Evidence, Measured
 from crfkit.apps.genes.lengths import EXON_KINDS
 from crfkit.apps.genes.signals import SITES
 from crfkit.arrays import FloatArray
@@ -31,10 +31,11 @@ class WeightNames:
     """The names of the weights, in the order of the vector [P]."""
 
     def __init__(self, n_chains: int) -> None:
-        names = [f"{part} chain {d}" for part in ("coding", "intron") for d in range(n_chains)]
+        chains = [_chain_name(d) for d in range(n_chains)]
+        names = [f"{part} {chain}" for part in ("coding", "intron") for chain in chains]
         names += ["coding bias", "intron bias"]
         for site in SITES:
-            names += [f"{site} measure {d}" for d in range(MEASURES[site])] + [f"{site} bias"]
+            names += [f"{site} {measure}" for measure in MEASURES[site]] + [f"{site} bias"]
         names += [f"{kind} length" for kind in EXON_KINDS] + [f"{kind} bias" for kind in EXON_KINDS]
         names += ["intron length"]
         self.names = names
@@ -49,13 +50,13 @@ class WeightNames:
 
     def chains(self, part: str) -> slice:
         """Return the slice of the weights of a part's chains."""
-        first = self.at(f"{part} chain 0")
+        first = self.at(f"{part} {_chain_name(0)}")
         return slice(first, first + self.n_chains)
 
     def measures(self, site: str) -> slice:
         """Return the slice of the weights of a site's measures."""
-        first = self.at(f"{site} measure 0")
-        return slice(first, first + MEASURES[site])
+        first = self.at(f"{site} {MEASURES[site][0]}")
+        return slice(first, first + len(MEASURES[site]))
 
     def kinds(self, what: str) -> slice:
         """Return the slice of the weights of the four kinds of exons: "length" or "bias"."""
@@ -65,12 +66,15 @@ class WeightNames:
     def prior(self) -> FloatArray:
         """Return the weights of the generative model: 1 for measures, 0 for biases."""
         w = np.ones(len(self))
-        for i, name in enumerate(self.names):
-            if name.endswith("bias"):
-                w[i] = 0.0
-            elif "chain" in name:
-                w[i] = 1.0 / self.n_chains
+        w[[name.endswith("bias") for name in self.names]] = 0.0
+        for part in ("coding", "intron"):
+            w[self.chains(part)] = 1.0 / self.n_chains
         return w
+
+
+def _chain_name(d: int) -> str:
+    """Return the name of a Markov chain by the words that it counts, such as hexamers."""
+    return f"words of {ORDERS[d] + 1} bases" if d < len(ORDERS) else f"chain {d}"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crfkit.apps.genes.bases import Codes, encode_bases, reverse_complement
+from crfkit.apps.genes.left_out import similar_contig
 from crfkit.apps.genes.transcripts import Span, Transcript
 from crfkit.exceptions import InputError
 
@@ -32,7 +33,8 @@ class TrainingWindows:
     """All training windows, and the genes that were left out."""
 
     windows: list[TrainingWindow]
-    overlapping: list[str]  # genes left out
+    overlapping: list[tuple[str, str]]  # genes left out, each with one that it overlaps
+    unknown: list[str]  # transcripts left out: the genome does not have their contigs
 
 
 def longest_transcripts(transcripts: Sequence[Transcript]) -> list[Transcript]:
@@ -50,9 +52,11 @@ def check_places(transcripts: Sequence[Transcript], lengths: Mapping[str, int]) 
     for transcript in transcripts:
         if transcript.contig not in lengths:
             known = ", ".join(list(lengths)[:3])
+            meant = similar_contig(transcript.contig, lengths)
             raise InputError(
                 f"transcript {transcript.id!r} is on {transcript.contig!r}, but the genome has no such "
-                f"contig (it has {known}{', …' if len(lengths) > 3 else ''}): are both of one assembly?"
+                f"contig (it has {known}{', …' if len(lengths) > 3 else ''}): "
+                + (f"rename it to {meant!r}?" if meant is not None else "are both of one assembly?")
             )
         if transcript.end > lengths[transcript.contig]:
             raise InputError(
@@ -62,28 +66,44 @@ def check_places(transcripts: Sequence[Transcript], lengths: Mapping[str, int]) 
 
 
 def training_windows(
-    genome: Mapping[str, bytes], transcripts: Sequence[Transcript], *, flank: int = FLANK
+    genome: Mapping[str, bytes],
+    transcripts: Sequence[Transcript],
+    *,
+    flank: int = FLANK,
+    skip_unknown: bool = False,
 ) -> TrainingWindows:
-    """Return the windows of all genes that overlap no other gene."""
+    """Return the windows of all genes that overlap no other gene.
+
+    ``skip_unknown`` leaves out genes on contigs that the genome does not have; otherwise they are an error.
+    """
+    unknown = [t.id for t in transcripts if t.contig not in genome] if skip_unknown else []
+    if unknown:
+        transcripts = [t for t in transcripts if t.contig in genome]
     check_places(transcripts, {name: len(sequence) for name, sequence in genome.items()})
     by_contig: dict[str, list[Transcript]] = defaultdict(list)
     for transcript in longest_transcripts(transcripts):
         by_contig[transcript.contig].append(transcript)
-    windows, overlapping = [], []
+    windows: list[TrainingWindow] = []
+    overlapping: list[tuple[str, str]] = []
     for contig, genes in by_contig.items():
         codes = encode_bases(genome[contig], contig)
         genes.sort(key=lambda gene: (gene.start, gene.end))
-        reach = 0  # end of the genes so far
+        reach, farthest = 0, ""  # end of the genes so far, and the one that ends there
         for i, gene in enumerate(genes):
-            following = genes[i + 1].start if i + 1 < len(genes) else len(codes)
-            before, reach = reach, max(reach, gene.end)
+            name, following = gene.gene or gene.id, len(codes)
+            before, other = reach, farthest
+            if gene.end > reach:
+                reach, farthest = gene.end, name
+            if i + 1 < len(genes):
+                following = genes[i + 1].start
+                other = other if gene.start < before else genes[i + 1].gene or genes[i + 1].id
             if gene.start < before or gene.end > following:
-                overlapping.append(gene.gene or gene.id)
+                overlapping.append((name, other))
                 continue
             begin = max(before, gene.start - flank)
             end = min(following, gene.end + flank)
             windows.append(_window(gene, codes[begin:end], begin))
-    return TrainingWindows(windows, overlapping)
+    return TrainingWindows(windows, overlapping, unknown)
 
 
 def _window(gene: Transcript, codes: Codes, begin: int) -> TrainingWindow:

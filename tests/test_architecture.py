@@ -25,7 +25,10 @@ FLOORS = (
     ("kernels", "features"),
     ("inference",),
     ("data", "datasets", "metrics", "io"),
-    ("exceptions", "parameters", "arrays", "threads", "progress", "_lazy", "_native"),
+    (
+        *("exceptions", "parameters", "arrays", "threads", "progress"),
+        *("optional", "conventions", "plain_estimator", "_lazy", "_native"),
+    ),
 )
 FLOOR = {room: -n for n, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -35,10 +38,15 @@ FORBIDDEN = {
     "potentials": {"optim"},
 }
 
-# Optional or slow to import: only inside the function that needs them.
-NOT_AT_THE_TOP = {"lightgbm", "dask", "distributed", "matplotlib", "tqdm", "pandas", "pynndescent"}
-# ... and these two are imported in one place only.
-ONLY_IN = {"lightgbm": "models/trees/grower.py", "dask": "distributed/"}
+# Optional libraries: `needed` and `find` of optional.py import them when a function needs them. Only the
+# base classes of estimators are imported when a module loads, in conventions.py.
+OPTIONAL = {
+    *("sklearn", "scipy", "joblib", "threadpoolctl", "lightgbm", "matplotlib", "tqdm", "pandas"),
+    *("pynndescent", "dask", "distributed"),
+}
+IMPORTS_OPTIONAL = {"sklearn": "conventions.py", "dask": "distributed/", "distributed": "distributed/"}
+# ... and these are asked for in one place only.
+ONLY_IN = {"lightgbm": "models/trees/grower.py"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,7 @@ class Import:
     module: str  # dotted and absolute
     line: int
     at_the_top: bool  # runs when the module is imported
+    for_types: bool = False  # only type checkers read it
 
 
 def is_type_checking(test: ast.expr) -> bool:
@@ -55,10 +64,10 @@ def is_type_checking(test: ast.expr) -> bool:
 def imports_of(tree: ast.Module, package: str) -> Iterator[Import]:
     """Yield all imports; ``package`` is the dotted package of the module, for relative ones."""
 
-    def walk(node: ast.AST, at_the_top: bool) -> Iterator[Import]:
+    def walk(node: ast.AST, at_the_top: bool, for_types: bool = False) -> Iterator[Import]:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(alias.name, node.lineno, at_the_top)
+                yield Import(alias.name, node.lineno, at_the_top, for_types)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -66,16 +75,31 @@ def imports_of(tree: ast.Module, package: str) -> Iterator[Import]:
                 base = ".".join([*above, *([node.module] if node.module else [])])
             for alias in node.names:
                 # `from crfkit import metrics` names a room in the alias.
-                yield Import(f"{base}.{alias.name}", node.lineno, at_the_top)
+                yield Import(f"{base}.{alias.name}", node.lineno, at_the_top, for_types)
         elif isinstance(node, ast.If) and is_type_checking(node.test):
             for child in node.body:
-                yield from walk(child, False)
+                yield from walk(child, False, True)
             for child in node.orelse:
                 yield from walk(child, at_the_top)
         else:
             inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             for child in ast.iter_child_nodes(node):
-                yield from walk(child, at_the_top and not inside)
+                yield from walk(child, at_the_top and not inside, for_types)
+
+    yield from walk(tree, True)
+
+
+def asked_for(tree: ast.Module) -> Iterator[tuple[str, int, bool]]:
+    """Yield library and line of each `needed("library.module", …)`, and whether it runs on import."""
+
+    def walk(node: ast.AST, at_the_top: bool) -> Iterator[tuple[str, int, bool]]:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("needed", "find") and node.args:
+            name = node.args[0]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                yield name.value.split(".")[0], node.lineno, at_the_top
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, at_the_top and not inside)
 
     yield from walk(tree, True)
 
@@ -105,10 +129,9 @@ def problems(source: str, path: str) -> list[str]:
         top = item.module.split(".")[0]
         target = room_of(item.module)
         where = f"{path}:{item.line}"
-        if item.at_the_top and top in NOT_AT_THE_TOP:
-            found.append(f"{where}: imports {top} when the module loads; import it where it is used")
-        if top in ONLY_IN and not path.startswith(ONLY_IN[top]):
-            found.append(f"{where}: imports {top}, which only {ONLY_IN[top]} may")
+        may = IMPORTS_OPTIONAL.get(top)
+        if top in OPTIONAL and not item.for_types and not (may and path.startswith(may)):
+            found.append(f"{where}: imports {top}, which may be missing: ask crfkit.optional for it")
         if target is None or room == "__init__":  # crfkit/__init__.py offers names of every room
             continue
         if target not in FLOOR:
@@ -117,6 +140,14 @@ def problems(source: str, path: str) -> list[str]:
             )
         elif FLOOR[target] > FLOOR[room] or target in FORBIDDEN.get(room, ()):
             found.append(f"{where}: {room} must not import {target} ({item.module})")
+    for library, line, at_the_top in asked_for(tree):
+        where = f"{path}:{line}"
+        if library not in OPTIONAL:
+            found.append(f"{where}: asks for {library}, which this test does not know; add it to OPTIONAL")
+        if library in ONLY_IN and path != ONLY_IN[library]:
+            found.append(f"{where}: asks for {library}, which only {ONLY_IN[library]} may")
+        if at_the_top and path != "compat/sklearn_crfsuite/scorers.py":
+            found.append(f"{where}: asks for {library} when the module loads; ask where it is used")
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
             found.append(f"{path}:{node.lineno}: assert in library code; raise an error that says what to do")
@@ -145,14 +176,22 @@ def test_house_rules(path):
         ("data/x.py", "def f():\n    import crfkit.cli", "data must not import cli"),
         ("optim/x.py", "from crfkit.inference import chain", "optim must not import inference"),
         ("potentials/x.py", "import crfkit.optim.lbfgs", "potentials must not import optim"),
-        ("models/x.py", "import tqdm", "imports tqdm when the module loads"),
+        ("models/x.py", "import tqdm", "imports tqdm, which may be missing"),
+        ("models/x.py", "from sklearn.base import clone", "imports sklearn, which may be missing"),
+        ("models/x.py", "def f():\n    import scipy.sparse", "imports scipy, which may be missing"),
+        ("models/x.py", "x = needed('scipy.sparse', 'x')", "asks for scipy when the module loads"),
+        (
+            "models/x.py",
+            "def f():\n    needed('torch', 'x')",
+            "asks for torch, which this test does not know",
+        ),
         (
             "models/x.py",
             "try:\n    import pandas as pd\nexcept ImportError:\n    pd = None",
             "imports pandas",
         ),
-        ("models/x.py", "class A:\n    import matplotlib.pyplot", "imports matplotlib when"),
-        ("models/x.py", "def f():\n    import lightgbm", "only models/trees/grower.py may"),
+        ("models/x.py", "class A:\n    import matplotlib.pyplot", "imports matplotlib, which"),
+        ("models/x.py", "def f():\n    needed('lightgbm', 'x')", "only models/trees/grower.py may"),
         ("models/x.py", "from crfkit.helpers import f", "a room this test does not know"),
         ("models/x.py", "print('x')", "print in library code"),
         ("models/x.py", "assert True", "assert in library code"),
@@ -172,8 +211,9 @@ def test_the_rules_bite(path, code, message):
             "from crfkit.inference.lattice import Lattice\nfrom crfkit.exceptions import InputError",
         ),
         ("models/x.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas"),
-        ("models/x.py", "def progress():\n    import tqdm"),
-        ("models/trees/grower.py", "def fit():\n    import lightgbm"),
+        ("models/x.py", "def progress():\n    tqdm = find('tqdm.auto')"),
+        ("models/trees/grower.py", "def fit():\n    needed('lightgbm', 'training')"),
+        ("conventions.py", "from sklearn.base import BaseEstimator"),
         ("cli/x.py", "from crfkit import __version__, datasets\nprint(__version__)"),
         ("models/x.py", "from . import crf"),
         ("data/x.py", "from crfkit import _native"),

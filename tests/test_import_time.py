@@ -9,7 +9,7 @@ import pytest
 
 import crfkit
 
-HEAVY = {"scipy", "sklearn", "pandas", "matplotlib", "tqdm", "lightgbm", "dask", "joblib"}
+HEAVY = {"scipy", "sklearn", "pandas", "matplotlib", "tqdm", "lightgbm", "dask", "joblib", "threadpoolctl"}
 
 
 def modules_after(statement: str) -> set[str]:
@@ -35,6 +35,25 @@ def test_light_subpackages(name):
 def test_version_needs_no_numerics():
     loaded = modules_after("from crfkit.cli import main\ntry: main(['--version'])\nexcept SystemExit: pass")
     assert not loaded & HEAVY
+
+
+def test_tagging_loads_no_optional_library(tmp_path):
+    """Neither on the command line nor by python-crfsuite's classes; scores need none either."""
+    X, y = [[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]
+    crfkit.CRF().fit(X, y).save(tmp_path / "m.crfkit")
+    (tmp_path / "data.crfsuite").write_text("A\ta\nB\tb\n\n", encoding="utf-8")
+    code = f"""
+import os; os.chdir({str(tmp_path)!r})
+import crfkit
+from crfkit.cli import main
+from crfkit.compat.pycrfsuite import Tagger
+assert main(["convert", "m.crfkit", "m.crfsuite", "-q"]) == 0
+assert main(["tag", "m.crfkit", "data.crfsuite", "-q", "-o", "found"]) == 0
+tagger = Tagger(); tagger.open("m.crfsuite"); tagger.tag([["a"], ["b"]])
+crfkit.metrics.mcnemar([["A", "B"]], [["A", "B"]], [["A", "A"]])
+crfkit.metrics.segment_f1([["B-A", "O"]], [["O", "B-A"]])
+"""
+    assert not modules_after(code) & HEAVY
 
 
 @pytest.mark.parametrize("name", crfkit.__all__)

@@ -28,6 +28,10 @@ class NoPathError(CRFKitError):
     sequence: int | None = None  # its number in the batch
 
 
+class MissingLibraryError(ImportError, CRFKitError):
+    """A method needs a library that is not installed; the message has the command to install it."""
+
+
 class ConvergenceWarning(UserWarning):
     """Training stopped before it reached the requested tolerance."""
 

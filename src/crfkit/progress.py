@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from crfkit.optional import find
+
 
 class Progress:
     """Displays iterations of training. ``verbose``: False: nothing, True: a bar or lines, 2: always lines."""
@@ -13,12 +15,11 @@ class Progress:
         self._bar: Any = None
         self._lines = bool(verbose)
         if verbose and int(verbose) < 2:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError:
+            library = find("tqdm.auto")
+            if library is None:
                 return
             self._lines = False
-            self._bar = tqdm(total=total, unit="it", file=sys.stderr, dynamic_ncols=True, desc="CRF")
+            self._bar = library.tqdm(total=total, unit="it", file=sys.stderr, dynamic_ncols=True, desc="CRF")
 
     def say(self, words: str) -> None:
         """Show a message outside the iterations."""

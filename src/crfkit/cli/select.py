@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,8 @@ from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note
 from crfkit.cli.output_files import check_outputs, keep
 from crfkit.cli.train_data import Data, read_data, read_dev, read_template
-from crfkit.exceptions import InputError
 from crfkit.io.pictures import picture_format, save_picture
+from crfkit.optional import needed
 
 if TYPE_CHECKING:
     from crfkit.selection.base import BaseSelector, FittedSelection
@@ -140,8 +139,7 @@ def _check(arguments: argparse.Namespace) -> None:
     check_outputs(arguments, [arguments.output, arguments.plot], inputs)
     if arguments.plot is not None:
         picture_format(arguments.plot)
-    if arguments.plot is not None and importlib.util.find_spec("matplotlib") is None:
-        raise InputError("--plot needs matplotlib: pip install 'crfkit[plot]'")
+        needed("matplotlib", "--plot")
 
 
 def _selector(arguments: argparse.Namespace) -> BaseSelector:
@@ -197,11 +195,8 @@ def _keep_unfinished(selector: BaseSelector, path: str) -> None:
 
 
 def _draw(found: FittedSelection, path: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    needed("matplotlib", "--plot").use("Agg")
+    plt = needed("matplotlib.pyplot", "--plot")
     found.plot_path()
     figure = plt.gcf()
     keep(path, lambda place: save_picture(figure, place), "the plot")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.output_files import check_outputs, keep
+from crfkit.optional import needed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -205,10 +206,7 @@ def _check_figure(path: str) -> None:
     from crfkit.io.pictures import picture_format
 
     picture_format(path)
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UsageError("--figure needs matplotlib: pip install 'crfkit[plot]'") from None
+    needed("matplotlib", "--figure")
 
 
 class _Progress:

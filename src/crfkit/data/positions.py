@@ -27,6 +27,7 @@ from crfkit.data.reading import (
 )
 from crfkit.data.sequences import Batch, gather, offsets_of
 from crfkit.exceptions import InputError
+from crfkit.optional import needed
 
 Rows = Any  # [n, d] float64 array, CSR matrix of float64, or a list of n objects
 
@@ -65,9 +66,8 @@ def stack_rows(parts: Sequence[Rows]) -> Rows:
     if all(isinstance(part, list) for part in parts):
         return [row for part in parts for row in part]
     if any(is_sparse(part) for part in parts):
-        from scipy.sparse import csr_matrix, vstack
-
-        return csr_matrix(vstack(parts))
+        sparse = needed("scipy.sparse", "a sparse X")
+        return sparse.csr_matrix(sparse.vstack(parts))
     return np.concatenate(parts)
 
 

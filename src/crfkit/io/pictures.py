@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from crfkit.exceptions import InputError
 from crfkit.io.writing import open_output
+from crfkit.optional import needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,8 +37,6 @@ def save_picture(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 120
 
 def draw_picture(figure: Figure, file: IO[bytes], form: str, *, dpi: int = 120) -> None:
     """Write a plot to a binary file object."""
-    import matplotlib
-
     # Without a salt, the ids in an svg file are random.
-    with matplotlib.rc_context({"svg.hashsalt": "crfkit"}):
+    with needed("matplotlib", "a picture").rc_context({"svg.hashsalt": "crfkit"}):
         figure.savefig(file, format=form, dpi=dpi, metadata=_TIMES[form])

@@ -13,6 +13,7 @@ import numpy as np
 
 from crfkit.data.positions import Rows
 from crfkit.exceptions import InputError, InputWarning
+from crfkit.optional import needed
 
 _SAMPLE = 1000  # rows whose distances are computed
 
@@ -22,12 +23,11 @@ def median_gamma(rows: Rows, seed: int = 0) -> float:
 
     Pairs of equal rows are not counted; if all rows are equal, gamma is 1.
     """
-    from sklearn.metrics.pairwise import euclidean_distances
-
+    pairwise = needed("sklearn.metrics.pairwise", "gamma='median'", "kernels")
     n = rows.shape[0]
     if n > _SAMPLE:
         rows = rows[np.sort(np.random.default_rng(seed).choice(n, _SAMPLE, replace=False))]
-    squares = euclidean_distances(rows, squared=True)  # [n, n]
+    squares = pairwise.euclidean_distances(rows, squared=True)  # [n, n]
     apart = squares[np.triu_indices(len(squares), 1)]
     apart = apart[apart > 1e-12 * max(1.0, float(apart.max(initial=0.0)))]
     return 1.0 / float(np.median(apart)) if len(apart) else 1.0

@@ -16,6 +16,7 @@ import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.kernels.matrix import KernelMatrix
+from crfkit.optional import needed
 
 _AT_ONCE = 1 << 25  # kernel values: 256 MiB
 _DEPENDENT = 1e-9  # if less than this share of a function is new, it counts as spanned
@@ -95,9 +96,8 @@ class Basis:
 
     def coefficients(self, beta: FloatArray) -> FloatArray:
         """Return α [m, k] on the kernel functions, from β [m, k] on the basis."""
-        from scipy.linalg import solve_triangular
-
         if not self.places:
             return beta
-        alpha: FloatArray = solve_triangular(self.factor, beta, lower=True, trans="T")
+        linalg = needed("scipy.linalg", "training with kernels", "kernels")
+        alpha: FloatArray = linalg.solve_triangular(self.factor, beta, lower=True, trans="T")
         return alpha

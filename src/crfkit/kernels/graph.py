@@ -14,13 +14,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray, IntArray
+from crfkit.conventions import BaseEstimator
 from crfkit.data.positions import Rows, n_rows, take_rows
-from crfkit.exceptions import CRFKitError, InputError, InputWarning
+from crfkit.exceptions import InputError, InputWarning
 from crfkit.kernels.graph_map import GraphMap, Spectrum, row_keys
+from crfkit.optional import find, needed
 
 _DENSE = 200  # up to this many vertices, all eigenpairs are computed and the first ones taken
 _APPROXIMATE = 30_000  # above this many vertices, pynndescent is faster
@@ -32,7 +33,7 @@ _TRANSFORMS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
 }
 
 
-class GraphKernel(BaseEstimator):  # type: ignore[misc]
+class GraphKernel(BaseEstimator):
     """A kernel on the positions of a nearest-neighbour graph.
 
     Parameters
@@ -101,8 +102,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
 
     def build(self, rows: Rows) -> tuple[GraphMap, IntArray]:
         """Return the kernel over these positions, and the graph component of each position [n]."""
-        from scipy.sparse.csgraph import connected_components
-
+        csgraph = needed("scipy.sparse.csgraph", "a graph kernel", "graph")
         rule.check_parameters(self, self._rules)
         if isinstance(rows, list) and self.affinity is None:
             raise InputError(
@@ -124,7 +124,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
                 InputWarning,
                 stacklevel=3,
             )
-        _, component = connected_components(weights, directed=False)
+        _, component = csgraph.connected_components(weights, directed=False)
         values, vectors = _smoothest(weights, degrees, self.n_eigenvectors, self.normalized)
         multipliers = self._multipliers(values)
         diagonal = float(((vectors**2) @ multipliers)[vertex].mean())
@@ -149,9 +149,7 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
         return found
 
     def _given_weights(self, n: int) -> Any:
-        from scipy.sparse import csr_matrix
-
-        weights = csr_matrix(self.affinity, dtype=np.float64)
+        weights = _sparse().csr_matrix(self.affinity, dtype=np.float64)
         if weights.shape != (n, n):
             raise InputError(f"affinity must be square, [{n}, {n}] for {n} positions; got {weights.shape}")
         apart = float(abs(weights - weights.T).max()) if weights.nnz else 0.0
@@ -163,14 +161,12 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
 
     def _neighbour_weights(self, rows: Rows) -> Any:
         """Return W [v, v]: 1 if two vertices are neighbours, else 0."""
-        from scipy.sparse import csr_matrix
-
         n = n_rows(rows)
         k = min(int(self.n_neighbors), n - 1)
         if k < 1:
             raise InputError(f"a graph needs at least two positions that differ, got {n}")
         near = self._nearest(rows, k)  # [n, k]
-        directed = csr_matrix(
+        directed = _sparse().csr_matrix(
             (np.ones(near.size), (np.repeat(np.arange(n), k), near.ravel())), shape=(n, n), dtype=np.float64
         )
         return directed.minimum(directed.T) if self.mutual else directed.maximum(directed.T)
@@ -178,23 +174,19 @@ class GraphKernel(BaseEstimator):  # type: ignore[misc]
     def _nearest(self, rows: Rows, k: int) -> IntArray:
         n = n_rows(rows)
         if self.search == "approximate" or (self.search == "auto" and n > _APPROXIMATE):
-            try:
-                from pynndescent import NNDescent
-            except ImportError as error:
-                if self.search == "approximate":
-                    raise CRFKitError(
-                        "search='approximate' needs pynndescent: pip install 'crfkit[graph]'"
-                    ) from error
-            else:
-                found, _ = NNDescent(
-                    rows, n_neighbors=k + 1, metric=self.metric, random_state=0
-                ).neighbor_graph
-                return _without_itself(found.astype(np.int64), k)
-        from sklearn.neighbors import NearestNeighbors
-
-        index = NearestNeighbors(n_neighbors=k, metric=self.metric).fit(rows)
+            auto = self.search == "auto"
+            library = find("pynndescent") if auto else needed("pynndescent", "search='approximate'")
+            if library is not None:
+                index = library.NNDescent(rows, n_neighbors=k + 1, metric=self.metric, random_state=0)
+                return _without_itself(index.neighbor_graph[0].astype(np.int64), k)
+        neighbors = needed("sklearn.neighbors", "a graph kernel", "graph")
+        index = neighbors.NearestNeighbors(n_neighbors=k, metric=self.metric).fit(rows)
         near: IntArray = index.kneighbors(return_distance=False).astype(np.int64)
         return near
+
+
+def _sparse() -> Any:
+    return needed("scipy.sparse", "a graph kernel", "graph")
 
 
 def _different(rows: Rows) -> tuple[Rows, IntArray]:
@@ -218,24 +210,22 @@ def _without_itself(near: IntArray, k: int) -> IntArray:
 
 def _smoothest(weights: Any, degrees: FloatArray, m: int, normalized: bool) -> tuple[FloatArray, FloatArray]:
     """Return the m smallest eigenvalues of the Laplacian, ascending, and their eigenvectors [n, m]."""
-    from scipy.sparse import diags, identity
-
+    sparse = _sparse()
     n = len(degrees)
     m = min(m, n)
     if normalized:
-        inverse = diags(1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
+        inverse = sparse.diags(1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
         # Its largest eigenvalues are the Laplacian's smallest: Lanczos finds them without solving systems.
         similar, shift = inverse @ weights @ inverse, 1.0
     else:
         shift = 2.0 * float(degrees.max(initial=0.0))  # above all eigenvalues of D - W
-        similar = shift * identity(n) - diags(degrees) + weights
+        similar = shift * sparse.identity(n) - sparse.diags(degrees) + weights
     if n <= _DENSE or m >= n - 1:
         found, vectors = np.linalg.eigh(similar.toarray())
     else:
-        from scipy.sparse.linalg import eigsh
-
+        linalg = needed("scipy.sparse.linalg", "a graph kernel", "graph")
         start = np.random.default_rng(0).standard_normal(n)  # the same for every call
-        found, vectors = eigsh(
+        found, vectors = linalg.eigsh(
             similar, k=m, which="LA", v0=start, tol=1e-8, ncv=min(n - 1, max(2 * m + 1, 40))
         )
     order = np.argsort(-found, kind="stable")[:m]

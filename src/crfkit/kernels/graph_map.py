@@ -27,6 +27,7 @@ from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.data.reading import is_sparse
 from crfkit.exceptions import InputError
+from crfkit.optional import needed
 
 _SMALLEST = 0.05  # smallest denominator, as a share of the degree: below it, eigenvectors are not smooth
 
@@ -101,9 +102,8 @@ class GraphMap:
 
     @cached_property
     def _neighbours(self) -> Any:
-        from sklearn.neighbors import NearestNeighbors
-
-        return NearestNeighbors(metric=self.metric).fit(self.rows)
+        neighbors = needed("sklearn.neighbors", "a graph kernel", "graph")
+        return neighbors.NearestNeighbors(metric=self.metric).fit(self.rows)
 
     @cached_property
     def _places(self) -> dict[bytes, int]:
@@ -160,6 +160,4 @@ def _in_the_form_of(example: Rows, rows: Rows) -> Rows:
         return rows
     if is_sparse(rows):
         return rows.toarray()
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix(rows)
+    return needed("scipy.sparse", "a sparse X").csr_matrix(rows)

@@ -16,6 +16,7 @@ import numpy as np
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.exceptions import InputError
+from crfkit.optional import needed
 
 NAMES = ("rbf", "linear", "poly", "laplacian", "cosine", "sigmoid", "chi2")
 _SCALED = ("rbf", "poly", "laplacian", "sigmoid", "chi2")  # those with a gamma
@@ -90,9 +91,8 @@ class Kernel:
         if self.function == "linear":
             block = represented @ support.T
             return np.asarray(block.toarray() if hasattr(block, "toarray") else block, np.float64)
-        from sklearn.metrics.pairwise import pairwise_kernels
-
-        block = pairwise_kernels(
+        pairwise = needed("sklearn.metrics.pairwise", f"the kernel {self.function!r}", "kernels")
+        block = pairwise.pairwise_kernels(
             represented,
             support,
             metric=self.function,

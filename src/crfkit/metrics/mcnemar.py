@@ -7,7 +7,7 @@ Dietterich (1998) recommends it for comparing classifiers on one test set.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import erfc, sqrt
+from math import erfc, exp, lgamma, log, sqrt
 from typing import Literal
 
 import numpy as np
@@ -86,11 +86,9 @@ def _keys(spans: SegmentSpans, n_tokens: int, n_types: int) -> IntArray:
 
 
 def _test(level: str, right_a: BoolArray, right_b: BoolArray) -> McNemar:
-    from scipy.special import bdtr
-
     only_a, only_b = int(np.sum(right_a & ~right_b)), int(np.sum(right_b & ~right_a))
     unlike = only_a + only_b
-    exact = min(1.0, 2 * float(bdtr(min(only_a, only_b), unlike, 0.5))) if unlike else 1.0
+    exact = min(1.0, 2 * _tail_of_fair_coin(min(only_a, only_b), unlike)) if unlike else 1.0
     chi2 = max(0, abs(only_a - only_b) - 1) ** 2 / unlike if unlike else 0.0
     return McNemar(
         level,
@@ -102,3 +100,14 @@ def _test(level: str, right_a: BoolArray, right_b: BoolArray) -> McNemar:
         chi2,
         erfc(sqrt(chi2 / 2)),  # the upper tail of chi-squared with one degree of freedom
     )
+
+
+def _tail_of_fair_coin(k: int, n: int) -> float:
+    """Return P(at most k heads in n throws) = 2⁻ⁿ Σ_i≤k C(n, i), for k up to n/2."""
+    largest = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2))
+    total = term = 1.0  # relative to the largest
+    while k > 0 and term > 1e-17 * total:
+        term *= k / (n - k + 1)
+        total += term
+        k -= 1
+    return largest * total

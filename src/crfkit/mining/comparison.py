@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sklearn.base import clone
-
+from crfkit.conventions import clone
 from crfkit.exceptions import InputError
 from crfkit.metrics import mcnemar, segment_f1
 from crfkit.mining.associations import USES

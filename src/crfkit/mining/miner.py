@@ -14,11 +14,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
 from crfkit.arrays import BoolArray
+from crfkit.conventions import BaseEstimator, TransformerMixin, check_is_fitted
 from crfkit.data.labels import Labels, encode_labels, label_lists
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
@@ -33,7 +32,7 @@ from crfkit.mining.search import MAX_SETS, mine_rules
 Items = str | tuple[str, ...] | list[str] | re.Pattern[str] | Callable[[str], bool]
 
 
-class AssociationMiner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class AssociationMiner(TransformerMixin, BaseEstimator):
     """A transformer that mines rare but informative combinations of observations.
 
     A rule X → l holds where all items of X are observed: attributes of one position. It is kept if at least

@@ -24,6 +24,7 @@ from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.io.model_file import Source, read_model, write_model
 from crfkit.io.writing import open_output
+from crfkit.optional import needed
 
 RULES_KIND = "association rules"  # in the header of their file
 _JOINT = " & "
@@ -107,12 +108,11 @@ class Rules:
         The probability that at least ``support`` of ``coverage`` positions drawn from all have the label,
         not corrected for the number of rules tested.
         """
-        from scipy.stats import hypergeom
-
+        stats = needed("scipy.stats", "the significance of rules")
         asked = np.stack([self.labels, self.support, self.coverage])  # [3, R]
         distinct, place = np.unique(asked, axis=1, return_inverse=True)
         label, support, coverage = distinct
-        log_p = hypergeom.logsf(support - 1, self.n_positions, self.class_counts[label], coverage)
+        log_p = stats.hypergeom.logsf(support - 1, self.n_positions, self.class_counts[label], coverage)
         found: FloatArray = np.minimum(log_p, 0.0)[place.ravel()]
         return found
 
@@ -242,9 +242,7 @@ class Rules:
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, one row per rule."""
-        import pandas as pd
-
-        frame = pd.DataFrame(self.rows(), columns=Rule._fields)
+        frame = needed("pandas", "to_frame").DataFrame(self.rows(), columns=Rule._fields)
         return frame if self.fixes is not None else frame.drop(columns="fixes")
 
     # ---- inside

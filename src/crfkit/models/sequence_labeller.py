@@ -12,10 +12,9 @@ from typing import IO, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from crfkit.arrays import FloatArray
+from crfkit.conventions import BaseEstimator, check_is_fitted
 from crfkit.data.labels import label_lists
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import InputError
@@ -28,7 +27,7 @@ Fitted = TypeVar("Fitted", bound=Tagger)
 _Self = TypeVar("_Self", bound="SequenceLabeller[Any]")
 
 
-class SequenceLabeller(BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
+class SequenceLabeller(BaseEstimator, Generic[Fitted]):
     """An estimator that labels sequences with the ``tagger_`` that ``fit`` has set."""
 
     _tagger: type[Fitted]

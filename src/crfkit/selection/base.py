@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
 from crfkit.arrays import IntArray
+from crfkit.conventions import BaseEstimator, check_is_fitted
 from crfkit.data.labels import label_lists
 from crfkit.data.sequences import Encoded
 from crfkit.data.training_data import cut_as
@@ -35,13 +34,15 @@ if TYPE_CHECKING:
 CRITERIA = ("aic", "bic")
 
 
-class FittedSelection(BaseEstimator):  # type: ignore[misc]
+class FittedSelection(BaseEstimator):
     """An estimator with a fitted ``selected_``: a transformer of sequences."""
 
     selected_: Selection
     path_: list[dict[str, Any]]
     template: Template | str | None
     n_jobs: int | None
+    n_candidates_: int
+    fit: Any  # the method of the subclass
 
     def transform(self, X: Any, *, lengths: Any = None) -> Encoded:
         """Return X with only the selected attributes, for any model of crfkit.

@@ -14,6 +14,7 @@ from crfkit.arrays import FloatArray
 from crfkit.inference import constrain
 from crfkit.inference.chain import CHAIN
 from crfkit.objectives.likelihood import expected_minus_observed
+from crfkit.optional import needed
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.search import Search
 
@@ -23,8 +24,7 @@ _MOST_STEMS = 200  # chosen attributes that are tried with all others: the most 
 
 def propose(search: Search, n: int) -> list[tuple[int, int]]:
     """Return the n most promising pairs of attributes, best first."""
-    from scipy.sparse import csr_matrix
-
+    sparse = needed("scipy.sparse", "the induction of conjunctions")
     pool = search.pool
     chosen = pool.attribute_of(search.chosen)
     stems = list(dict.fromkeys(chosen[chosen >= 0][::-1].tolist()))[:_MOST_STEMS]
@@ -33,7 +33,7 @@ def propose(search: Search, n: int) -> list[tuple[int, int]]:
     residuals = _residuals(search)  # [ΣT, L]
     sequences = pool.sequences
     values = np.ones(len(sequences.indices)) if sequences.values is None else sequences.values
-    attributes = csr_matrix(
+    attributes = sparse.csr_matrix(
         (values, sequences.indices, sequences.indptr), shape=(sequences.n_positions, pool.index.n_attributes)
     )
     strings = pool.vocabulary.strings()

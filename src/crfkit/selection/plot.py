@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from crfkit.exceptions import CRFKitError
+from crfkit.optional import needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +20,7 @@ def new_axes() -> Axes:
 
 def new_row(n: int, size: tuple[float, float] = (4.2, 3.6)) -> list[Axes]:
     """Return empty axes in a row, each of this size in inches."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise CRFKitError("drawing needs matplotlib: pip install 'crfkit[plot]'") from error
+    plt = needed("matplotlib.pyplot", "drawing")
     _, axes = plt.subplots(1, n, figsize=(n * size[0], size[1]), layout="constrained", squeeze=False)
     return list(axes[0])
 

@@ -11,10 +11,9 @@ import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from crfkit import parameters as rule
+from crfkit.conventions import check_is_fitted, clone
 from crfkit.data.labels import label_lists
 from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError, InputWarning

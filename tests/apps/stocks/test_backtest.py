@@ -1,5 +1,6 @@
 import csv
 import datetime
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -136,16 +137,7 @@ def test_page_and_forecasts(backtest, tmp_path):
 
 
 def test_page_without_matplotlib(backtest, monkeypatch):
-    import builtins
-
-    real = builtins.__import__
-
-    def missing(name, *rest, **more):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     page = report_html(backtest)
     assert "<img " not in page
     assert "crfkit[plot]" in page

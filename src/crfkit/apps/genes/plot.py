@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crfkit.apps.genes.transcripts import Transcript
-from crfkit.exceptions import InputError
+from crfkit.optional import needed
 
 if TYPE_CHECKING:
     from crfkit.apps.genes.finder import Posterior
@@ -24,14 +24,11 @@ def plot_locus(
     title: str = "",
 ) -> Any:
     """Return a matplotlib figure of the bases begin .. end-1 of a contig; ``posterior`` is of these bases."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("a plot needs matplotlib: pip install 'crfkit[plot]'") from error
+    plots = needed("matplotlib.figure", "a plot")
     rows = [("annotated", true, "#4c72b0"), ("predicted", predicted, "#dd8452")]
     rows = [row for row in rows if row[1] or row[0] == "predicted"]
     n_tracks = len(posterior or {})
-    figure = Figure(figsize=(11, 1.2 * len(rows) + 1.3 * n_tracks + 0.8), layout="constrained")
+    figure = plots.Figure(figsize=(11, 1.2 * len(rows) + 1.3 * n_tracks + 0.8), layout="constrained")
     axes = figure.subplots(
         1 + n_tracks, 1, sharex=True, squeeze=False, height_ratios=[1.2 * len(rows), *[1.3] * n_tracks]
     )[:, 0]

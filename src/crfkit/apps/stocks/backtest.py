@@ -28,6 +28,7 @@ from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
 from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
+from crfkit.optional import needed
 
 PLAIN, CONSTRAINED = "CRF", "constrained CRF"
 PERSISTENCE, UNCHANGED = "persistence", "unchanged price"
@@ -320,9 +321,9 @@ def _each(do: Callable[[Any], Any], tasks: Sequence[Any], n_jobs: int, words: st
     if n_jobs == 1 or len(tasks) == 1:
         found: Iterator[Any] = map(do, tasks)
     else:
-        from joblib import Parallel, delayed
-
-        found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(do)(task) for task in tasks)
+        joblib = needed("joblib", "a backtest with n_jobs above 1")
+        calls = (joblib.delayed(do)(task) for task in tasks)
+        found = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(calls)
     for done, result in enumerate(found, 1):
         say(words, done, len(tasks))
         yield result

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from crfkit.apps.stocks.features import RAISE, Stock, earlier_days
 from crfkit.apps.stocks.forecast import Forecast
 from crfkit.arrays import FloatArray
+from crfkit.optional import needed
 
 _LAGS = 3  # as many days as the paper's features
 LOGISTIC_EVERY, BOOSTING_EVERY = 5, 20  # days between trainings
@@ -40,13 +42,11 @@ def unchanged_price(stock: Stock, start: int) -> Forecast:
 
 def logistic_regression(stock: Stock, start: int, *, every: int = LOGISTIC_EVERY) -> Forecast:
     """Forecast by logistic regression on the last three days, refitted every ``every`` days."""
-    from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
-
+    learners = needed("sklearn.linear_model", "the baseline of logistic regression")
     began = time.perf_counter()
     X, y = _observed(stock, start), stock.labels
     probability = np.empty(stock.n_days - start)
-    with threadpool_limits(1):  # more threads do not help with so little data
+    with _one_thread():  # more threads do not help with so little data
         for day in range(start, stock.n_days, every):
             known = slice(stock.first, day)
             block = slice(day, min(day + every, stock.n_days))
@@ -54,7 +54,7 @@ def logistic_regression(stock: Stock, start: int, *, every: int = LOGISTIC_EVERY
             if len(np.unique(y[known])) < 2:
                 probability[into] = float(y[stock.first])
                 continue
-            model = LogisticRegression().fit(X[known], y[known])
+            model = learners.LogisticRegression().fit(X[known], y[known])
             probability[into] = model.predict_proba(X[block])[:, RAISE]
     return Forecast(start, probability, time.perf_counter() - began)
 
@@ -63,9 +63,7 @@ def gradient_boosting(
     stocks: Sequence[Stock], starts: Sequence[int], *, every: int = BOOSTING_EVERY
 ) -> list[Forecast]:
     """Forecast by boosted trees on the last three days of all stocks, refitted every ``every`` days."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from threadpoolctl import threadpool_limits
-
+    learners = needed("sklearn.ensemble", "the baseline of gradient boosting")
     began = time.perf_counter()
     X = np.concatenate(
         [_observed(stock, start)[stock.first :] for stock, start in zip(stocks, starts, strict=True)]
@@ -78,7 +76,7 @@ def gradient_boosting(
         wanted[end - (stock.n_days - start) : end] = True
     probability = np.full(len(y), np.nan)
     calendar = np.unique(dates[wanted])
-    with threadpool_limits(1):
+    with _one_thread():
         for i in range(0, len(calendar), every):
             known = dates < calendar[i]
             block = wanted & (dates >= calendar[i])
@@ -87,7 +85,7 @@ def gradient_boosting(
             if len(np.unique(y[known])) < 2:
                 probability[block] = 0.5
                 continue
-            model = HistGradientBoostingClassifier(
+            model = learners.HistGradientBoostingClassifier(
                 max_iter=60,
                 learning_rate=0.1,
                 max_leaf_nodes=8,
@@ -102,6 +100,11 @@ def gradient_boosting(
         Forecast(start, probability[end - (stock.n_days - start) : end], seconds)
         for stock, start, end in zip(stocks, starts, ends.tolist(), strict=True)
     ]
+
+
+def _one_thread() -> Any:
+    """Return a context in which numerical libraries use one thread."""
+    return needed("threadpoolctl", "a baseline").threadpool_limits(1)
 
 
 def _observed(stock: Stock, start: int) -> FloatArray:

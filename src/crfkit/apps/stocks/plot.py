@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from crfkit.apps.stocks.backtest import CONSTRAINED, PERSISTENCE, PLAIN, Backtest, StockResult
+from crfkit.optional import needed
 
 _COLOURS = {PLAIN: "#7c8aa5", CONSTRAINED: "#2f5d9b", PERSISTENCE: "#c2702a"}
 
 
 def plot_categories(backtest: Backtest, by: str | None = None, title: str | None = None) -> Any:
     """Plot the mean accuracy with and without constraints, by the accuracy of the plain CRF (Figure 6)."""
-    from matplotlib.figure import Figure
-
+    plots = needed("matplotlib.figure", "a plot")
     by = by or backtest.methods[0]
     found = backtest.categories(by)
-    figure = Figure(figsize=(7.5, 3.9), layout="constrained")
+    figure = plots.Figure(figsize=(7.5, 3.9), layout="constrained")
     axes = figure.subplots()
     shown = [method for method in (PLAIN, CONSTRAINED) if method in backtest.methods]
     width = 0.8 / len(shown)
@@ -54,15 +54,14 @@ def plot_stock(result: StockResult, method: str, days: int = 120) -> Any:
 
     Prices are per share of the last day: as in the file, but without jumps at splits.
     """
-    from matplotlib.figure import Figure
-
+    plots = needed("matplotlib.figure", "a plot")
     stock, forecast = result.stock, result.forecasts[method]
     n = min(days, len(forecast.probability))
     shown = slice(stock.n_days - n, stock.n_days)
     dates, factor = stock.prices.dates[shown], stock.prices.factor[-1]
     close, smoothed = stock.prices.close[shown] / factor, stock.smoothed.values[shown] / factor
     wrong = ~forecast.correct(stock)[-n:]
-    figure = Figure(figsize=(7.5, 4.2), layout="constrained")
+    figure = plots.Figure(figsize=(7.5, 4.2), layout="constrained")
     top, bottom = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     top.plot(dates, close, color="#9aa3b2", linewidth=1, label="price")
     top.plot(dates, smoothed, color="#2f5d9b", linewidth=1.6, label="smoothed price")

@@ -20,6 +20,7 @@ from crfkit.apps.stocks.backtest import Backtest
 from crfkit.io.page import column_head, framed
 from crfkit.io.pictures import draw_picture
 from crfkit.io.writing import open_output
+from crfkit.optional import find
 
 
 def write_report(
@@ -88,9 +89,7 @@ def _learners(backtest: Backtest) -> str:
 
 def _pictures(backtest: Backtest, what: str) -> str:
     """Return a plot as HTML; empty without matplotlib."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
+    if find("matplotlib") is None:
         return "<p class='how'>For pictures, install matplotlib: pip install 'crfkit[plot]'.</p>"
     from crfkit.apps.stocks.plot import plot_categories, plot_stock
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from crfkit.compat.pycrfsuite import ItemSequence, ParsedDump, Tagger, Trainer, TrainLogParser
 from crfkit.compat.sklearn_crfsuite.metrics import flat_accuracy_score
 from crfkit.compat.sklearn_crfsuite.model_file import ModelFile, temporary_path
 from crfkit.compat.sklearn_crfsuite.trainer import LinePerIterationTrainer
+from crfkit.conventions import BaseEstimator, NotFittedError
 from crfkit.exceptions import InputError
 from crfkit.models.linear.tagger import LinearTagger
 
@@ -38,7 +37,7 @@ _CRFSUITE_NAMES = {
 _NOT_FOR_THE_TRAINER = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls", "n_jobs"}
 
 
-class CRF(BaseEstimator):  # type: ignore[misc]
+class CRF(BaseEstimator):
     """Linear-chain CRF with sklearn-crfsuite's interface.
 
     None for a training parameter means CRFsuite's default for the algorithm: for "lbfgs" c1=0, c2=1, no limit
@@ -276,7 +275,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         return self._info_cached
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+        state = super().__getstate__()
         return {key: value for key, value in state.items() if key not in ("_info_cached", "_modelfile")}
 
 

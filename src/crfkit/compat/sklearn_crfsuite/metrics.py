@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import eq
 from typing import Any
 
-from sklearn import metrics
-
 from crfkit.exceptions import InputError
+from crfkit.optional import needed
 
 
 def flatten(y: Iterable[Iterable[Any]]) -> list[Any]:
@@ -18,6 +18,10 @@ def flatten(y: Iterable[Iterable[Any]]) -> list[Any]:
     ['A', 'B', 'A']
     """
     return list(chain.from_iterable(y))
+
+
+def _scikit_learn() -> Any:
+    return needed("sklearn.metrics", "a score of sklearn_crfsuite")
 
 
 def _flat_pair(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -38,32 +42,35 @@ def _flat_pair(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[list[Any],
 
 def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:
     """Return the share of items with the right label."""
-    return float(metrics.accuracy_score(*_flat_pair(y_true, y_pred)))
+    true, found = _flat_pair(y_true, y_pred)
+    if not true:
+        raise InputError("there are no items to score: all sequences are empty")
+    return float(sum(map(eq, true, found)) / len(true))
 
 
 def flat_precision_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
     """Return the precision over items; keyword arguments as for ``sklearn.metrics.precision_score``."""
-    return metrics.precision_score(*_flat_pair(y_true, y_pred), **kwargs)
+    return _scikit_learn().precision_score(*_flat_pair(y_true, y_pred), **kwargs)
 
 
 def flat_recall_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
     """Return the recall over items; keyword arguments as for ``sklearn.metrics.recall_score``."""
-    return metrics.recall_score(*_flat_pair(y_true, y_pred), **kwargs)
+    return _scikit_learn().recall_score(*_flat_pair(y_true, y_pred), **kwargs)
 
 
 def flat_f1_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
     """Return F1 over items; keyword arguments as for ``sklearn.metrics.f1_score``."""
-    return metrics.f1_score(*_flat_pair(y_true, y_pred), **kwargs)
+    return _scikit_learn().f1_score(*_flat_pair(y_true, y_pred), **kwargs)
 
 
 def flat_fbeta_score(y_true: Any, y_pred: Any, beta: float, **kwargs: Any) -> Any:
     """Return F-beta over items; keyword arguments as for ``sklearn.metrics.fbeta_score``."""
-    return metrics.fbeta_score(*_flat_pair(y_true, y_pred), beta=beta, **kwargs)
+    return _scikit_learn().fbeta_score(*_flat_pair(y_true, y_pred), beta=beta, **kwargs)
 
 
 def flat_classification_report(y_true: Any, y_pred: Any, labels: Any = None, **kwargs: Any) -> Any:
     """Return a table of scores by label; other arguments as for ``sklearn.metrics.classification_report``."""
-    return metrics.classification_report(*_flat_pair(y_true, y_pred), labels=labels, **kwargs)
+    return _scikit_learn().classification_report(*_flat_pair(y_true, y_pred), labels=labels, **kwargs)
 
 
 def sequence_accuracy_score(y_true: Any, y_pred: Any) -> float:

@@ -19,6 +19,7 @@ from crfkit.features.builder.items import Item, ItemMaker
 from crfkit.features.builder.plan import learners, plan
 from crfkit.features.builder.sources import Learnt
 from crfkit.features.sentences import Key, read_blocks
+from crfkit.optional import needed
 
 _USUAL = {"padding": True, "min_count": 1, "sequence_column": None}  # parameters besides the extractors
 
@@ -115,7 +116,7 @@ class Features:
         """Return the extractors, and which attributes to keep."""
         extractors = self._checked()
         if not self._has_learnt(extractors):
-            from sklearn.exceptions import NotFittedError
+            from crfkit.conventions import NotFittedError
 
             raise NotFittedError(
                 "this Features is not fitted yet, and it has something to learn (min_count, standardised() "
@@ -209,13 +210,12 @@ class Features:
         return self._has_learnt(plan(self.extractors))
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
-
-        return Tags(
+        sklearn = needed("sklearn.utils", "__sklearn_tags__")
+        return sklearn.Tags(
             estimator_type="transformer",
-            target_tags=TargetTags(required=False),
-            transformer_tags=TransformerTags(),
-            input_tags=InputTags(two_d_array=False, string=True),
+            target_tags=sklearn.TargetTags(required=False),
+            transformer_tags=sklearn.TransformerTags(),
+            input_tags=sklearn.InputTags(two_d_array=False, string=True),
             requires_fit=self.min_count > 1 or bool(learners(plan(self.extractors))),
         )
 

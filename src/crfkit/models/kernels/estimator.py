@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
-
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray
+from crfkit.conventions import BaseEstimator, check_is_fitted
 from crfkit.data.labelled_positions import read_training
 from crfkit.exceptions import ConvergenceWarning
 from crfkit.kernels.graph import GraphKernel
@@ -24,6 +22,7 @@ from crfkit.models.kernels.tagger import KernelTagger
 from crfkit.models.kernels.training import N_CLIQUES, KernelOutcome, Rounds, train_kernel
 from crfkit.models.training import interruption
 from crfkit.objectives.likelihood import Likelihood
+from crfkit.optional import needed
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
 from crfkit.threads import thread_count
 
@@ -71,7 +70,7 @@ class Form:
     boundary_gain: float = 0.0
 
 
-class KernelEstimator(BaseEstimator):  # type: ignore[misc]
+class KernelEstimator(BaseEstimator):
     """An estimator that trains a kernel potential. A subclass defines its form and reads X and y."""
 
     _rules: ClassVar[dict[str, rule.Rule]] = RULES
@@ -134,6 +133,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         """Train on the arguments of ``fit``, in the order of ``read_training``, and keep the model."""
         rule.check_parameters(self, self._rules)
         thread_count(self.n_jobs)
+        needed("scipy.linalg", "training with kernels", "kernels")  # now, not after hours of training
         kernels = as_kernels(self.kernel, self.graph, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         data = read_training(*given, objects=take_objects(kernels), points=self._points)
         matrices = kernel_matrices(

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from crfkit.arrays import FloatArray
+from crfkit.conventions import ClassifierMixin, check_is_fitted
 from crfkit.data.labelled_positions import read_points
 from crfkit.models.kernels.estimator import Form, KernelEstimator
 
 
-class KernelLogisticRegression(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
     """Classifier of single points with kernels, selected points, and a graph over unlabelled ones.
 
     Minimises ``-Σ weight · log p(y | x) + reg/2 (‖f‖² + ‖bias‖²)``. X is [n, d] (or a list of n objects with
@@ -54,7 +53,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):  # type: ignor
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that a subset of a precomputed kernel has the same rows and columns."""
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 

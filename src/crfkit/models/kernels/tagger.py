@@ -15,6 +15,7 @@ from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
 from crfkit.models.kinds import KINDS
 from crfkit.models.tagger import Piece, Scored, Tagger
+from crfkit.optional import needed
 from crfkit.potentials.kernel import KernelPotential, KernelTerm
 
 _PIECE = 1 << 22  # kernel values and scores computed at once
@@ -171,8 +172,7 @@ def _load_rows(key: str, arrays: ModelArrays) -> Rows:
     """Return stored rows, dense or sparse."""
     if key in arrays:
         return arrays.take(key, np.float64, (None, None))
-    from scipy.sparse import csr_matrix
-
+    sparse = needed("scipy.sparse", "this model, which holds sparse rows,")
     shape = arrays.take(f"{key}.shape", np.int64, (2,)).tolist()
     pointers = arrays.take(f"{key}.indptr", np.int64, (None,))
     columns = arrays.take(f"{key}.indices", np.int64, (None,))
@@ -180,7 +180,7 @@ def _load_rows(key: str, arrays: ModelArrays) -> Rows:
     if len(pointers) != shape[0] + 1:
         raise arrays.wrong(f"the sparse matrix {key!r} does not fit together")
     arrays.check_rows(pointers, columns, shape[1], f"the sparse matrix {key!r}")
-    return csr_matrix((data, columns, pointers), shape=tuple(shape))
+    return sparse.csr_matrix((data, columns, pointers), shape=tuple(shape))
 
 
 def _load_kernel(specification: Any, key: str, arrays: ModelArrays) -> MercerKernel:

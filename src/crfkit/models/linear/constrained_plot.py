@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crfkit.exceptions import CRFKitError
+from crfkit.optional import needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,11 +18,8 @@ _SHOWN = 10  # up to this many sets, each has its own colour and legend entry
 
 
 def _axes(n: int) -> tuple[Figure, list[Axes]]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise CRFKitError("drawing needs matplotlib: pip install 'crfkit[plot]'") from error
-    figure = Figure(figsize=(4.2 * n, 3.6), layout="constrained")
+    plots = needed("matplotlib.figure", "drawing")
+    figure: Figure = plots.Figure(figsize=(4.2 * n, 3.6), layout="constrained")
     return figure, list(figure.subplots(1, n, squeeze=False)[0])
 
 
@@ -59,8 +57,7 @@ def draw_search(history: Sequence[Mapping[str, Any]], tau: float) -> Figure:
 def draw_accuracies(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Figure:
     """Draw accuracy in % over passes: for each data set the (passes, accuracy) of each model."""
     figure, axes = _axes(len(curves))
-    from matplotlib.ticker import NullFormatter, ScalarFormatter
-
+    ticker = needed("matplotlib.ticker", "drawing")
     for ax, (data, models) in zip(axes, curves.items(), strict=True):
         for i, (name, points) in enumerate(models.items()):
             passes, accuracy = zip(*points, strict=True)
@@ -68,8 +65,8 @@ def draw_accuracies(curves: Mapping[str, Mapping[str, Sequence[tuple[float, floa
         ax.set_title(data)
         ax.set_xlabel("passes over the data")
         ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(ScalarFormatter())
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.xaxis.set_major_formatter(ticker.ScalarFormatter())
+        ax.xaxis.set_minor_formatter(ticker.NullFormatter())
     axes[0].set_ylabel("accuracy, %")
     axes[-1].legend(fontsize=8)
     return figure

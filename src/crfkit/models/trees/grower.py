@@ -19,6 +19,7 @@ from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.sequences import inner_positions
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
+from crfkit.optional import needed
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 
 _BATCH = 1 << 14  # rows made at a time
@@ -29,13 +30,7 @@ _MISSING_NAN = 2  # LightGBM's missing type of a split with missing values in tr
 
 def lightgbm() -> Any:
     """Return the library; if it is not installed, raise an error with the command to install it."""
-    try:
-        import lightgbm as library
-    except ImportError as error:
-        raise ImportError(
-            "TreeCRF grows its trees with LightGBM, which is not installed: pip install 'crfkit[trees]' (or "
-            "pip install lightgbm). Fitted models do not need it"
-        ) from error
+    library = needed("lightgbm", "training a TreeCRF", more=". Fitted models do not need it")
     global _watched
     if not _watched and hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_note_fork)

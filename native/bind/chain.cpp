@@ -3,6 +3,7 @@
 #include "chain/nbest.h"
 #include "chain/path_score.h"
 #include "chain/sample.h"
+#include "chain/segment_probability.h"
 #include "lattice_batch.h"
 
 namespace crfkit {
@@ -218,6 +219,62 @@ void bind_paths(nb::module_& m) {
       "Return the labels of all paths end to end, their scores, and the number of paths per sequence [N].");
 }
 
+void bind_segments(nb::module_& m) {
+  m.def(
+      "lattice_segments",
+      [](LatticeBatch& batch, Array<const int32_t> kinds, Array<const uint8_t, 2> opens,
+         Array<const uint8_t, 2> joins, Array<const uint8_t, 2> closes, Array<const int64_t> starts,
+         Array<const int64_t> stops, Array<const int32_t> wanted, Array<const int64_t> bounds,
+         Array<double> probability, Dead dead, int n_threads) {
+        const ChainDims& d = batch.dims();
+        const int64_t L = d.labels;
+        require_size(kinds, L);
+        require_size(opens, (L + 1) * L);
+        require_size(joins, L * L);
+        require_size(closes, L * (L + 1));
+        for (const size_t n : {stops.size(), wanted.size(), probability.size()})
+          require(n == starts.size(), "one stop, kind and probability per segment");
+        require_size(bounds, batch.n_sequences() + 1);
+        check_bounds(bounds, starts.size(), "segment bounds must ascend from 0 to the number of segments");
+        require_size(dead, batch.n_sequences());
+        for (int64_t i = 0; i < batch.n_sequences(); ++i)
+          for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
+            require(starts.data()[k] >= 0 && starts.data()[k] < stops.data()[k] &&
+                        stops.data()[k] <= batch.offset(i + 1) - batch.offset(i),
+                    "segments must lie within their sequences");
+        const SegmentRules rules{kinds.data(), opens.data(), joins.data(), closes.data()};
+        batch.prepare_scaled();
+        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
+          if (bounds.data()[i] == bounds.data()[i + 1]) return;
+          const LatticeView x = batch.view(i);
+          const int64_t T = x.length;
+          worker.node.resize(static_cast<size_t>(T * L * (d.order == 1 ? 1 : 1 + L)));
+          double log_z;
+          LogOut out = {};
+          out.log_z = &log_z;
+          out.node = worker.node.data();
+          out.pair = d.order == 1 ? nullptr : out.node + T * L;
+          dead.data()[i] = posterior(batch, i, worker, out);
+          if (dead.data()[i] >= 0) return;
+          const LogTables tables = batch.tables(worker.tables);
+          double* alpha = worker.room(T * (d.states + 1) + d.padded);
+          double* maxima = alpha + T * d.states;
+          kernels().log_forward(d, x, tables, alpha, maxima, maxima + T);
+          const StateSums sums{alpha, maxima, out.node, out.pair};
+          for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
+            probability.data()[k] = segment_probability(d, x, tables, rules,
+                                                        {starts.data()[k], stops.data()[k], wanted.data()[k]},
+                                                        sums, worker.padded);
+        });
+      },
+      "batch"_a, "kinds"_array, "opens"_array, "joins"_array, "closes"_array, "starts"_array, "stops"_array,
+      "wanted"_array, "bounds"_array, "probability"_array, "dead"_array, "n_threads"_a,
+      "Fill probability [M] of the segments from starts [M] to stops [M] (positions of their sequences) of "
+      "the"
+      " kinds wanted [M]; sequence i has the segments bounds[i] .. bounds[i+1]-1. The rules are kinds [L],"
+      " opens [L+1, L], joins [L, L] and closes [L, L+1].");
+}
+
 // Whether every score is -inf or at most `largest` in size.
 bool scores_fit(const Doubles& scores, double largest) {
   const double* x = scores.data();
@@ -236,6 +293,7 @@ void bind_chain(nb::module_& m) {
            "node"_array, "edges"_array, "start"_array, "end"_array, "offsets"_array);
   bind_posterior(m);
   bind_paths(m);
+  bind_segments(m);
 }
 
 }  // namespace crfkit

@@ -99,7 +99,7 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
             raise UsageError("--template is for data, or to add a template to a model written as crfkit's")
         tagger.use(tagger.encoder.with_template(Template.read(arguments.template)))
     if target == OWN:
-        own = ("model", "classes", "template", "extractor")  # the tagger writes these itself
+        own = ("model", "classes", "template", "extractor", "calibration")  # the tagger writes these itself
         tagger.save(arguments.output, {name: value for name, value in header.items() if name not in own})
     else:
         from crfkit.models.foreign import export_crfsuite

@@ -28,4 +28,8 @@ from crfkit.inference.posterior import max_marginal as max_marginal
 from crfkit.inference.rules import rule_constraints as rule_constraints
 from crfkit.inference.schemes import scheme_constraints as scheme_constraints
 from crfkit.inference.schemes import seen_constraints as seen_constraints
+from crfkit.inference.segments import segment_probabilities as segment_probabilities
 from crfkit.inference.structure import Structure as Structure
+from crfkit.metrics.segment_rules import SegmentRules as SegmentRules
+from crfkit.metrics.segment_rules import Segments as Segments
+from crfkit.metrics.segment_rules import segment_rules as segment_rules

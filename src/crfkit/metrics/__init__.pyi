@@ -4,6 +4,15 @@ from crfkit.data.relabel import detect_scheme as detect_scheme
 from crfkit.data.relabel import illegal_places as illegal_places
 from crfkit.data.relabel import possible_schemes as possible_schemes
 from crfkit.data.relabel import repair_labels as repair_labels
+from crfkit.metrics.calibration import Outcomes as Outcomes
+from crfkit.metrics.calibration import Reliability as Reliability
+from crfkit.metrics.calibration import Threshold as Threshold
+from crfkit.metrics.calibration import brier_score as brier_score
+from crfkit.metrics.calibration import expected_calibration_error as expected_calibration_error
+from crfkit.metrics.calibration import reliability as reliability
+from crfkit.metrics.calibration import segment_outcomes as segment_outcomes
+from crfkit.metrics.calibration import threshold_for_precision as threshold_for_precision
+from crfkit.metrics.calibration import token_outcomes as token_outcomes
 from crfkit.metrics.confusion import ConfusionMatrix as ConfusionMatrix
 from crfkit.metrics.confusion import confusion_matrix as confusion_matrix
 from crfkit.metrics.conlleval import ConllevalReport as ConllevalReport

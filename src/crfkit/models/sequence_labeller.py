@@ -20,7 +20,8 @@ from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.io.model_file import Source
-from crfkit.models.tagger import Tagger
+from crfkit.models.calibration import Calibration
+from crfkit.models.tagger import PredictedSegment, Tagger
 from crfkit.models.training_record import TrainingRecord
 
 Fitted = TypeVar("Fitted", bound=Tagger)
@@ -89,6 +90,58 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
     ) -> list[list[tuple[list[Any], float]]]:
         """Return for each sequence the k most probable labellings with their probabilities, best first."""
         return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
+
+    def predict_segments(
+        self,
+        X: Any,
+        *,
+        scheme: str | None = None,
+        min_probability: float = 0.0,
+        lengths: Any = None,
+        constraints: Constraints | None = None,
+        known: Any = None,
+    ) -> list[list[PredictedSegment]]:
+        """Return for each sequence the segments of its predicted labels: (start, stop, type, probability).
+
+        The probability is that of all labellings with exactly this segment. Labels such as ``B-LOC`` are
+        read by conlleval's rules or those of a ``scheme``; if no label has a tag, or with ``scheme="runs"``,
+        segments are runs of one label other than ``O``. Segments below ``min_probability`` are left out.
+        """
+        return self._fitted().predict_segments(
+            X,
+            scheme=scheme,
+            min_probability=min_probability,
+            lengths=lengths,
+            constraints=constraints,
+            known=known,
+        )
+
+    def calibrate(
+        self: _Self,
+        X: Any,
+        y: Any,
+        method: str | None = "temperature",
+        *,
+        scheme: str | None = None,
+        lengths: Any = None,
+    ) -> _Self:
+        """Calibrate the probabilities of the fitted model on held-out data, and return the model.
+
+        "temperature" divides all scores by one number; probabilities of labels, segments and labellings stay
+        consistent. "isotonic" maps the probabilities of labels and of segments by one rising function each;
+        those of labellings do not change. None removes the calibration. Predicted labels do not change.
+        Each call replaces the calibration before; ``fit`` removes it, and model files keep it.
+        """
+        from crfkit.models.calibrating import fit_calibration
+
+        tagger = self._fitted()
+        tagger.calibration = fit_calibration(tagger, X, y, method, scheme=scheme, lengths=lengths)
+        return self
+
+    @property
+    def calibration_(self) -> Calibration:
+        """What is done to the probabilities of the model."""
+        return self._fitted().calibration
 
     def score(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None

@@ -10,7 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import IO, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from crfkit.inference import (
 )
 from crfkit.io.model_arrays import ModelArrays, open_model
 from crfkit.io.model_file import Arrays, Source, write_model
+from crfkit.models.calibration import Calibration
+
+if TYPE_CHECKING:
+    from crfkit.inference import SegmentRules, Segments
 
 _Self = TypeVar("_Self", bound="Tagger")
 Piece = tuple[Lattice, IdArray | None]  # scores; labels that are certain [ΣT], -1: none
@@ -54,6 +58,15 @@ class Decoded(NamedTuple):
     probability: FloatArray | None  # [N] of the labellings, if requested
 
 
+class PredictedSegment(NamedTuple):
+    """A segment of the positions ``start`` to ``stop`` (not included), and its probability."""
+
+    start: int
+    stop: int
+    type: Any
+    probability: float
+
+
 class Tagger(ABC):
     """A fitted model that labels sequences. ``classes`` are the labels; label ids are places in it.
 
@@ -63,6 +76,7 @@ class Tagger(ABC):
     """
 
     in_files: ClassVar[str]  # name of the kind in model files
+    calibration = Calibration()  # what is done to probabilities; labels do not depend on it
 
     def __init__(self, classes: list[Any], n_jobs: int | None = None) -> None:
         self.classes = classes  # [L]
@@ -71,6 +85,7 @@ class Tagger(ABC):
     def save(self, path: str | os.PathLike[str] | IO[bytes], header: Mapping[str, Any]) -> None:
         """Write the model file; ``header`` has the estimator's additional entries."""
         own, arrays = self.to_parts()
+        own |= self.calibration.to_header()
         write_model(path, {"model": self.in_files, "classes": self.classes, **own, **header}, arrays)
 
     @classmethod
@@ -96,7 +111,12 @@ class Tagger(ABC):
             or len(set(classes)) < len(classes)
         ):
             raise arrays.wrong("its labels are malformed")
-        return cls.from_parts(classes, header, arrays, n_jobs)
+        tagger = cls.from_parts(classes, header, arrays, n_jobs)
+        try:
+            tagger.calibration = Calibration.of_header(header)
+        except InputError as error:
+            raise arrays.wrong(str(error)) from error
+        return tagger
 
     @abstractmethod
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
@@ -163,23 +183,42 @@ class Tagger(ABC):
         or None for the model's ``decoding``, which may have a gain for boundaries (see
         ``crfkit.inference.max_expected_gain``).
         """
-        node = score = None
+        node = None
         if (how or self.decoding) == "viterbi":
-            labels, score = viterbi(lattice, n_jobs=self.n_jobs)
+            labels = viterbi(lattice, n_jobs=self.n_jobs).labels
         elif how is None and self.boundary_gain:
             labels = max_expected_gain(lattice, self.boundary_gain, n_jobs=self.n_jobs)
         else:
-            labels, node = max_marginal(lattice, posterior=with_marginals, n_jobs=self.n_jobs)
+            plain = with_marginals and self.calibration.is_none
+            labels, node = max_marginal(lattice, posterior=plain, n_jobs=self.n_jobs)
         if with_marginals and node is None:
-            node = marginals(lattice, n_jobs=self.n_jobs).node
+            node = self.marginals(lattice)
         if not with_probability:
             return Decoded(labels, node, None)
-        if score is None:
-            score = path_score(lattice, labels, n_jobs=self.n_jobs)
-        return Decoded(labels, node, _probability(score, log_partition(lattice, n_jobs=self.n_jobs)))
+        tempered = self.calibration.tempered(lattice)
+        score = path_score(tempered, labels, n_jobs=self.n_jobs)
+        return Decoded(labels, node, _probability(score, log_partition(tempered, n_jobs=self.n_jobs)))
+
+    def marginals(self, lattice: Lattice) -> FloatArray:
+        """Return p(y_t = l | x) [ΣT, L], calibrated if the model is."""
+        node = marginals(self.calibration.tempered(lattice), n_jobs=self.n_jobs).node
+        return self.calibration.of_tokens(node)
+
+    def segments(
+        self, lattice: Lattice, labels: IdArray, scheme: str | None = None
+    ) -> tuple[SegmentRules, Segments, FloatArray]:
+        """Return the segments of a labelling and their probabilities [M], calibrated if the model is."""
+        from crfkit.inference import segment_probabilities, segment_rules  # only needed here
+
+        rules = segment_rules(self.classes, scheme)
+        found = rules.find(labels, lattice.offsets)
+        tempered = self.calibration.tempered(lattice)
+        probability = segment_probabilities(tempered, rules, found, n_jobs=self.n_jobs)
+        return rules, found, self.calibration.of_segments(probability)
 
     def decode_several(self, lattice: Lattice, k: int) -> Iterator[list[tuple[IdArray, float]]]:
         """Yield the k most probable paths through each sequence with their probabilities, best first."""
+        lattice = self.calibration.tempered(lattice)
         best, log_z = nbest(lattice, k, n_jobs=self.n_jobs), log_partition(lattice, n_jobs=self.n_jobs)
         for i in range(lattice.n_sequences):
             probabilities = _probability(best.scores_of(i), log_z[i])
@@ -216,7 +255,7 @@ class Tagger(ABC):
         """Return p(y_t = l | x), one array [T, L] per sequence."""
         arrays: list[FloatArray] = []
         for lattice in self.constrained(X, lengths, constraints, known):
-            node = marginals(lattice, n_jobs=self.n_jobs).node
+            node = self.marginals(lattice)
             arrays += [node[start:stop] for start, stop in pairwise(lattice.offsets.tolist())]
         return arrays
 
@@ -226,6 +265,29 @@ class Tagger(ABC):
         """Return p(y_t = l | x), one dict {label: probability} per position."""
         arrays = self.marginal_arrays(X, lengths=lengths, constraints=constraints, known=known)
         return [[dict(zip(self.classes, row, strict=True)) for row in array.tolist()] for array in arrays]
+
+    def predict_segments(
+        self,
+        X: Any,
+        *,
+        scheme: str | None = None,
+        min_probability: float = 0.0,
+        lengths: Any = None,
+        constraints: Constraints | None = None,
+        known: Any = None,
+    ) -> list[list[PredictedSegment]]:
+        """Return the segments of each sequence's labels with their probabilities."""
+        result: list[list[PredictedSegment]] = []
+        for lattice in self.constrained(X, lengths, constraints, known):
+            rules, found, probability = self.segments(lattice, self.decode(lattice).labels, scheme)
+            lists: list[list[PredictedSegment]] = [[] for _ in range(lattice.n_sequences)]
+            for i, start, stop, kind, p in zip(
+                *(part.tolist() for part in (*found, probability)), strict=True
+            ):
+                if p >= min_probability:
+                    lists[i].append(PredictedSegment(start, stop, rules.types[kind], p))
+            result += lists
+        return result
 
     def predict_nbest(
         self,

@@ -355,6 +355,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         bound = copy.copy(self)
         encoder = tagger.encoder.under(rules, tagger.classes)
         bound.tagger_ = LinearTagger(tagger.classes, encoder, tagger.index, tagger.weights, self.n_jobs)
+        bound.tagger_.calibration = tagger.calibration
         return bound
 
     def explain(

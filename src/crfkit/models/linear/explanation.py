@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.data.sequences import Sequences
-from crfkit.inference import Lattice, marginals, viterbi
+from crfkit.inference import Lattice, viterbi
 from crfkit.models.linear.tagger import LinearTagger
 
 
@@ -60,7 +60,7 @@ class Decision:
 def explain(tagger: LinearTagger, sequences: Sequences, lattice: Lattice) -> Iterator[list[Decision]]:
     """Yield the decisions of each sequence. ``lattice``: the scores, with any constraints applied."""
     labels = viterbi(lattice, n_jobs=tagger.n_jobs).labels  # [ΣT]
-    probabilities = marginals(lattice, n_jobs=tagger.n_jobs).node  # [ΣT, L]
+    probabilities = tagger.marginals(lattice)  # [ΣT, L]
     others = probabilities.copy()
     others[np.arange(len(labels)), labels] = -1.0
     rivals = others.argmax(axis=1)  # [ΣT]

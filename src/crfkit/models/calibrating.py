@@ -1,0 +1,178 @@
+"""Calibration of a fitted model on held-out data: the choice of a temperature or of isotonic maps.
+
+The temperature minimises the log loss of the predicted segments, -Σ log p(right or wrong, as it was). The
+isotonic map of segments is fitted to the same segments; that of labels to the probabilities of all labels at
+all positions, of which one per position is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crfkit.arrays import FloatArray, IdArray
+from crfkit.data.labels import label_lists
+from crfkit.data.training_data import cut_as
+from crfkit.exceptions import InputError
+from crfkit.inference import Lattice, Segments, marginals, segment_probabilities, segment_rules
+from crfkit.metrics import Outcomes
+from crfkit.metrics.isotonic import IsotonicMap
+from crfkit.models.calibration import Calibration
+from crfkit.models.tagger import Tagger
+
+METHODS = ("temperature", "isotonic")
+_LEAST, _MOST = -2.5, 2.5  # logarithms of temperatures
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Some held-out sequences: scores, predicted segments, and what is right."""
+
+    lattice: Lattice
+    segments: Segments  # [M] predicted, in sequences whose labels are all known
+    right: Any  # [M] bool
+    gold: IdArray  # [ΣT] places in the model's labels; -1: unknown, L: a label that the model does not have
+
+
+class HeldOut:
+    """Held-out data, scored by a model."""
+
+    def __init__(self, tagger: Tagger, X: Any, y: Any, *, scheme: str | None = None, lengths: Any = None):
+        self._tagger = tagger
+        if not isinstance(y, Iterable) or isinstance(y, (str, bytes, Mapping)):
+            raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
+        labels = label_lists(y)
+        self._pieces: list[_Piece] = []
+        self._rules = segment_rules(tagger.classes, scheme)
+        place = {label: i for i, label in enumerate(tagger.classes)}
+        new = [label for label in _known(labels) if label not in place]
+        names = [*tagger.classes, *dict.fromkeys(new)]
+        truth = segment_rules(names, scheme)
+        place = {label: i for i, label in enumerate(names)}
+        done = 0
+        for lattice in tagger.constrained(X, cut_as(X, labels, lengths), None, None):
+            here = labels[done : done + lattice.n_sequences]
+            done += lattice.n_sequences
+            lengths_here = np.diff(lattice.offsets).tolist()
+            if [len(sequence) for sequence in here] != lengths_here:
+                raise InputError("X and y must have the same sequences: their numbers or lengths differ")
+            gold = np.array([place.get(label, -1) if _is_label(label) else -1 for s in here for label in s])
+            gold = gold.astype(np.int32)
+            found = self._rules.find(tagger.decode(lattice).labels, lattice.offsets)
+            whole = np.array([all(map(_is_label, sequence)) for sequence in here], np.bool_)
+            found = found.select(whole[found.sequence])
+            true = truth.find(np.maximum(gold, 0), lattice.offsets)
+            there = set(_keys(true, truth.types))
+            right = np.array([key in there for key in _keys(found, self._rules.types)], np.bool_)
+            self._pieces.append(
+                _Piece(lattice, found, right, np.minimum(gold, len(tagger.classes)).astype(np.int32))
+            )
+        if done != len(labels):
+            raise InputError(f"X has {done} sequences but y has {len(labels)}")
+
+    def segments(self, calibration: Calibration) -> Outcomes:
+        """Return the probabilities of the predicted segments, and whether they are right."""
+        found = [
+            segment_probabilities(
+                calibration.tempered(piece.lattice), self._rules, piece.segments, n_jobs=self._tagger.n_jobs
+            )
+            for piece in self._pieces
+        ]
+        return Outcomes(
+            calibration.of_segments(_joined(found, np.float64)),
+            _joined([piece.right for piece in self._pieces], np.bool_),
+        )
+
+    def labels(self, calibration: Calibration) -> Outcomes:
+        """Return the probabilities of the most probable labels, and whether they are right."""
+        node, gold = self.marginals(calibration)
+        best = node.argmax(axis=1)
+        return Outcomes(node[np.arange(len(best)), best], best == gold)
+
+    def marginals(self, calibration: Calibration) -> tuple[FloatArray, IdArray]:
+        """Return p(y_t = l) [M, L] and the true labels [M] of the positions whose label is known."""
+        nodes, golds = [np.empty((0, len(self._tagger.classes)))], [np.empty(0, np.int32)]
+        for piece in self._pieces:
+            node = marginals(calibration.tempered(piece.lattice), n_jobs=self._tagger.n_jobs).node
+            nodes.append(calibration.of_tokens(node)[piece.gold >= 0])
+            golds.append(piece.gold[piece.gold >= 0])
+        return np.concatenate(nodes), np.concatenate(golds)
+
+
+def fit_calibration(
+    tagger: Tagger,
+    X: Any,
+    y: Any,
+    method: str | None,
+    *,
+    scheme: str | None = None,
+    lengths: Any = None,
+) -> Calibration:
+    """Return the calibration of a model by a method, on held-out data."""
+    if method is None:
+        return Calibration()
+    return calibrated_on(HeldOut(tagger, X, y, scheme=scheme, lengths=lengths), method)
+
+
+def calibrated_on(data: HeldOut, method: str) -> Calibration:
+    """Return the calibration by a method on held-out data."""
+    if method not in METHODS:
+        raise InputError(
+            f"method must be {' or '.join(map(repr, METHODS))}, or None for none; got {method!r}"
+        )
+    raw = data.segments(Calibration())
+    node, gold = data.marginals(Calibration())
+    if not len(gold):
+        raise InputError("the held-out data has no labels: calibration compares predictions with true labels")
+    if method == "isotonic":
+        every = node.ravel(), (gold[:, None] == np.arange(node.shape[1])).ravel()
+        segments = IsotonicMap.fit(*raw) if len(raw.right) else None
+        return Calibration(tokens=IsotonicMap.fit(*every), segments=segments)
+    outcomes = data.segments if len(raw.right) else data.labels
+
+    def loss(log_temperature: float) -> float:
+        p, right = outcomes(Calibration(math.exp(log_temperature)))
+        return -float(np.log(np.maximum(np.where(right, p, 1 - p), 1e-12)).mean())
+
+    return Calibration(math.exp(_minimum(loss, _LEAST, _MOST)))
+
+
+def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Return where the loss is least: the best of a coarse grid, refined by golden sections."""
+    grid = np.linspace(low, high, 11)
+    best = int(np.argmin([loss(float(x)) for x in grid]))
+    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
+    ratio = (math.sqrt(5) - 1) / 2
+    a, b = high - ratio * (high - low), low + ratio * (high - low)
+    at_a, at_b = loss(a), loss(b)
+    while high - low > 1e-3:
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - ratio * (high - low)
+            at_a = loss(a)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + ratio * (high - low)
+            at_b = loss(b)
+    return (low + high) / 2
+
+
+def _keys(found: Segments, types: list[Any]) -> Iterable[tuple[int, int, int, Any]]:
+    kinds = [types[kind] for kind in found.kind.tolist()]
+    return zip(found.sequence.tolist(), found.start.tolist(), found.stop.tolist(), kinds, strict=True)
+
+
+def _is_label(label: Any) -> bool:
+    return not (label is None or isinstance(label, (set, frozenset, list, tuple)))
+
+
+def _known(sequences: Iterable[Iterable[Any]]) -> Iterable[Any]:
+    return (label for sequence in sequences for label in sequence if _is_label(label))
+
+
+def _joined(parts: list[Any], dtype: Any) -> Any:
+    return np.concatenate([np.empty(0, dtype), *parts])

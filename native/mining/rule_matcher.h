@@ -3,7 +3,8 @@
 // An inverted index: every rule is filed under its rarest item (the one in the fewest rules); its other items
 // are the edges of a tree, from rare to frequent. From each of its items, a position follows the edges of its
 // other items. The cost is thus that of the prefixes of rules that hold, not of all rules that share an item
-// with the position.
+// with the position. Rules of any length are walked in a loop: files may hold rules that are longer than a
+// stack is deep.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +37,7 @@ class RuleMatcher {
     const size_t n_edges = static_cast<size_t>(rules.first[rules.n_rules]);
     slots_.resize(std::bit_ceil(2 * n_edges + 1));
     head_.assign(1, -1);
+    only_.assign(1, kNoChild);
     next_.assign(static_cast<size_t>(rules.n_rules), -1);
     for (int64_t r = rules.n_rules - 1; r >= 0; --r) {  // backwards, so that chains ascend
       lhs.clear();
@@ -58,6 +60,7 @@ class RuleMatcher {
     parallel_for(n_blocks, n_threads, [&](int b, int) {
       auto& part = parts[static_cast<size_t>(b)];
       std::vector<int32_t> ranks;
+      std::vector<Branch> path;
       for (int64_t t = b * kBlock; t < std::min(n_positions, (b + 1) * kBlock); ++t) {
         ranks.clear();
         for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i)
@@ -65,7 +68,7 @@ class RuleMatcher {
             ranks.push_back(rank_of_[static_cast<size_t>(indices[i])]);
         std::sort(ranks.begin(), ranks.end());
         const auto before = static_cast<int64_t>(part.size());
-        walk(0, ranks.data(), ranks.data() + ranks.size(), &part);
+        walk(ranks, &path, &part);
         std::sort(part.begin() + before, part.end());
         all.first[static_cast<size_t>(t) + 1] = static_cast<int64_t>(part.size()) - before;
       }
@@ -85,9 +88,18 @@ class RuleMatcher {
     int32_t node = 0;   // where it leads
   };
 
+  static constexpr int32_t kNoChild = -1, kSeveral = -2;
+
+  // A node that a position has reached, and the first of the ranks that have not been tried from there.
+  struct Branch {
+    int32_t node;
+    size_t next;
+  };
+
   std::vector<int32_t> rank_of_;  // [A] item to rank, -1 where no rule has it
   std::vector<Slot> slots_;       // edges of the tree, an open hash table
   std::vector<int32_t> head_;     // [nodes] its first rule, -1: none
+  std::vector<int32_t> only_;     // [nodes] the rank of its only edge, or kNoChild or kSeveral
   std::vector<int32_t> next_;     // [R] the next rule of the same node
 
   void rank_items(const RuleSets& rules, int64_t n_items) {
@@ -121,18 +133,35 @@ class RuleMatcher {
     Slot& slot = slots_[slot_of(edge_key(node, rank))];
     if (!slot.edge) {
       slot = {edge_key(node, rank), static_cast<int32_t>(head_.size())};
+      int32_t& only = only_[static_cast<size_t>(node)];
+      only = only == kNoChild ? rank : kSeveral;
       head_.push_back(-1);
+      only_.push_back(kNoChild);
     }
     return slot.node;
   }
 
-  void walk(int32_t node, const int32_t* first, const int32_t* last, std::vector<int32_t>* found) const {
-    for (const int32_t* rank = first; rank != last; ++rank) {
-      const Slot& slot = slots_[slot_of(edge_key(node, *rank))];
+  // Appends the rules whose items are all among the ranks, which ascend; path: workspace.
+  void walk(const std::vector<int32_t>& ranks, std::vector<Branch>* path, std::vector<int32_t>* found) const {
+    path->assign(1, {0, 0});
+    while (!path->empty()) {
+      const auto [node, next] = path->back();
+      const int32_t only = only_[static_cast<size_t>(node)];
+      size_t place = next;
+      if (only >= 0) {
+        const auto at = std::lower_bound(ranks.begin() + static_cast<int64_t>(next), ranks.end(), only);
+        place = static_cast<size_t>(at - ranks.begin());
+      }
+      if (only == kNoChild || place == ranks.size()) {
+        path->pop_back();
+        continue;
+      }
+      path->back().next = only >= 0 ? ranks.size() : place + 1;
+      const Slot& slot = slots_[slot_of(edge_key(node, ranks[place]))];
       if (!slot.edge) continue;
       for (int32_t r = head_[static_cast<size_t>(slot.node)]; r >= 0; r = next_[static_cast<size_t>(r)])
         found->push_back(r);
-      walk(slot.node, rank + 1, last, found);
+      path->push_back({slot.node, place + 1});
     }
   }
 };

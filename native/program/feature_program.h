@@ -118,6 +118,8 @@ struct ProgramGram {
 class FeatureProgram {
  public:
   static constexpr uint8_t kVersion = 1;
+  // Nodes, lines, and parts of all lines: each takes memory for every position of a sentence.
+  static constexpr size_t kMost = 1 << 16;
 
   // stored: from a file, where nothing may be computed by Python.
   explicit FeatureProgram(std::string_view bytes, bool stored = true) {
@@ -132,8 +134,8 @@ class FeatureProgram {
     for (size_t n = reader.count(); n > 0; --n) after_.push_back(reader.text());
     if (before_.empty() != after_.empty()) throw ProgramError("its borders are incomplete");
     for (size_t n = reader.count(); n > 0; --n) gazetteers_.emplace_back(&reader);
-    for (size_t n = reader.count(); n > 0; --n) read_node(&reader);
-    for (size_t n = reader.count(); n > 0; --n) read_line(&reader);
+    for (size_t n = count_of(&reader, "nodes"); n > 0; --n) read_node(&reader);
+    for (size_t n = count_of(&reader, "lines"); n > 0; --n) read_line(&reader);
     if (!reader.empty()) throw ProgramError("bytes follow its end");
     decide_repeats();
   }
@@ -167,6 +169,17 @@ class FeatureProgram {
  private:
   // Grams are computed for all rows between those requested; farther apart, two grams are cheaper than one.
   static constexpr int64_t kFarApart = 32;
+
+  static size_t count_of(ByteReader* reader, const char* things) {
+    const size_t n = reader->count();
+    if (n > kMost) too_many(n, things);
+    return n;
+  }
+
+  [[noreturn]] static void too_many(size_t n, const char* things) {
+    throw ProgramError("it has " + std::to_string(n) + " " + things + ", at most " + std::to_string(kMost) +
+                       " are possible");
+  }
 
   template <class Choice>
   static Choice read_choice(ByteReader* reader) {
@@ -283,6 +296,8 @@ class FeatureProgram {
       }
       for (size_t n = reader->count(); n > 0; --n) line.numbers.push_back(read_part(reader, true));
     }
+    n_parts_ += line.parts.size() + line.numbers.size();
+    if (n_parts_ > kMost) too_many(n_parts_, "cells in its lines");
     if (!line.parts.empty()) choose_gram(&line);
     lines_.push_back(std::move(line));
   }
@@ -338,6 +353,7 @@ class FeatureProgram {
   std::vector<ProgramLine> lines_;
   std::vector<ProgramGram> grams_;
   std::map<std::vector<ProgramPart>, std::vector<size_t>> grams_of_;
+  size_t n_parts_ = 0;  // of all lines
   bool borders_pass_ = false;
   bool may_repeat_ = false;
   bool may_cut_characters_ = false;

@@ -110,6 +110,8 @@ class FeatureRunner {
  private:
   static constexpr int32_t kNotSeen = -2;  // beside ids and Vocabulary::kUnknown
   static constexpr uint32_t kNotMade = UINT32_MAX - 1;
+  static constexpr size_t kLongestAttribute = 1 << 20;  // bytes
+  static constexpr size_t kMostBytes = 1 << 24;         // of the attributes of one position
   static constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   // Texts that are no cells begin with this byte, which UTF-8 never has: a border, written as it is; or a
   // text that ends its attribute.
@@ -269,17 +271,25 @@ class FeatureRunner {
     return node.kind != NodeKind::kStep || text == kNothing ? text : derive(n, text);
   }
 
-  // Returns the text that the steps up to this node make of a text; worked out once per text.
+  // Returns the text that the steps up to this node make of a text; worked out once per text. A loop, as
+  // files may hold any number of steps: down to the nearest node that knows the text, then up.
   uint32_t derive(uint32_t n, uint32_t text) {
-    std::vector<uint32_t>& made = made_[n];  // [texts]
-    if (made.size() <= text) made.resize(texts_.size(), kNotMade);
-    if (made[text] == kNotMade) {
-      const ProgramNode& node = program_.nodes()[n];
-      const bool chained = program_.nodes()[node.of].kind == NodeKind::kStep;
-      const uint32_t before = chained ? derive(node.of, text) : text;
-      made_[n][text] = before == kNothing ? kNothing : make(node.step, before);
+    steps_.clear();
+    uint32_t result = text, at = n;
+    for (; program_.nodes()[at].kind == NodeKind::kStep; at = program_.nodes()[at].of) {
+      if (made_[at].size() <= text) made_[at].resize(texts_.size(), kNotMade);
+      if (made_[at][text] != kNotMade) {
+        result = made_[at][text];
+        break;
+      }
+      steps_.push_back(at);
     }
-    return made_[n][text];
+    for (; !steps_.empty(); steps_.pop_back()) {
+      const uint32_t step = steps_.back();
+      if (result != kNothing) result = make(program_.nodes()[step].step, result);
+      made_[step][text] = result;
+    }
+    return result;
   }
 
   uint32_t make(const Step& step, uint32_t text) {
@@ -377,6 +387,7 @@ class FeatureRunner {
       uses_[l] = {grams, known_[l].data(), line.from_second, line.is_numeric()};
     }
     for (int64_t t = 0; t < length_; ++t) {
+      made_bytes_ = 0;
       for (size_t l = 0; l < lines.size(); ++l) {
         const LineUse& use = uses_[l];
         if (t == 0 && use.from_second) continue;
@@ -451,7 +462,8 @@ class FeatureRunner {
     numeric[id] = 1;
   }
 
-  // Builds the attribute's string and finds its id.
+  // Builds the attribute's string and finds its id. Its length is limited, since a line may repeat a long
+  // cell any number of times.
   int32_t look_up(const ProgramLine& line, int64_t t) {
     std::string name = line.literals[0];
     for (size_t m = 0; m < line.parts.size(); ++m) {
@@ -466,10 +478,23 @@ class FeatureRunner {
         }
       }
       name += line.literals[m + 1];
+      if (name.size() > kLongestAttribute) break;
     }
+    made_bytes_ += name.size();
+    if (name.size() > kLongestAttribute || made_bytes_ > kMostBytes) complain_of_bytes(name, t);
     // Wapiti's patterns match bytes and may cut a character in two; names of attributes are UTF-8.
     if (program_.may_cut_characters() && !is_utf8(name)) name = escape_ill_formed(name);
     return find(name);
+  }
+
+  [[noreturn]] static void complain_of_bytes(std::string_view name, int64_t t) {
+    const bool one = name.size() > kLongestAttribute;
+    throw ProgramFault(
+        static_cast<size_t>(t),
+        (one ? "the attribute '" + shortened(name) + "' would have more than " +
+                   std::to_string(kLongestAttribute)
+             : "the attributes of this position would have more than " + std::to_string(kMostBytes)) +
+            " bytes; shorten the cells, or use fewer of them in a line of the template");
   }
 
   int32_t find(std::string_view name) {
@@ -506,6 +531,7 @@ class FeatureRunner {
   const bool keep_zeros_;
   size_t most_ = UINT32_MAX / 2;
   int64_t length_ = 0;                               // of the current sentence, T
+  size_t made_bytes_ = 0;                            // of the attributes that are new at the position
   std::vector<std::vector<uint32_t>> texts_in_;      // [inputs][T]
   std::vector<std::vector<double>> numbers_in_;      // [inputs][T]
   std::vector<std::vector<VectorCell>> vectors_in_;  // [inputs][T]
@@ -521,6 +547,7 @@ class FeatureRunner {
   std::vector<GramState> grams_;                     // [grams]
   std::vector<std::vector<int32_t>> known_;          // [lines][ids of its gram], the attribute
   std::vector<LineUse> uses_;                        // [lines]
+  std::vector<uint32_t> steps_;                      // to be applied, the last first
   std::vector<uint32_t> next_;                       // [places], texts of the next part
   std::string buffer_;
 };

@@ -313,3 +313,22 @@ def test_what_damaged_programs_are_refused_for():
     assert FeatureProgram(made_in_python.finish()).inputs[0].computed
     with pytest.raises(ModelFileError, match="a Python function makes one of its inputs"):
         FeatureProgram(made_in_python.finish(), stored=True).inputs  # noqa: B018
+
+
+def test_long_chains_of_steps():
+    """Each step called the one before: a stored program of 100,000 steps ended the process."""
+
+    def chained(n):
+        code = ProgramCode()
+        node = code.node("input", number(code.input("text", 0, "column 0")))
+        for i in range(n):
+            node = code.node("step", number(node), step("upper" if i % 2 else "lower"))
+        code.line(["u=", ""], [Part(node, 0)])
+        return code.finish((), ())
+
+    program = FeatureProgram(chained(60_000))
+    vocabulary = Vocabulary()
+    program.run(program.read([["Ab", "aB"]]), vocabulary, grow=True, n_jobs=1)
+    assert vocabulary.strings() == ["u=AB"]
+    with pytest.raises(ModelFileError, match="it has 70001 nodes, at most 65536 are possible"):
+        FeatureProgram(chained(70_000), stored=True).inputs  # noqa: B018

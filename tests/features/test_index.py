@@ -1,6 +1,7 @@
 """Which features a linear CRF has, against counting in plain Python."""
 
 import math
+import tracemalloc
 from collections import Counter
 from itertools import product
 
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
+from crfkit import CRF
 from crfkit.data.encode import encode
 from crfkit.data.labels import encode_labels, label_set
 from crfkit.data.vocabulary import Vocabulary
@@ -136,3 +139,16 @@ def test_native_bounds_are_checked():
         changed = [*args[:place], bad, *args[place + 1 :]]
         with pytest.raises(ValueError, match=r"range|fit|must be"):
             _native.state_features(*changed)
+
+
+@pytest.mark.parametrize(("n", "order", "message"), [(33_000, 1, "at most 32768 labels"), (1100, 2, "1024")])
+def test_too_many_labels_are_refused_before_their_pairs_are_laid_out(n, order, message):
+    """33,000 labels asked for 8.1 GiB before the limit was checked."""
+    labels = [str(i) for i in range(n)]
+    model = CRF(order=order)
+    tracemalloc.start()
+    try:
+        refuses(message, model.fit, [[["a"]] * n], [labels])
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()

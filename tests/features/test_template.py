@@ -226,3 +226,17 @@ def test_looking_while_another_thread_fills_the_vocabulary():
             vocabulary.strings(0, 10)
     filling.join()
     assert len(vocabulary) == 90_000
+
+
+def test_what_a_template_may_expand_to():
+    long = "ab" * 10_000
+    times = Template.parse("U0:%x[0,0]\nU1:" + "%x[0,0]" * 1000)
+    assert times.attributes([["a"]]) == [["U0:a", f"U1:{'a' * 1000}"]]
+    refuses("position 1: the attribute 'U1:abab.*more than 1048576 bytes", times.attributes, [["a"], [long]])
+    lines = Template.parse("\n".join(f"U{i}:%x[0,0]" for i in range(900)))
+    assert len(lines.attributes([["a"], [long[:1000]]])[1]) == 900
+    refuses("position 1: the attributes .*more than 16777216 bytes", lines.attributes, [["a"], [long]])
+    refuses("at most 50000 macros.*has 50001", Template.parse, "U0:" + "%x[0,0]" * 50_001)
+    with pytest.raises(InputError) as told:
+        Template.parse("U0:%y" + "a" * 100_000)
+    assert len(str(told.value)) < 500

@@ -11,6 +11,7 @@ from refusals import refuses
 from trickle import Trickle
 
 from crfkit.exceptions import InputError
+from crfkit.io import opening
 from crfkit.io.opening import open_input, source_name
 
 CONTENT = "Zürich\n".encode() * 50_000
@@ -94,3 +95,18 @@ def test_names():
     assert source_name(Path("a") / "b") == os.path.join("a", "b")
     assert source_name(io.BytesIO()) == "<stream>"
     assert source_name("\udcff.txt") == "\\udcff.txt"
+
+
+def test_a_gzip_file_that_unpacks_without_bound(tmp_path, monkeypatch):
+    bomb = gzip.compress(bytes(1 << 22))
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(bomb)
+    with open_input(path) as file:  # below the limit, it is an ordinary file
+        assert len(file.read()) == 1 << 22
+    monkeypatch.setattr(opening, "_UNPACKED", 1 << 20)
+    with open_input(path) as file:
+        assert len(file.read(1 << 19)) == 1 << 19
+        refuses("more than 100 times its size.*gunzip", file.read)
+    path.write_bytes(gzip.compress(os.urandom(1 << 21)))  # large, but not out of proportion
+    with open_input(path) as file:
+        assert len(file.read()) == 1 << 21

@@ -8,6 +8,8 @@ import pytest
 from mined_data import encoded, random_data
 from refusals import refuses, unreadable
 
+from crfkit import _native
+from crfkit.data.sequences import offsets_of
 from crfkit.io.model_file import read_model, write_model
 from crfkit.mining import Rules, mine_rules
 
@@ -117,3 +119,28 @@ def test_no_rules_at_all(tmp_path):
     none.to_csv(tmp_path / "none.csv")
     none.to_json(tmp_path / "none.json")
     assert json.loads((tmp_path / "none.json").read_text()) == []
+
+
+def test_a_rule_longer_than_the_stack_is_deep():
+    """The matcher called itself once per item of a rule: 200,000 items ended the process."""
+    n = 200_000
+    first = np.array([0, n, n + 2, 2 * n - 1], np.int64)
+    items = np.concatenate([np.arange(n), [5, 9], np.arange(n - 3)]).astype(np.int32)
+    items[-1] = n  # the last rule has an item that the position lacks
+    matcher = _native.RuleMatcher(first, items, n + 1)
+    indptr, rules = matcher.match(np.array([0, n], np.int64), np.arange(n, dtype=np.int32), 1)
+    assert (indptr.tolist(), rules.tolist()) == ([0, 2], [0, 1])
+
+
+def test_matching_is_that_of_subsets():
+    r = np.random.default_rng(4)
+    sets = [sorted(r.choice(12, size=r.integers(1, 5), replace=False).tolist()) for _ in range(300)]
+    positions = [sorted(r.choice(12, size=r.integers(0, 9), replace=False).tolist()) for _ in range(200)]
+
+    def joined(rows):
+        return offsets_of([*map(len, rows)]), np.array([i for row in rows for i in row], np.int32)
+
+    indptr, rules = _native.RuleMatcher(*joined(sets), 12).match(*joined(positions), 2)
+    for t, position in enumerate(positions):
+        expected = [i for i, items in enumerate(sets) if set(items) <= set(position)]
+        assert rules[indptr[t] : indptr[t + 1]].tolist() == expected

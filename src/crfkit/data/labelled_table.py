@@ -11,7 +11,7 @@ import numpy.typing as npt
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.tables import Table, TableSchema
-from crfkit.data.training_data import cut_as, sequence_weights
+from crfkit.data.training_data import check_label_count, cut_as, sequence_weights
 from crfkit.exceptions import InputError
 
 
@@ -43,6 +43,7 @@ class LabelledTable:
             raise InputError("there is nothing to train on: X has no sequences, or all of them are empty")
         if not classes:
             raise InputError("there is nothing to learn: every label in y is None")
+        check_label_count(len(classes))
         labels = encode_labels(y, classes, table.offsets)
         weights = sequence_weights(sample_weight, table.n_sequences)
         categories = [k for k, column in enumerate(schema.columns) if column.is_category]

@@ -14,6 +14,8 @@ from crfkit.data.reading import is_table
 from crfkit.data.sequences import Batch
 from crfkit.exceptions import InputError
 
+_MOST_RUNS = 1 << 30  # of labels, in a table with a weight for each: 8 GiB
+
 
 def cut_as(X: Any, y: list[Any], lengths: Any) -> Any:
     """Return ``lengths``, or those of y's sequences if X is one table with the rows of all sequences."""
@@ -35,6 +37,15 @@ def require_data(sequences: Batch, classes: list[Any]) -> None:
         raise InputError("there is nothing to train on: every sequence of X is empty")
     if not classes:
         raise InputError("there is nothing to learn: every label in y is None")
+    check_label_count(len(classes))
+
+
+def check_label_count(n_labels: int, order: int = 1) -> None:
+    """Raise if a table with a weight for all runs of ``order + 1`` labels would be too large."""
+    if n_labels ** (order + 1) > _MOST_RUNS:
+        most = 2 ** (_MOST_RUNS.bit_length() // (order + 1))
+        of_order = "" if order == 1 else f" with order={order}"
+        raise InputError(f"at most {most} labels are possible{of_order}, got {n_labels}")
 
 
 def sequence_weights(sample_weight: npt.ArrayLike | None, n_sequences: int) -> FloatArray | None:

@@ -12,6 +12,7 @@ from crfkit import _native
 from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences, first_positions, offsets_of
+from crfkit.data.training_data import check_label_count
 from crfkit.features.edge_attributes import EDGE, STATE
 
 Mask = BoolArray
@@ -131,6 +132,7 @@ def build_index(
     features are counted where both labels are known. ``transitions=False`` leaves out label bigrams.
     """
     L = n_labels
+    check_label_count(L, order)
     allowed = None if labels.allowed is None else labels.allowed.view(np.uint8)
     states = sequences if kinds is None else sequences.only((kinds[sequences.indices] & STATE) != 0)
     if all_possible_states:

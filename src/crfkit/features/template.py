@@ -37,6 +37,7 @@ _OUTSIDE = {
     "wapiti": (template_wapiti.BEFORE, template_wapiti.AFTER),
 }
 _MOST_LINES = 5000  # each is compared with all the others
+_MOST_MACROS = 50_000  # in all lines: each is expanded at every position
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +75,12 @@ class Template:
             raise InputError(
                 f"{self.source}:{lines[_MOST_LINES].number}: a template has at most {_MOST_LINES} lines, "
                 f"this one has {len(lines)}"
+            )
+        n_macros = sum(len(line.macros) for line in lines)
+        if n_macros > _MOST_MACROS:
+            raise InputError(
+                f"{self.source}: a template has at most {_MOST_MACROS} macros such as %x[0,0], this one has "
+                f"{n_macros}"
             )
         n_columns = max((macro.column + 1 for line in lines for macro in line.macros), default=0)
         for name, value in (

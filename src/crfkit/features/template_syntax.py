@@ -10,6 +10,7 @@ from typing import Literal, NoReturn, TypeAlias
 from crfkit.exceptions import InputError
 
 LARGEST = 2**31 - 1  # row or column
+_SHOWN = 200  # characters of a line in messages
 
 Scope: TypeAlias = Literal["node", "edge", "both"]
 
@@ -45,14 +46,14 @@ def cut_line(
 ) -> tuple[str | Macro, ...]:
     """Cut a line into text and macros, which begin with ``%``.
 
-    ``made`` gets the match of each ``%`` and the line from there on; it raises if it is not a macro.
+    ``made`` gets the match of each ``%`` and some text from there on; it raises if it is not a macro.
     """
     pieces: list[str | Macro] = []
     end = 0
     while (start := line.find("%", end)) >= 0:
         if start > end:
             pieces.append(line[end:start])
-        found = made(macro.match(line, start), line[start:])
+        found = made(macro.match(line, start), line[start : start + _SHOWN])
         pieces.append(found)
         end = start + len(found.text)
     if end < len(line):
@@ -69,4 +70,5 @@ def whole_number(digits: str, base: int = 10) -> int:
 
 def fail(source: str, number: int, problem: str, line: str) -> NoReturn:
     """Raise the error for an invalid template line."""
-    raise InputError(f"{source}:{number}: {problem}: {line!r}")
+    shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+    raise InputError(f"{source}:{number}: {problem}: {shown!r}")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 HEAD = 1 << 16  # bytes used to detect the format
 
 # An attribute: a name with a letter in it (12:30 is a time), = or :, and something after it.
-_NAMED = re.compile(rb"[^=:]*[A-Za-z_][^=:]*[=:].")
+_NAMED = re.compile(rb"[^=:A-Za-z_]*[A-Za-z_][^=:]*[=:].")
 
 
 class Head(NamedTuple):

@@ -17,6 +17,8 @@ Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 1 << 16  # bytes
+# A gzip file may unpack to this many bytes, or to this many times its own size. Text packs to a tenth or so.
+_UNPACKED, _GROWTH = 1 << 28, 100
 
 
 def source_name(source: Source) -> str:
@@ -119,19 +121,41 @@ class _Prefixed(_Raw):
         super().close()
 
 
+class _Counted:
+    """A file that counts the bytes that were read."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+        self.n_read = 0
+
+    def read(self, n: int = -1) -> bytes:
+        piece = self._file.read(n)
+        self.n_read += len(piece)
+        return piece
+
+
 class _Unzipped(_Raw):
-    """The content of a gzip file; damage raises ``InputError``."""
+    """The content of a gzip file; damage and unpacking without bound raise ``InputError``."""
 
     def __init__(self, file: io.BufferedReader, name: str) -> None:
         self._file = file
         self._name = name
-        self._unzip = gzip.GzipFile(fileobj=cast("IO[bytes]", file), mode="rb")
+        self._packed = _Counted(file)
+        self._unpacked = 0  # bytes so far
+        self._unzip = gzip.GzipFile(fileobj=cast("IO[bytes]", self._packed), mode="rb")
 
     def some(self, n: int) -> bytes:
         try:
-            return self._unzip.read1(n)
+            piece = self._unzip.read1(n)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise InputError(f"{self._name}: damaged or cut-off gzip file ({error})") from error
+        self._unpacked += len(piece)
+        if self._unpacked > max(_UNPACKED, _GROWTH * self._packed.n_read):
+            raise InputError(
+                f"{self._name}: this gzip file unpacks to more than {_GROWTH} times its size (so far "
+                f"{self._unpacked} bytes from {self._packed.n_read}); if that is right, unpack it with gunzip"
+            )
+        return piece
 
     def close(self) -> None:
         self._file.close()

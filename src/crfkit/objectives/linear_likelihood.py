@@ -19,6 +19,7 @@ from crfkit import _native
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
+from crfkit.data.training_data import check_label_count
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.inference.permitted_pairs import PermittedPairs
@@ -27,7 +28,6 @@ from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import Evaluation
 
 _POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
-_MOST_LABELS = 1 << 15
 _MOST_LABELS_IN_PAIRS = 1 << 13
 _LARGEST_VALUE = 1e15  # largest attribute value: scores are summed in single precision
 
@@ -51,8 +51,7 @@ class LinearLikelihood:
         _check_values(sequences)
         if permitted is not None:
             permitted.require(labels, sequences.offsets, index.n_labels)
-        if index.n_labels > _MOST_LABELS:
-            raise InputError(f"at most {_MOST_LABELS} labels are possible, got {index.n_labels}")
+        check_label_count(index.n_labels)
         if index.has_pairs and index.n_labels > _MOST_LABELS_IN_PAIRS:
             raise InputError(
                 f"attributes on label pairs need at most {_MOST_LABELS_IN_PAIRS} labels, got {index.n_labels}"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.training_data import check_label_count
 from crfkit.inference.chain import ScoreGradient
 from crfkit.inference.lattice import Lattice
 from crfkit.io.model_arrays import ModelArrays
@@ -42,6 +43,7 @@ class TransitionTables:
     def zeros(cls, n_labels: int, order: int) -> TransitionTables:
         """Return tables of zeros."""
         L = n_labels
+        check_label_count(L, order)
         return cls(np.zeros(2 * L + L * L + (L**3 if order == 2 else 0)), n_labels, order)
 
     def at(self, vector: FloatArray) -> TransitionTables:

@@ -16,6 +16,7 @@ import numpy as np
 
 from crfkit.arrays import IntArray
 from crfkit.data.sequences import Encoded
+from crfkit.data.training_data import check_label_count
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.features.conjunctions import expand
@@ -132,6 +133,7 @@ class Selection(Sequence[Feature]):
         ids = dict(zip(self.attributes, vocabulary.lookup(self.attributes).tolist(), strict=True))
         state: list[int] = []
         pairs: list[int] = []
+        check_label_count(L, order)
         edges = np.zeros((L, L), np.bool_)
         edges2 = np.zeros((L, L, L), np.bool_) if order == 2 else None
         missing: list[Feature] = []

@@ -15,14 +15,13 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.apps.genes.bases import Codes, encode_bases, reverse_complement
-from crfkit.apps.genes.evidence import Evidence, estimate
+from crfkit.apps.genes.evidence import estimate
+from crfkit.apps.genes.finder_file import Parts, from_parts, to_parts
 from crfkit.apps.genes.finder_training import StructureLikelihood, cross_fitted, whitening
 from crfkit.apps.genes.left_out import likely_mistake
 from crfkit.apps.genes.legality import fault_of
-from crfkit.apps.genes.signals import SITES, BranchPoint
 from crfkit.apps.genes.structure_scores import (
     MIN_INTRON,
     Segments,
@@ -34,13 +33,13 @@ from crfkit.apps.genes.structure_scores import (
 )
 from crfkit.apps.genes.transcripts import Span, Transcript, introns
 from crfkit.arrays import FloatArray, IdArray
-from crfkit.exceptions import InputError, InputWarning, ModelFileError
-from crfkit.io.model_file import Source, read_model, write_model
+from crfkit.exceptions import InputError, InputWarning
+from crfkit.io.model_arrays import open_model
+from crfkit.io.model_file import Source, write_model
 from crfkit.models.training import interruption
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.threads import thread_count
 
-KIND = "gene finder"  # in model files
 _PIECE, _MARGIN = 200_000, 30_000  # bases searched at once, and extra bases on either side
 _PARTIAL = -6.0  # score of a gene that the end of a contig cuts off
 _INTRON_KINDS = (4, 6)  # kinds of segment in the core that are introns
@@ -260,58 +259,19 @@ class GeneFinder:
     # ---- files
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
-        e = self.evidence_
-        arrays: dict[str, npt.NDArray[Any]] = {f"chain.{i}": table for i, table in enumerate(e.tables)}
-        arrays |= {f"site.{site}": e.arrays[site] for site in SITES}
-        arrays |= {
-            "gc.bounds": e.gc_bounds,
-            "branch.odds": e.branch.odds,
-            "branch.distance": e.branch.distance,
-            "start.distances": e.distances,
-            "stretches": e.stretches,
-            "length.exon": e.exon,
-            "length.intron": e.intron,
-            "weights": self._w,
-        }
-        header = {
-            "model": KIND,
-            "chains": len(e.tables),
-            "donors": list(e.donors),
-            "weight_names": self._names.names,
-            "genes": self.n_genes_,
-            "objective": self.objective_,
-            "c2": self.c2,
-        }
-        write_model(path, header, arrays)
+        """Write the model file."""
+        parts = Parts(
+            self.evidence_, self._names, self._w, float(self.c2), self.n_genes_, float(self.objective_)
+        )
+        write_model(path, *to_parts(parts))
 
     @classmethod
     def load(cls, source: Source, *, n_jobs: int | None = None, mmap: bool | None = None) -> GeneFinder:
-        header, arrays = read_model(source, mmap=mmap)
-        place = str(source) if isinstance(source, (str, os.PathLike)) else "in memory"
-        if header.get("model") != KIND:
-            raise ModelFileError(
-                f"cannot read the gene finder {place}: expected a {KIND}, got {header.get('model')!r}"
-            )
-        try:
-            finder = cls(c2=float(header["c2"]), gc_classes=len(arrays["gc.bounds"]) + 1, n_jobs=n_jobs)
-            finder._names = WeightNames(int(header["chains"]))
-            finder._w = np.array(arrays["weights"])
-            finder.n_genes_, finder.objective_ = int(header["genes"]), float(header["objective"])
-            finder.evidence_ = Evidence(
-                tables=tuple(np.array(arrays[f"chain.{i}"]) for i in range(int(header["chains"]))),
-                gc_bounds=np.array(arrays["gc.bounds"]),
-                arrays={site: np.array(arrays[f"site.{site}"]) for site in SITES},
-                branch=BranchPoint(np.array(arrays["branch.odds"]), np.array(arrays["branch.distance"])),
-                distances=np.array(arrays["start.distances"]),
-                stretches=np.array(arrays["stretches"]),
-                exon=np.array(arrays["length.exon"]),
-                intron=np.array(arrays["length.intron"]),
-                donors=tuple(header["donors"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"cannot read the gene finder {place}: it lacks {error}") from error
-        if finder._w.shape != (len(finder._names),):
-            raise ModelFileError(f"cannot read the gene finder {place}: its weights do not fit its names")
+        """Return the gene finder in a model file; ``mmap`` as in ``read_model``."""
+        parts = from_parts(*open_model(source, mmap=mmap))
+        finder = cls(c2=parts.c2, gc_classes=len(parts.evidence.gc_bounds) + 1, n_jobs=n_jobs)
+        finder.evidence_, finder._names, finder._w = parts.evidence, parts.names, parts.weights
+        finder.n_genes_, finder.objective_ = parts.n_genes, parts.objective
         return finder
 
 

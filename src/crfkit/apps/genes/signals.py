@@ -111,7 +111,9 @@ def weigh(odds: FloatArray, codes: Codes, places: Places, rule: SiteRule) -> Flo
 
 
 _MOTIF = "NCTAACN"  # start of the search: the branch point of yeast and most fungi
+BRANCH_WIDTH = len(_MOTIF)
 _FAR = 55  # places before the acceptor
+BRANCH_PLACES = _FAR + 1
 _ROUNDS = 15
 
 

@@ -21,6 +21,7 @@ from crfkit.apps.genes.transcripts import Span
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 
 _BINS = np.array([4, 7, 13, 25, 50, 100, 200, 400])
+N_BINS = len(_BINS) + 1
 _STRETCH, _ORDER, _PRIOR = 60, 3, 30.0
 
 
@@ -49,7 +50,7 @@ def distance_odds(codes: Sequence[Codes], places: Sequence[Places], true: Sequen
     """Return the log odds of each bin [2, bins], from candidate starts and which of them are true."""
     bins = np.concatenate([start_distances(c, p) for c, p in zip(codes, places, strict=True)])
     is_true = np.concatenate(true)
-    odds = np.zeros((2, len(_BINS) + 1))
+    odds = np.zeros((2, N_BINS))
     for k in range(2):
         of = [np.bincount(bins[mask, k], minlength=odds.shape[1]) + 1.0 for mask in (is_true, ~is_true)]
         odds[k] = np.log(of[0] / of[0].sum()) - np.log(of[1] / of[1].sum())

@@ -48,10 +48,7 @@ def test_isotonic_regression() -> None:
     right = rng.random(300) < p**2
     found = IsotonicMap.fit(p, right)
     expected = IsotonicRegression().fit(p, right).predict(p)
-    at_pools = IsotonicMap.fit(expected, right)  # the pools' means are fixed points of another fit
-    np.testing.assert_allclose(at_pools(expected), expected, atol=1e-12)
-    pooled = np.unique(expected)
-    assert set(np.round(pooled, 12)) - {0.0} == set(np.round(found.y, 12)) - {0.0}
+    np.testing.assert_allclose(found(p), expected, atol=1e-12)
     assert (np.diff(found.x) > 0).all()
     assert (np.diff(found.y) >= 0).all()
     assert found(np.array([0.0]))[0] == 0

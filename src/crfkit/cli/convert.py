@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _convert_model(arguments: argparse.Namespace, found: str) -> None:
     """Convert a model file."""
-    from crfkit.cli.loading import load_linear
+    from crfkit.cli.loading import load_linear, save_changed
 
     for name in ("labels", "label_column", "separator", "sequence_column"):
         if getattr(arguments, name) is not None:
@@ -99,8 +99,7 @@ def _convert_model(arguments: argparse.Namespace, found: str) -> None:
             raise UsageError("--template is for data, or to add a template to a model written as crfkit's")
         tagger.use(tagger.encoder.with_template(Template.read(arguments.template)))
     if target == OWN:
-        own = ("model", "classes", "template", "extractor", "calibration")  # the tagger writes these itself
-        tagger.save(arguments.output, {name: value for name, value in header.items() if name not in own})
+        save_changed(tagger, header, arguments.output)
     else:
         from crfkit.models.foreign import export_crfsuite
 

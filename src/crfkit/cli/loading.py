@@ -65,3 +65,9 @@ def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[
     if not isinstance(tagger, LinearTagger):
         raise ModelFileError(f"{path} is a {header['model']}: this command needs a linear-chain CRF")
     return tagger, header
+
+
+def save_changed(tagger: Tagger, header: dict[str, Any], path: str) -> None:
+    """Write a model that was loaded and then changed, with its training record."""
+    own = ("model", "classes", "template", "extractor", "calibration")  # the tagger writes these itself
+    tagger.save(path, {name: value for name, value in header.items() if name not in own})

@@ -30,6 +30,7 @@ COMMANDS = {
     "mine": "find and list association rules between observations and labels",
     "tag": "label sequences with a model",
     "eval": "score predicted labels, as conlleval does",
+    "calibrate": "make a model's probabilities true on held-out data; thresholds for a precision",
     "inspect": "show the contents of a model: labels, features, transitions",
     "convert": "convert data, labels and models to another format",
     "genes": "find genes in DNA: train, predict, eval, plot",

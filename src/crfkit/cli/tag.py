@@ -38,6 +38,7 @@ examples:
   crfkit tag names.crfsuite test.txt --legal IOB2 --marginals
   crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'
   crfkit tag chunks.crfkit test.txt --why | less -S         explain the labels
+  crfkit tag names.crfkit news.txt --segments --min-probability 0.9
 
 Empty lines separate sequences; so do lines that begin with -DOCSTART-, which
 are left out of the output."""
@@ -66,6 +67,9 @@ what to write:
   --nbest K>=1              the K best labellings, each after a line '# rank probability'; the best has rank 0
   --why [N>=1]              also the probability, the next best label and its probability, and the N strongest
       reasons for the label or (below 0) for the next best (default: 4)
+  --segments                one line per segment instead: sequence, start, stop (both from 0), type,
+      probability, text; without tags such as B-, segments are runs of a label
+  --min-probability P:float  leave out segments with a lower probability: their labels become O
   --blanks                  separate columns with blanks instead of tabs
   --eval                    print scores on standard error; needs true labels
   --flush                   write each sequence before the next is read (always on for terminals and pipes)
@@ -95,6 +99,11 @@ def run(arguments: argparse.Namespace) -> int:
         note("reading from the terminal: an empty line ends a sequence, Ctrl-D ends the input")
     labels = [str(label) for label in tagger.classes]
     layout = Layout(labels, arguments)
+    segments = None
+    if arguments.segments or arguments.min_probability is not None:
+        from crfkit.cli.tag_segments import SegmentLines
+
+        segments = SegmentLines(tagger, arguments)
     tally = _Tally(labels) if arguments.eval else None
     n_positions, knows_some, record = 0, False, data_record(header)
     with open_data(arguments.input, arguments, tables=tagger.n_columns is not None) as data:
@@ -122,7 +131,11 @@ def run(arguments: argparse.Namespace) -> int:
                             with_marginals=arguments.marginals is not None,
                             with_probability=arguments.score,
                         )
-                        text = layout.one(batch, decoded)
+                        text = b""
+                        if segments is not None:
+                            decoded, text = segments.of(batch, lattice, decoded)
+                        if not arguments.segments:
+                            text = layout.one(batch, decoded)
                         if tally is not None:
                             tally.add(batch, decoded.labels)
                 except NoPathError as error:
@@ -163,6 +176,15 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--why cannot be combined with --nbest, --posterior, --marginals or --score")
     if arguments.why and (arguments.blanks or arguments.eval):
         raise UsageError("--why cannot be combined with --blanks or --eval")
+    unsure = arguments.min_probability
+    if unsure is not None and not 0 <= unsure <= 1:
+        raise UsageError(f"--min-probability must be from 0 to 1, got {unsure:g}")
+    if (arguments.segments or unsure is not None) and (arguments.nbest or arguments.why):
+        raise UsageError("--segments and --min-probability cannot be combined with --nbest or --why")
+    if arguments.segments and (arguments.marginals or arguments.score or arguments.label_only):
+        raise UsageError("--segments cannot be combined with --marginals, --score or --label-only")
+    if arguments.blanks and arguments.segments:
+        raise UsageError("--segments cannot be combined with --blanks: texts contain blanks")
     if arguments.blanks and arguments.separator is not None:
         raise UsageError("--blanks and --separator cannot be combined: cells may contain blanks")
     if arguments.input == "-" and arguments.model == "-":
@@ -183,8 +205,7 @@ def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
     if arguments.why:
         _linear(tagger, "--why")
     if arguments.template is not None:
-        linear = _linear(tagger, "--template")
-        linear.use(linear.encoder.with_template(_added_template(arguments, linear)))
+        add_template(tagger, arguments)
     if arguments.rules is not None:
         from crfkit.cli.rule_file import load_rules
         from crfkit.cli.rule_options import check_template
@@ -196,13 +217,15 @@ def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
         linear.use(linear.encoder.under(sure, linear.classes))
 
 
-def _added_template(arguments: argparse.Namespace, tagger: LinearTagger) -> Any:
+def add_template(tagger: Tagger, arguments: argparse.Namespace) -> None:
+    """Add the template of the option to a model without one."""
     from crfkit.features.template import Template
 
-    if tagger.n_columns is not None:
-        what = "an extractor" if tagger.template is None else "a template"
+    linear = _linear(tagger, "--template")
+    if linear.n_columns is not None:
+        what = "an extractor" if linear.template is None else "a template"
         raise UsageError(f"{arguments.model} already has {what}: leave out --template")
-    return Template.read(arguments.template)
+    linear.use(linear.encoder.with_template(Template.read(arguments.template)))
 
 
 class _Tally:

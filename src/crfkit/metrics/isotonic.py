@@ -26,21 +26,24 @@ class IsotonicMap:
     def fit(cls, probability: npt.ArrayLike, outcome: npt.ArrayLike) -> IsotonicMap:
         """Return the function that maps probabilities [M] to the shares of outcomes [M] that are true.
 
-        Each pool of neighbouring probabilities becomes one point, at their mean. 0, which means impossible,
-        is mapped to 0.
+        Each pool of neighbouring probabilities has one value, from its first to its last. 0, which means
+        impossible, is mapped to 0.
         """
-        p, inverse = np.unique(np.asarray(probability, np.float64), return_inverse=True)
-        count = np.bincount(inverse).astype(np.float64)
-        total = np.bincount(inverse, weights=np.asarray(outcome, np.float64))
-        pools: list[tuple[float, float, float]] = []  # sums: of probabilities, of outcomes, of counts
-        for px, py, n in zip((p * count).tolist(), total.tolist(), count.tolist(), strict=True):
-            while pools and pools[-1][1] * n >= py * pools[-1][2]:  # the mean before is not below this one
-                before = pools.pop()
-                px, py, n = px + before[0], py + before[1], n + before[2]
-            pools.append((px, py, n))
-        points = [(0.0, 0.0), *((px / n, py / n) for px, py, n in pools if px > 0)]
-        x, y = np.array(points).T
-        return cls(x, y)
+        given, outcomes = np.asarray(probability, np.float64), np.asarray(outcome, np.float64)
+        p, inverse = np.unique(given[given > 0], return_inverse=True)
+        counts, totals = np.bincount(inverse), np.bincount(inverse, weights=outcomes[given > 0])
+        pools: list[tuple[float, float, float]] = []  # first probability, sum of outcomes, number
+        for first, total, n in zip(p.tolist(), totals.tolist(), counts.tolist(), strict=True):
+            while pools and pools[-1][1] * n >= total * pools[-1][2]:  # the mean before is not below this one
+                first, more, n_more = pools.pop()
+                total, n = total + more, n + n_more
+            pools.append((first, total, n))
+        firsts = np.array([first for first, _, _ in pools])
+        lasts = p[np.append(np.searchsorted(p, firsts[1:]), len(p)) - 1]
+        x = np.concatenate([[0.0], np.stack([firsts, lasts], axis=1).ravel()])
+        y = np.concatenate([[0.0], np.repeat([total / n for _, total, n in pools], 2)])
+        kept = np.append(True, np.diff(x) > 0)  # a pool of one probability is one point
+        return cls(x[kept], y[kept])
 
     def __call__(self, probability: FloatArray) -> FloatArray:
         return np.interp(probability, self.x, self.y)

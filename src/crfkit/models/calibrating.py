@@ -8,8 +8,9 @@ all positions, of which one per position is right.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,38 +42,32 @@ class _Piece:
 class HeldOut:
     """Held-out data, scored by a model."""
 
-    def __init__(self, tagger: Tagger, X: Any, y: Any, *, scheme: str | None = None, lengths: Any = None):
-        self._tagger = tagger
-        if not isinstance(y, Iterable) or isinstance(y, (str, bytes, Mapping)):
-            raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
-        labels = label_lists(y)
-        self._pieces: list[_Piece] = []
+    def __init__(self, tagger: Tagger, scheme: str | None = None) -> None:
+        self._tagger, self._scheme = tagger, scheme
         self._rules = segment_rules(tagger.classes, scheme)
-        place = {label: i for i, label in enumerate(tagger.classes)}
-        new = [label for label in _known(labels) if label not in place]
-        names = [*tagger.classes, *dict.fromkeys(new)]
-        truth = segment_rules(names, scheme)
-        place = {label: i for i, label in enumerate(names)}
-        done = 0
-        for lattice in tagger.constrained(X, cut_as(X, labels, lengths), None, None):
-            here = labels[done : done + lattice.n_sequences]
-            done += lattice.n_sequences
-            lengths_here = np.diff(lattice.offsets).tolist()
-            if [len(sequence) for sequence in here] != lengths_here:
-                raise InputError("X and y must have the same sequences: their numbers or lengths differ")
-            gold = np.array([place.get(label, -1) if _is_label(label) else -1 for s in here for label in s])
-            gold = gold.astype(np.int32)
-            found = self._rules.find(tagger.decode(lattice).labels, lattice.offsets)
-            whole = np.array([all(map(_is_label, sequence)) for sequence in here], np.bool_)
-            found = found.select(whole[found.sequence])
-            true = truth.find(np.maximum(gold, 0), lattice.offsets)
-            there = set(_keys(true, truth.types))
-            right = np.array([key in there for key in _keys(found, self._rules.types)], np.bool_)
-            self._pieces.append(
-                _Piece(lattice, found, right, np.minimum(gold, len(tagger.classes)).astype(np.int32))
-            )
-        if done != len(labels):
-            raise InputError(f"X has {done} sequences but y has {len(labels)}")
+        self._pieces: list[_Piece] = []
+
+    def add(self, lattice: Lattice, labels: Sequence[Sequence[Any]]) -> None:
+        """Add sequences: their scores and true labels; an unknown label is None or a set."""
+        if [len(sequence) for sequence in labels] != np.diff(lattice.offsets).tolist():
+            raise InputError("X and y must have the same sequences: their numbers or lengths differ")
+        classes = self._tagger.classes
+        known = [[_is_label(label) for label in sequence] for sequence in labels]
+        place = {label: i for i, label in enumerate(classes)}  # and labels that the model does not have
+        gold = np.array(
+            [
+                place.setdefault(label, len(place)) if is_known else -1
+                for label, is_known in zip(chain(*labels), chain(*known), strict=True)
+            ],
+            np.int32,
+        )
+        whole = np.array([all(sequence) for sequence in known], np.bool_)
+        found = self._rules.find(self._tagger.decode(lattice).labels, lattice.offsets)
+        found = found.select(whole[found.sequence])
+        truth = segment_rules(list(place), self._scheme)
+        there = set(_keys(truth.find(np.maximum(gold, 0), lattice.offsets), truth.types))
+        right = np.array([key in there for key in _keys(found, self._rules.types)], np.bool_)
+        self._pieces.append(_Piece(lattice, found, right, np.minimum(gold, len(classes))))
 
     def segments(self, calibration: Calibration) -> Outcomes:
         """Return the probabilities of the predicted segments, and whether they are right."""
@@ -115,7 +110,15 @@ def fit_calibration(
     """Return the calibration of a model by a method, on held-out data."""
     if method is None:
         return Calibration()
-    return calibrated_on(HeldOut(tagger, X, y, scheme=scheme, lengths=lengths), method)
+    if not isinstance(y, Iterable) or isinstance(y, (str, bytes, Mapping)):
+        raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
+    labels, data, done = label_lists(y), HeldOut(tagger, scheme), 0
+    for lattice in tagger.constrained(X, cut_as(X, labels, lengths), None, None):
+        data.add(lattice, labels[done : done + lattice.n_sequences])
+        done += lattice.n_sequences
+    if done != len(labels):
+        raise InputError(f"X has {done} sequences but y has {len(labels)}")
+    return calibrated_on(data, method)
 
 
 def calibrated_on(data: HeldOut, method: str) -> Calibration:
@@ -168,10 +171,6 @@ def _keys(found: Segments, types: list[Any]) -> Iterable[tuple[int, int, int, An
 
 def _is_label(label: Any) -> bool:
     return not (label is None or isinstance(label, (set, frozenset, list, tuple)))
-
-
-def _known(sequences: Iterable[Iterable[Any]]) -> Iterable[Any]:
-    return (label for sequence in sequences for label in sequence if _is_label(label))
 
 
 def _joined(parts: list[Any], dtype: Any) -> Any:

@@ -12,6 +12,23 @@ void bind_optim(nb::module_& m) {
       .def(nb::init<int, int64_t, int>(), "memory"_a, "n_variables"_a, "n_threads"_a)
       .def("__len__", &CurvatureHistory::size)
       .def("forget", &CurvatureHistory::forget)
+      .def("remembered",
+           [](const CurvatureHistory& self) {
+             CurvatureHistory::Memory all = unlocked([&] { return self.remembered(); });
+             return std::make_tuple(to_numpy(std::move(all.s)), to_numpy(std::move(all.y)),
+                                    to_numpy(std::move(all.base)), to_numpy(std::move(all.order)),
+                                    to_numpy(std::move(all.sy)), to_numpy(std::move(all.yby)));
+           })
+      .def(
+          "restore",
+          [](CurvatureHistory& self, Array<const float> s, Array<const float> y, Array<const float> base,
+             Array<const int32_t> order, Array<const double> sy, Array<const double> yby) {
+            auto vector = [](auto& array) { return std::vector(array.data(), array.data() + array.size()); };
+            require(
+                self.restore({vector(s), vector(y), vector(base), vector(order), vector(sy), vector(yby)}),
+                "this is not the memory of a history of this size");
+          },
+          "s"_array, "y"_array, "base"_array, "order"_array, "sy"_array, "yby"_array)
       .def(
           "set_base",
           [check](CurvatureHistory& self, Array<const double> base) {

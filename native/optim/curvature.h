@@ -77,6 +77,40 @@ class CurvatureHistory {
     if (!(at(sy_, row, row) > 0 && at(yby_, row, row) > 0)) forget();
   }
 
+  // Everything that is remembered: what ``restore`` of another object of the same size takes.
+  struct Memory {
+    std::vector<float> s, y, base;  // [m, n] rows in use, [m, n], [n]
+    std::vector<int32_t> order;     // [m] rows, oldest first
+    std::vector<double> sy, yby;    // [memory, memory]
+  };
+  Memory remembered() const {
+    const auto used = static_cast<int64_t>(order_.size()) * n_;
+    return {{s_.begin(), s_.begin() + used},
+            {y_.begin(), y_.begin() + used},
+            base_,
+            {order_.begin(), order_.end()},
+            sy_,
+            yby_};
+  }
+  // Takes over what another object has remembered; false if its sizes or its rows do not fit this one.
+  bool restore(const Memory& from) {
+    const size_t m = from.order.size(), used = m * static_cast<size_t>(n_);
+    std::vector<int32_t> rows = from.order;
+    std::sort(rows.begin(), rows.end());
+    for (size_t i = 0; i < m; ++i)
+      if (rows[i] != static_cast<int32_t>(i)) return false;
+    if (m > static_cast<size_t>(memory_) || from.s.size() != used || from.y.size() != used ||
+        from.base.size() != base_.size() || from.sy.size() != sy_.size() || from.yby.size() != yby_.size())
+      return false;
+    std::copy(from.s.begin(), from.s.end(), s_.begin());
+    std::copy(from.y.begin(), from.y.end(), y_.begin());
+    base_ = from.base;
+    order_.assign(from.order.begin(), from.order.end());
+    sy_ = from.sy;
+    yby_ = from.yby;
+    return true;
+  }
+
   // Drops all pairs; the base stays.
   void forget() { order_.clear(); }
 

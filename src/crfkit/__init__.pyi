@@ -7,6 +7,7 @@ from crfkit import io as io
 from crfkit import kernels as kernels
 from crfkit import metrics as metrics
 from crfkit import selection as selection
+from crfkit.models.checkpoint import Checkpoint as Checkpoint
 from crfkit.models.kernels.kernel_crf import KernelCRF as KernelCRF
 from crfkit.models.kernels.kernel_logistic import KernelLogisticRegression as KernelLogisticRegression
 from crfkit.models.linear.constrained_crf import ConstrainedCRF as ConstrainedCRF

@@ -12,13 +12,16 @@ import os
 import time
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.output_files import check_outputs, keep
 from crfkit.cli.train_data import Data, Job
 from crfkit.models.kinds import KINDS
+
+if TYPE_CHECKING:
+    from crfkit.models.checkpoint import Checkpoint
 
 USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE] [options]"
 
@@ -33,6 +36,7 @@ examples:
   crfkit train a.txt.gz b.txt.gz -m names.crfkit --dev dev.txt --patience 5
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
   crfkit train new.txt -m better.crfkit --continue chunks.crfkit
+  crfkit train train.txt -m chunks.crfkit --checkpoint chunks.part --resume
   crfkit train train.txt -m chunks.crfkit --associations features
   crfkit train train.txt -m chunks.crfkit --kind constrained --c2 largest
   crfkit train table.csv -m trees.crfkit --kind trees --window 7"""
@@ -59,6 +63,12 @@ training:
   --patience N>=1 = 10      stop after N iterations without improvement on --dev
   --seed N>=0               seed of the random numbers
 {options.JOBS}
+checkpoints:
+  --checkpoint FILE         save the state of training in FILE every few minutes; it is removed when the
+      model is written
+  --checkpoint-minutes X:float = 5  minutes between checkpoints
+  --resume                  continue from --checkpoint FILE, if it exists, after a run that was killed: the
+      result is that of an uninterrupted run
 """
 _MESSAGES = f"""
 {options.QUIET}
@@ -108,10 +118,11 @@ def run(arguments: argparse.Namespace) -> int:
             if other != folder and getattr(arguments, action.dest) != action.default:
                 option, goes_with = action.option_strings[-1], trainers[other].GOES_WITH
                 raise UsageError(f"{option} is for {goes_with}, not for --kind {arguments.kind}")
+    checkpoint = _checkpoint(arguments)
     began = time.perf_counter()
     job = trainers[folder].prepare(arguments)
     read = time.perf_counter()
-    interrupted = _fit_until_stopped(job)
+    interrupted = _fit_until_stopped(job, checkpoint)
     trained = time.perf_counter()
     path = f"{arguments.model}.unfinished" if interrupted else arguments.model
     record = {} if job.data.record is None else {"data": job.data.record}
@@ -119,8 +130,10 @@ def run(arguments: argparse.Namespace) -> int:
     if interrupted:
         raise KeyboardInterrupt(
             f"stopped after {job.estimator.n_iter_} iterations; the unfinished model is in {path}"
-            f"{job.hint.format(path)}"
+            f"{job.hint.format(path)}{_hint(checkpoint)}"
         )
+    if checkpoint is not None:
+        checkpoint.remove()  # not before the model is written
     if not arguments.quiet:
         seconds = (read - began, trained - read, time.perf_counter() - trained)
         _report(job.estimator, trainers[folder].report(job.estimator), job.data, path, seconds)
@@ -135,15 +148,42 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
         raise UsageError("-m needs a file, not standard output")
-    check_outputs(arguments, [arguments.model], files)
+    if arguments.checkpoint is None and arguments.resume:
+        raise UsageError("--resume needs --checkpoint FILE: the file to continue from")
+    if arguments.checkpoint == "-":
+        raise UsageError("--checkpoint needs a file, not standard output")
+    check_outputs(arguments, [arguments.model, arguments.checkpoint], files)
 
 
-def _fit_until_stopped(job: Job) -> bool:
+def _checkpoint(arguments: argparse.Namespace) -> Checkpoint | None:
+    """Return the checkpoint, checked before the data is read."""
+    if arguments.checkpoint is None:
+        return None
+    from crfkit.models.checkpoint import Checkpoint
+
+    checkpoint = Checkpoint(
+        arguments.checkpoint, arguments.checkpoint_minutes, resume=arguments.resume, keep=True
+    )
+    Checkpoint.of(checkpoint)
+    if arguments.resume and not arguments.quiet and not os.path.exists(checkpoint.path):
+        note(f"there is no checkpoint {checkpoint.path} yet: training starts from the beginning")
+    return checkpoint
+
+
+def _hint(checkpoint: Checkpoint | None) -> str:
+    """Return how to continue from a checkpoint that was written."""
+    if checkpoint is None or not os.path.exists(checkpoint.path):
+        return ""
+    return f"; the same command with --resume continues from the checkpoint {checkpoint.path}"
+
+
+def _fit_until_stopped(job: Job, checkpoint: Checkpoint | None) -> bool:
     """Train, and return whether Ctrl-C or SIGTERM has stopped it with an unfinished model."""
     data, dev = job.data, job.dev
     before = getattr(job.estimator, "tagger_", None)  # of a model that is trained further
     try:
-        job.fit(data.x, data.y, data.weights, *((None, None) if dev is None else (dev.x, dev.y)))
+        held = (None, None) if dev is None else (dev.x, dev.y)
+        job.fit(data.x, data.y, data.weights, *held, checkpoint=checkpoint)
     except KeyboardInterrupt:
         if getattr(job.estimator, "tagger_", None) is before:
             raise  # so early that there is no model yet

@@ -29,7 +29,7 @@ class Job(NamedTuple):
     estimator: Any
     data: Data
     dev: Data | None
-    fit: Callable[..., Any]  # takes x, y, weights, and x and y of the held-out data
+    fit: Callable[..., Any]  # takes x, y, weights, x and y of the held-out data, and checkpoint=
     hint: str = ""  # how to use the unfinished model {} after Ctrl-C
 
 

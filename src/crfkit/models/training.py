@@ -1,14 +1,19 @@
-"""Running an optimiser or rounds of another learner, with history, progress, early stopping and Ctrl-C."""
+"""Running an optimiser or rounds of another learner.
+
+With history, progress, early stopping, Ctrl-C and checkpoints.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from crfkit.arrays import FloatArray
+from crfkit.models.checkpoint import Saving
 from crfkit.optim.methods import Task, minimise
 from crfkit.optim.penalised import Penalised
+from crfkit.optim.problem import State as Saved
 from crfkit.optim.problem import Step
 from crfkit.progress import Progress
 
@@ -50,6 +55,16 @@ class Watch(Generic[State]):
             self.exhausted = self.waited >= self.patience
         return self.exhausted
 
+    def saved(self) -> Saved:
+        """Return the state of the watch for a checkpoint."""
+        return {"history": self.history, "best": self.best, "waited": self.waited}
+
+    def resume(self, saved: Saved) -> None:
+        """Continue from a checkpoint."""
+        self.history, self.waited = saved["history"], saved["waited"]
+        self.best = saved["best"] and tuple(saved["best"])
+        self.progress.say(f"continuing after {len(self.history)} iterations")
+
 
 def iteration_record(step: Step) -> dict[str, Any]:
     """Return an optimiser's iteration as a record of the history."""
@@ -90,6 +105,7 @@ def train(
     patience: int,
     seed: int | None,
     verbose: bool | int,
+    saving: Saving | None = None,
 ) -> Outcome:
     """Minimise the objective from ``start``; with a dev set, return the iterate that was best on it."""
     progress = Progress(verbose, max_iterations)
@@ -102,6 +118,12 @@ def train(
         return watch.note(record, score, lambda: (step.x.copy(), step.value))
 
     task = Task(objective, start, max_iterations or 0, tol, seed, callback, progress.say)
+    if saving is not None:
+        if saving.state is not None:
+            watch.resume(saving.state["watch"])
+            task = replace(task, resume=saving.state["method"])
+        offer = saving.offer
+        task = replace(task, save=lambda own: offer(lambda: {"watch": watch.saved(), "method": own()}))
     result = minimise(algorithm, task)
     x, value, converged, message = result.x, result.value, result.converged, result.message
     if watch.best is not None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from crfkit._native import CurvatureHistory
 from crfkit.optim.measured import Measured
-from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
+from crfkit.optim.problem import Callback, Evaluation, Result, Save, Smooth, State, Step, Vector, dot, norm
 from crfkit.optim.promise import Promise
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
@@ -41,6 +41,8 @@ def minimize_lbfgs(
     n_threads: int = 1,
     callback: Callback | None = None,
     history: CurvatureHistory | None = None,
+    save: Save | None = None,
+    resume: State | None = None,
 ) -> Result:
     """Minimise ``function(x) + Σ l1·|x|`` from ``x``.
 
@@ -50,12 +52,17 @@ def minimize_lbfgs(
     most a ``share`` of the objective (and at least 100 times tol); inf where it has kinks.
     With ``units`` [P] the variables are x·units inside, which should all have about the same curvature.
     ``history`` is the curvature estimate of an earlier run on nearly the same function; it is updated.
+    ``save`` is offered the state after each iteration; with ``resume``, such a state, the run continues from
+    there instead of ``x``.
     """
-    began = time.perf_counter()
+    began = time.perf_counter() - (0.0 if resume is None else resume["seconds"])
     x = x.copy()
     if units is not None:
         function, x, l1 = Measured(function, units), x * units, None if l1 is None else l1 / units
-    here = function(x, diagonal=True)
+    done = 0  # iterations, also those that were tried in vain
+    if resume is not None:
+        x, done = resume["x"].copy(), resume["iteration"]
+    here = function(x, diagonal=done % _PERIOD == 0)
     passes = 1.0
     value = here.value + _penalty(x, l1)
     slope = _pseudo_gradient(x, here.gradient, l1)
@@ -63,11 +70,16 @@ def minimize_lbfgs(
     if history is None:
         history = CurvatureHistory(memory, len(x), n_threads)
     values = [value]
-    promise = Promise(max(share, 100 * tol), value)
+    if resume is not None:
+        passes, first_norm, values = resume["passes"], resume["first_norm"], resume["values"].tolist()
+        history.restore(*resume["history"])
+    promise = Promise(max(share, 100 * tol), values[0])
+    if resume is not None:
+        promise.diagonal = resume["diagonal"]
     stuck_at: int | None = None
     message, converged, interrupted = f"it reached max_iterations={max_iterations}", False, False
     try:
-        for iteration in range(1, max_iterations + 1):
+        for iteration in range(done + 1, max_iterations + 1):
             if here.diagonal is not None:
                 promise.diagonal = here.diagonal
                 history.set_base(1 / np.sqrt(np.maximum(here.diagonal, 1e-12)))
@@ -122,6 +134,19 @@ def minimize_lbfgs(
                 message = f"the objective changed by less than tol over {_PERIOD} iterations"
                 converged = True
                 break
+            if save is not None:
+                save(
+                    lambda: {  # called at once, if at all
+                        "x": x,  # noqa: B023
+                        "iteration": iteration,  # noqa: B023
+                        "values": np.array(values),
+                        "passes": passes,  # noqa: B023
+                        "first_norm": first_norm,
+                        "diagonal": promise.diagonal,
+                        "history": list(history.remembered()),
+                        "seconds": time.perf_counter() - began,
+                    }
+                )
     except KeyboardInterrupt:
         message, interrupted = "it was interrupted", True
     return Result(

@@ -14,8 +14,8 @@ from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.penalised import Penalised
-from crfkit.optim.problem import Callback, Result, Step
-from crfkit.optim.sgd import minimize_sgd, stochastic_start
+from crfkit.optim.problem import Callback, Result, Save, State, Step
+from crfkit.optim.sgd import Start, minimize_sgd, stochastic_start
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Task:
     seed: int | None
     callback: Callback
     say: Callable[[str], None]  # progress callback
+    save: Save | None = None  # is offered the method's state again and again
+    resume: State | None = None  # such a state, from which to continue
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ def _lbfgs(task: Task) -> Result:
         tol=task.tol,
         n_threads=task.objective.n_threads,
         callback=task.callback,
+        save=task.save,
+        resume=task.resume,
     )
 
 
@@ -62,6 +66,8 @@ def _sgd(task: Task) -> Result:
         tol=100 * task.tol,  # an epoch's progress is noisy
         seed=task.seed,
         callback=task.callback,
+        save=task.save,
+        resume=task.resume,
     )
 
 
@@ -74,21 +80,38 @@ def _auto(task: Task) -> Result:
     objective = task.objective
     if not objective.is_stochastic or objective.n_examples < _STOCHASTIC_FROM or task.start.any():
         return _lbfgs(task)
-    began = time.perf_counter()
-    task.say(f"{_EPOCHS} stochastic epochs to start with")
-    start = stochastic_start(
-        objective, task.start, epochs=_EPOCHS, most_passes=task.max_iterations, seed=task.seed or 0
-    )
-    if start.interrupted:
-        value = objective.value(start.x)
-        return Result(start.x, value, 0, False, "it was interrupted", interrupted=True)
-    spent = time.perf_counter() - began
+    saved, save = task.resume or {}, task.save
+    began = time.perf_counter() - saved.get("spent", 0.0)
+    if "epochs" in saved or not saved:
+        task.say(f"{_EPOCHS} stochastic epochs to start with")
+        start = stochastic_start(
+            objective,
+            task.start,
+            epochs=_EPOCHS,
+            most_passes=task.max_iterations,
+            seed=task.seed or 0,
+            save=save and (lambda own: save(lambda: {"epochs": own(), "spent": time.perf_counter() - began})),
+            resume=saved.get("epochs"),
+        )
+        if start.interrupted:
+            value = objective.value(start.x)
+            return Result(start.x, value, 0, False, "it was interrupted", interrupted=True)
+        spent = time.perf_counter() - began
+    else:
+        start, spent = Start(task.start, saved["passes"], interrupted=False), saved["spent"]
 
     def shifted(step: Step) -> bool:
         return task.callback(replace(step, passes=step.passes + start.passes, seconds=step.seconds + spent))
 
+    batch = replace(
+        task,
+        start=start.x,
+        callback=shifted,
+        save=save and (lambda own: save(lambda: {"lbfgs": own(), "passes": start.passes, "spent": spent})),
+        resume=saved.get("lbfgs"),
+    )
     try:
-        return _lbfgs(replace(task, start=start.x, callback=shifted))
+        return _lbfgs(batch)
     except KeyboardInterrupt:  # in its first evaluation; what the epochs have learnt is kept
         return Result(start.x, objective.value(start.x), 0, False, "it was interrupted", interrupted=True)
 

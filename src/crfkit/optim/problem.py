@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -81,6 +81,13 @@ class Step:
 
 
 Callback = Callable[[Step], bool]  # True stops the optimisation
+
+# What an optimiser needs to continue exactly as if it had never stopped: numbers, strings, arrays, and lists
+# and dicts of them.
+State: TypeAlias = dict[str, Any]
+Save = Callable[
+    [Callable[[], State]], None
+]  # is offered the state after an iteration; it need not ask for it
 
 
 @dataclass(frozen=True)

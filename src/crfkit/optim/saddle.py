@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Callback, Evaluation, Result, Smooth, Step, Vector, dot, norm
+from crfkit.optim.problem import Callback, Evaluation, Result, Save, Smooth, State, Step, Vector, dot, norm
 
 _SHARE = 1e-3  # of f that its gradient may promise at its minimum
 _STALLED = 1e-2  # if the gradient's norm is above this share of its first value, no minimum was reached
@@ -134,16 +134,19 @@ def minimize_constrained(
     n_threads: int = 1,
     callback: Callback | None = None,
     outer_callback: Callable[[OuterStep, Vector], bool] | None = None,
+    save: Save | None = None,
+    resume: State | None = None,
 ) -> SaddleResult:
     """Minimise f(x) + Σ l1·|x| subject to g <= 0 from ``x``.
 
     If no inner loop ends feasible within ``max_outer`` steps, the point with the least total violation is
     returned, and ``feasible`` is False. ``units`` are those of ``minimize_lbfgs``. ``callback`` sees every
-    inner iteration, ``outer_callback`` every outer step; either may stop the search.
+    inner iteration, ``outer_callback`` every outer step; either may stop the search. ``save`` and ``resume``
+    are those of ``minimize_lbfgs``.
     """
     settings = settings or SaddleSettings()
     search = _Search(function, inequalities, l1, units, settings, callback)
-    return search.run(x, n_threads, outer_callback)
+    return search.run(x, n_threads, outer_callback, save, resume)
 
 
 class _Search:
@@ -171,7 +174,12 @@ class _Search:
         self.began = time.perf_counter()
 
     def run(
-        self, x: Vector, n_threads: int, outer_callback: Callable[[OuterStep, Vector], bool] | None
+        self,
+        x: Vector,
+        n_threads: int,
+        outer_callback: Callable[[OuterStep, Vector], bool] | None,
+        save: Save | None,
+        resume: State | None,
     ) -> SaddleResult:
         s = self.settings
         self.beta = np.full(len(self.inequalities(x).values), s.first_penalty)
@@ -180,7 +188,28 @@ class _Search:
         best: tuple[tuple[float, float], Vector, OuterStep] | None = None
         message, converged = f"no feasible point was found in max_outer={s.max_outer} outer steps", False
         interrupted = False
-        for number in range(1, s.max_outer + 1):
+        if resume is not None:
+            history = [OuterStep(**step) for step in resume["history"]]
+            if resume["best"] is not None:
+                rank, at, k = resume["best"]
+                best = (tuple(rank), at, history[k])
+            self.beta, rate, self.temperature = resume["beta"], resume["rate"], resume["temperature"]
+            self.passes = resume["passes"] - 1  # to continue costs another one
+            self.began -= resume["seconds"]
+
+        def state(inner: State) -> State:
+            return {
+                "history": [vars(step) for step in history],
+                "best": best and (best[0], best[1], next(k for k, r in enumerate(history) if r is best[2])),
+                "beta": self.beta,
+                "rate": rate,
+                "temperature": self.temperature,
+                "passes": self.passes,
+                "seconds": time.perf_counter() - self.began,
+                "inner": inner,
+            }
+
+        for number in range(len(history) + 1, s.max_outer + 1):
             self.number = number
             self.penalised = bool(self.beta.any())
             inner = minimize_lbfgs(
@@ -194,7 +223,10 @@ class _Search:
                 memory=s.memory,
                 n_threads=n_threads,
                 callback=self._watch,
+                save=save and (lambda own: save(lambda: state(own()))),
+                resume=None if resume is None else resume["inner"],
             )
+            resume = None
             x = inner.x
             try:
                 record = self._judge(x, inner)

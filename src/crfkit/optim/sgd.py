@@ -6,6 +6,7 @@ the best one on a sample of the data, searched in factors of two.
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from crfkit.arrays import IdArray
 from crfkit.optim.measured import Measured
-from crfkit.optim.problem import Callback, Result, Step, Stochastic, Vector, norm
+from crfkit.optim.problem import Callback, Result, Save, State, Step, Stochastic, Vector, norm
 from crfkit.optim.promise import Promise
 
 _SAMPLE = 1000  # examples the step is calibrated on
@@ -34,11 +35,19 @@ class Start:
 
 
 def stochastic_start(
-    function: Stochastic, x: Vector, *, epochs: int, most_passes: float, seed: int | None = None
+    function: Stochastic,
+    x: Vector,
+    *,
+    epochs: int,
+    most_passes: float,
+    seed: int | None = None,
+    save: Save | None = None,
+    resume: State | None = None,
 ) -> Start:
     """Run a few epochs from x, in at most ``most_passes`` passes over the data with those for the step.
 
-    If the epochs do not improve on x, or if there are not passes enough for one, return x itself.
+    If the epochs do not improve on x, or if there are not passes enough for one, return x itself. ``save`` is
+    offered the state after each epoch; with ``resume``, such a state, the epochs continue from there.
     """
     random = np.random.default_rng(seed)
     n = function.n_examples
@@ -48,16 +57,33 @@ def stochastic_start(
     # Calibration may take the other passes. About eight steps are tried, each in two passes over the sample.
     for_step = (most_passes - epochs) * n  # examples
     sample = min(n, _SAMPLE, max(_SMALLEST_SAMPLE, int(for_step) // 16))
-    passes, interrupted = 0.0, False
+    passes, interrupted, done = 0.0, False, 0
     function.begin(x)
     try:
-        chosen = random.permutation(n)[:sample].astype(np.int32)
-        step, tried = _calibrate(function, x, chosen, int(for_step) // (2 * sample))
-        passes += 2 * tried * sample / n
-        function.begin(x)
-        for epoch in range(epochs):
+        if resume is None:
+            chosen = random.permutation(n)[:sample].astype(np.int32)
+            step, tried = _calibrate(function, x, chosen, int(for_step) // (2 * sample))
+            passes += 2 * tried * sample / n
+            function.begin(x)
+        else:
+            step, passes, done = resume["step"], resume["passes"], resume["epoch"]
+            _set_random(random, resume["random"])
+            function.begin(resume["x"])
+        for epoch in range(done, epochs):
             function.steps(random.permutation(n).astype(np.int32), step, float(epoch * n))
             passes += 1
+            here = function.end()
+            function.begin(here)  # with or without checkpoints: both round in the same way
+            if save is not None:
+                save(
+                    lambda: {  # called at once, if at all
+                        "x": here,  # noqa: B023
+                        "epoch": epoch + 1,  # noqa: B023
+                        "step": step,
+                        "passes": passes,  # noqa: B023
+                        "random": _random_state(random),
+                    }
+                )
     except KeyboardInterrupt:
         interrupted = True
     found = function.end()
@@ -74,23 +100,32 @@ def minimize_sgd(
     tol: float = 1e-3,
     seed: int | None = None,
     callback: Callback | None = None,
+    save: Save | None = None,
+    resume: State | None = None,
 ) -> Result:
-    """Minimise from x; an iteration is an epoch.
+    """Minimise from x; an iteration is an epoch. ``save`` and ``resume`` are those of ``minimize_lbfgs``.
 
     Stops when the best objective fell by less than ``tol`` (relative) over the last ten epochs, and returns
     the best point. It has converged if the gradient there promises little more (``Promise``), with variables
     measured in ``units`` [P].
     """
-    began = time.perf_counter()
+    began = time.perf_counter() - (0.0 if resume is None else resume["seconds"])
     random = np.random.default_rng(seed)
     n = function.n_examples
     values: list[float] = []
     best, best_value = x, np.inf
+    if resume is not None:
+        x, best, best_value = resume["x"], resume["best"], resume["best_value"]
+        values = resume["values"].tolist()
+        _set_random(random, resume["random"])
     stuck_at: int | None = None
     message, converged, interrupted = f"it reached max_iterations={max_iterations}", False, False
     try:
-        step, _ = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
-        for epoch in range(1, max_iterations + 1):
+        if resume is None:
+            step, _ = _calibrate(function, x, random.permutation(n)[:_SAMPLE].astype(np.int32))
+        else:
+            step = resume["step"]
+        for epoch in range(len(values) + 1, max_iterations + 1):
             function.begin(x)
             function.steps(random.permutation(n).astype(np.int32), step, (epoch - 1.0) * n)
             x = function.end()
@@ -115,6 +150,18 @@ def minimize_sgd(
                     message += ", but the gradient is not small"
                     stuck_at = promise.greatest(there.gradient)
                 break
+            if save is not None:
+                save(
+                    lambda: {  # called at once, if at all
+                        "x": x,  # noqa: B023
+                        "best": best,  # noqa: B023
+                        "best_value": best_value,  # noqa: B023
+                        "values": np.array(values),
+                        "step": step,
+                        "random": _random_state(random),
+                        "seconds": time.perf_counter() - began,
+                    }
+                )
     except KeyboardInterrupt:
         message, interrupted = "it was interrupted", True
     if best_value == np.inf:
@@ -122,6 +169,15 @@ def minimize_sgd(
     return Result(
         best, best_value, len(values), converged, message, interrupted=interrupted, stuck_at=stuck_at
     )
+
+
+def _random_state(random: np.random.Generator) -> str:
+    """Return the state of a random generator as text: its integers are too long for a model file."""
+    return json.dumps(random.bit_generator.state)
+
+
+def _set_random(random: np.random.Generator, state: str) -> None:
+    random.bit_generator.state = json.loads(state)
 
 
 def _calibrate(

@@ -75,6 +75,7 @@ class KernelEstimator(BaseEstimator):
 
     _rules: ClassVar[dict[str, rule.Rule]] = RULES
     _points: ClassVar[bool] = False  # whether positions have no neighbours, and y is flat
+    n_jobs: int | None
     tagger_: KernelTagger
     cliques_: list[Clique]
     path_: list[dict[str, Any]]

@@ -13,28 +13,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
 from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
 from crfkit.io.pictures import save_picture
 from crfkit.mining.miner import AssociationMiner
-from crfkit.models.linear.constrained_watch import ConstrainedWatch, outer_record, outer_words
+from crfkit.models.checkpoint import Checkpoint
+from crfkit.models.linear.constrained_search import ConstrainedSearch, Found
+from crfkit.models.linear.constrained_watch import ConstrainedWatch
 from crfkit.models.linear.crf import CRF
-from crfkit.models.linear.largest_penalty import PenaltySearch, Training
 from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.linear.validation_choice import RULE, validation_spans
 from crfkit.models.training import Outcome, interruption
 from crfkit.models.training_record import for_file
 from crfkit.objectives.validation import GRADIENTS, ValidationConstraints
-from crfkit.optim.saddle import OuterStep, SaddleSettings, minimize_constrained
+from crfkit.optim.saddle import SaddleSettings
 from crfkit.progress import Progress
 from crfkit.selection.selected import Selection
 
@@ -191,6 +191,7 @@ class ConstrainedCRF(CRF):
         *,
         lengths: Any = None,
         permitted: PermittedPairs | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
         groups: Any = None,
     ) -> ConstrainedCRF:
         """Train as :meth:`CRF.fit` does, under the constraints.
@@ -200,7 +201,8 @@ class ConstrainedCRF(CRF):
         """
         self._groups = groups
         try:
-            super().fit(X, y, sample_weight, X_dev, y_dev, lengths=lengths, permitted=permitted)
+            given = (X, y, sample_weight, X_dev, y_dev)
+            super().fit(*given, lengths=lengths, permitted=permitted, checkpoint=checkpoint)
         finally:
             del self._groups
         return self
@@ -224,12 +226,25 @@ class ConstrainedCRF(CRF):
         )
         progress = Progress(self.verbose, None)
         watch = ConstrainedWatch(problem, constraints, self.patience, progress)
-        found = None
-        tried: list[dict[str, Any]] = []
+        search = ConstrainedSearch(problem, constraints, watch, progress)
+        search.resume()
+        inner = self.max_iterations or _INNER_ITERATIONS
+        found: Found | list[dict[str, Any]] = []
         if self.c2 == "largest":
-            found, tried = self._largest(problem, constraints, watch, progress)
-        if found is None:
-            found = self._search(problem, constraints, watch, progress, tried)
+            found = search.largest(max_iterations=inner, max_steps=self.max_outer, tol=float(self.tol))
+        if not isinstance(found, Found):
+            settings = SaddleSettings(
+                max_outer=self.max_outer,
+                rate=float(self.penalty),
+                growth=float(self.growth),
+                temperature=float(self.temperature) if self.gradient == "smooth" else None,
+                cooling=float(self.cooling),
+                width=float(self.tau) / 40,
+                tolerance=0.0,
+                inner_iterations=inner,
+                tol=float(self.tol),
+            )
+            found = search.saddle_point(self._l2, settings, found)
         outcome = self._outcome(problem, constraints, found, watch)
         progress.close(outcome.message)
         return outcome
@@ -238,121 +253,11 @@ class ConstrainedCRF(CRF):
     def _l2(self) -> float:
         return 0.0 if self.c2 == "largest" else float(self.c2)
 
-    def _search(
-        self,
-        problem: TrainingProblem,
-        constraints: ValidationConstraints,
-        watch: ConstrainedWatch,
-        progress: Progress,
-        before: list[dict[str, Any]],
-    ) -> _Found:
-        """Search for the extended saddle point; ``before``: records of the trainings so far."""
-        tau, c2 = float(self.tau), self._l2
-        passes, seconds = (before[-1]["passes"], before[-1]["seconds"]) if before else (0.0, 0.0)
-        watch.begins(c2)
-        watch.continues_after(passes, seconds)
-        settings = SaddleSettings(
-            max_outer=self.max_outer,
-            rate=float(self.penalty),
-            growth=float(self.growth),
-            temperature=float(self.temperature) if self.gradient == "smooth" else None,
-            cooling=float(self.cooling),
-            width=tau / 40,
-            tolerance=0.0,
-            inner_iterations=self.max_iterations or _INNER_ITERATIONS,
-            tol=float(self.tol),
-        )
-
-        def say(step: OuterStep, _: FloatArray) -> bool:
-            progress.say(outer_words(step, tau))
-            return watch.ends(step.penalties)
-
-        objective = replace(problem.objective, l2=c2)
-        result = minimize_constrained(
-            objective,
-            problem.start,
-            inequalities=constraints,
-            l1=objective.l1,
-            units=objective.units,
-            settings=settings,
-            n_threads=problem.objective.n_threads,
-            callback=watch,
-            outer_callback=say,
-        )
-        records = [
-            outer_record(
-                replace(
-                    step,
-                    step=len(before) + step.step,
-                    passes=passes + step.passes,
-                    seconds=seconds + step.seconds,
-                ),
-                tau,
-                c2,
-            )
-            for step in result.history
-        ]
-        return _Found(
-            result.x,
-            result.value,
-            result.penalties,
-            c2,
-            result.message,
-            [*before, *records],
-            result.converged,
-            result.interrupted,
-        )
-
-    def _largest(
-        self,
-        problem: TrainingProblem,
-        constraints: ValidationConstraints,
-        watch: ConstrainedWatch,
-        progress: Progress,
-    ) -> tuple[_Found | None, list[dict[str, Any]]]:
-        """Search for the largest feasible c2; return it (None if there is none) and all records."""
-        tau = float(self.tau)
-
-        def ends(training: Training) -> bool:
-            progress.say(f"c2 {training.c2:.4g}, {outer_words(training.step, tau)}")
-            return watch.ends(training.step.penalties)
-
-        search = PenaltySearch(
-            problem.objective,
-            constraints,
-            max_iterations=self.max_iterations or _INNER_ITERATIONS,
-            max_steps=self.max_outer,
-            callback=watch,
-            begins=watch.begins,
-            ends=ends,
-        )
-        kept = search.run(problem.start, float(self.tol))
-        records = [outer_record(training.step, tau, training.c2) for training in search.tried]
-        if kept is None:
-            return None, records
-        message, step = f"all constraints hold up to c2={kept.c2:.3g}", kept.step
-        if search.stopped:
-            message = "it was stopped" + ("" if step.feasible else " before all constraints held")
-        elif not step.converged:
-            message += f", but the last training did not converge: {step.ended}"
-        elif not search.bracketed:
-            message += (
-                f", where the search ended ({len(records)} trainings, c2 at most 1000): a larger one may "
-                "hold, too. If even tiny weights decode the validation sets, the largest c2 is meaningless: "
-                "give a margin, or choose c2 by cross-validation"
-            )
-        elif kept.tol > self.tol:
-            message += f", but max_outer={self.max_outer} left no training with full tolerance"
-        sure = step.converged and search.bracketed and kept.tol <= self.tol and not search.stopped
-        return _Found(
-            kept.x, step.value, step.penalties, kept.c2, message, records, sure, search.interrupted
-        ), records
-
     def _outcome(
         self,
         problem: TrainingProblem,
         constraints: ValidationConstraints,
-        found: _Found,
+        found: Found,
         watch: ConstrainedWatch,
     ) -> Outcome:
         """Return the model to keep; whether it is feasible is decided by its own best paths."""
@@ -434,17 +339,3 @@ class ConstrainedCRF(CRF):
         self.feasible_ = bool(own.get("feasible", False))
         self.c2_ = float(own.get("c2", np.nan))
         self.outer_history_ = list(own.get("outer_history", []))
-
-
-@dataclass(frozen=True)
-class _Found:
-    """The result of a search."""
-
-    x: FloatArray  # [P]
-    value: float
-    penalties: FloatArray  # [V]
-    c2: float
-    message: str
-    records: list[dict[str, Any]]
-    converged: bool
-    interrupted: bool

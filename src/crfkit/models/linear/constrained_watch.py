@@ -17,7 +17,7 @@ from crfkit.arrays import FloatArray
 from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.training import Watch, iteration_record
 from crfkit.objectives.validation import ValidationConstraints
-from crfkit.optim.problem import Step
+from crfkit.optim.problem import State, Step
 from crfkit.optim.saddle import OuterStep
 from crfkit.progress import Progress
 
@@ -65,6 +65,17 @@ class ConstrainedWatch(Watch[None]):
     def continues_after(self, passes: float, seconds: float) -> None:
         """Note that another search begins, after one that took this many passes and seconds."""
         self._passes, self._seconds = passes, seconds
+
+    def saved(self) -> State:
+        best = self.candidate
+        own = (self._c2, self._penalties, self._passes, self._seconds, self._found)
+        return {**super().saved(), "candidate": best and list(vars(best).values()), "own": own}
+
+    def resume(self, saved: State) -> None:
+        super().resume(saved)
+        best = saved["candidate"]
+        self.candidate = None if best is None else Candidate(*best)
+        self._c2, self._penalties, self._passes, self._seconds, self._found = saved["own"]
 
     def ends(self, penalties: FloatArray) -> bool:
         """Note the end of an outer step with these penalties; return True if patience has run out."""

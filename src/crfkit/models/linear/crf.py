@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
@@ -23,15 +22,16 @@ from crfkit.inference import Constraints, PermittedPairs
 from crfkit.io.model_file import Source
 from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
+from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.foreign import export_crfsuite, load_any
-from crfkit.models.linear.continuation import transfer, with_features_of
+from crfkit.models.linear import steps
+from crfkit.models.linear.continuation import with_features_of
 from crfkit.models.linear.scales import constant_words, nearly_constant, steepest_words
-from crfkit.models.linear.steps import IndexSettings, TrainingProblem, dev_step, encode_step, index_step
+from crfkit.models.linear.steps import IndexSettings, TrainingProblem
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training import Outcome, train
 from crfkit.models.training_record import chosen_instead
-from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.methods import ALGORITHMS
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
@@ -210,6 +210,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         *,
         lengths: Any = None,
         permitted: PermittedPairs | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> CRF:
         """Train on sequences X with labels y.
 
@@ -219,12 +220,12 @@ class CRF(SequenceLabeller[LinearTagger]):
         (unknown) or a set (one of these). ``sample_weight`` is one number per sequence. With ``X_dev``,
         ``y_dev`` training stops when the dev accuracy no longer rises, and the best model is kept. With
         ``permitted`` label pairs (their labels in sorted order) the model is a distribution over the
-        permitted labellings only; decode it with ``constraints=permitted.constraints()``.
+        permitted labellings only; decode it with ``constraints=permitted.constraints()``. ``checkpoint`` is a
+        path or a :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
         """
         previous = getattr(self, "tagger_", None) if self.warm_start else None
-        return self._train(
-            X, y, sample_weight, X_dev, y_dev, lengths, start=previous, centre=None, permitted=permitted
-        )
+        given = (X, y, sample_weight, X_dev, y_dev, lengths)
+        return self._train(*given, checkpoint, start=previous, centre=None, permitted=permitted)
 
     def partial_fit(
         self,
@@ -235,6 +236,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         y_dev: Any = None,
         *,
         lengths: Any = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> CRF:
         """Continue training with new data, which may have new attributes and new labels.
 
@@ -244,7 +246,8 @@ class CRF(SequenceLabeller[LinearTagger]):
         if self.algorithm == "sgd":
             raise InputError("partial_fit cannot use algorithm='sgd': take 'auto' or 'lbfgs'")
         previous = getattr(self, "tagger_", None)
-        return self._train(X, y, sample_weight, X_dev, y_dev, lengths, start=None, centre=previous)
+        given = (X, y, sample_weight, X_dev, y_dev, lengths)
+        return self._train(*given, checkpoint, start=None, centre=previous)
 
     def _train(
         self,
@@ -254,6 +257,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         X_dev: Any,
         y_dev: Any,
         lengths: Any,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None,
         *,
         start: LinearTagger | None,
         centre: LinearTagger | None,
@@ -261,6 +265,7 @@ class CRF(SequenceLabeller[LinearTagger]):
     ) -> CRF:
         rule.check_parameters(self, self._rules)
         threads = thread_count(self.n_jobs)
+        checkpoint = Checkpoint.of(checkpoint)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
         if centre is not None and centre.index.order != self.order:
@@ -277,36 +282,34 @@ class CRF(SequenceLabeller[LinearTagger]):
             class_weight=self.class_weight,
             n_jobs=self.n_jobs,
         )
-        encoded, encoder = encode_step(
+        encoded, encoder = steps.encode_step(
             X, data, miner=self.associations, features=self.features, previous=centre, n_jobs=self.n_jobs
         )
-        names, classes, penalties = data.vocabulary, data.classes, {"c2": self._l2, "c1": float(self.c1)}
+        names, classes = data.vocabulary, data.classes
         flat = nearly_constant(encoded.sequences)
         if len(flat):
             warnings.warn(constant_words(flat, encoded.sequences, names), InputWarning, stacklevel=3)
-        index = index_step(encoded, data, IndexSettings.of(self))
+        index = steps.index_step(encoded, data, IndexSettings.of(self))
         index = index if centre is None else with_features_of(centre, names, classes, index)
-        kept = None if centre is None else transfer(centre, names, classes, index)
-        objective = LinearLikelihood(
-            encoded.sequences,
-            data.labels,
-            index,
-            n_threads=threads,
-            weights=data.weights,
-            class_weights=data.class_weights,
-            permitted=permitted,
-            c2=self._l2,
-        ).penalised(**penalties, centre=kept)
-        first = np.zeros(objective.n_parameters)
-        if start is not None:
-            first = objective.parameters(transfer(start, names, classes, index))
+        penalties = {"c1": float(self.c1), "c2": self._l2}
+        objective = steps.objective_step(
+            encoded, data, index, **penalties, centre=centre, permitted=permitted, n_threads=threads
+        )
+        first = steps.start_step(start, data, index, objective)
         dev = None
         if X_dev is not None:
-            dev = dev_step(X_dev, y_dev, encoder, classes, index, objective, self.n_jobs)
-        outcome = self._minimise(TrainingProblem(encoded.sequences, data.labels, objective, first, dev))
+            dev = steps.dev_step(X_dev, y_dev, encoder, classes, index, objective, self.n_jobs)
+        saving = None
+        if checkpoint is not None:
+            deciding = steps.identity(encoded, data, index, permitted, first, objective, dev)
+            saving = checkpoint.begin(self, deciding)
+        problem = TrainingProblem(encoded.sequences, data.labels, objective, first, dev, saving)
+        outcome = self._minimise(problem)
         self._keep(LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs), outcome)
         if outcome.interrupted:
             raise KeyboardInterrupt(outcome.message)
+        if saving is not None:
+            saving.end()
         if not outcome.converged:
             message = outcome.message
             if outcome.stuck_at is not None:
@@ -327,6 +330,7 @@ class CRF(SequenceLabeller[LinearTagger]):
             patience=self.patience,
             seed=self.random_state,
             verbose=self.verbose,
+            saving=problem.saving,
         )
 
     def _keep(self, tagger: LinearTagger, outcome: Outcome) -> None:

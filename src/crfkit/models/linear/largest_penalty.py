@@ -25,7 +25,7 @@ import numpy as np
 from crfkit.objectives.linear_likelihood import PenalisedLikelihood
 from crfkit.objectives.validation import ValidationConstraints
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Callback, Evaluation, Step, Vector
+from crfkit.optim.problem import Callback, Evaluation, Save, State, Step, Vector
 from crfkit.optim.saddle import OuterStep
 
 _FIRST = 1.0
@@ -59,6 +59,8 @@ class PenaltySearch:
         callback: Callback,
         begins: Callable[[float], None],
         ends: Callable[[Training], bool],
+        save: Save | None = None,
+        resume: State | None = None,
     ) -> None:
         self._objective, self._constraints = objective, constraints
         self._max_iterations, self._max_steps = max_iterations, max_steps
@@ -68,6 +70,11 @@ class PenaltySearch:
         self.stopped = self.interrupted = False  # stopped: by the callback, by ``ends``, or by Ctrl-C
         self.passes = 0.0
         self._began = time.perf_counter()
+        self._save, self._resume = save, resume
+        self._earlier: list[Training] = []  # trainings in the checkpoint, in their order
+        if resume is not None:
+            self._began -= resume["seconds"]
+            self._earlier = [Training(c2, x, OuterStep(**step), tol) for c2, x, step, tol in resume["tried"]]
 
     def run(self, start: Vector, tol: float) -> Training | None:
         """Return the training to keep; None if no penalty from 0.0001 to 1000 is feasible.
@@ -111,6 +118,8 @@ class PenaltySearch:
         return not self.stopped and len(self.tried) < self._max_steps
 
     def _train(self, c2: float, start: Vector, tol: float) -> Training:
+        if self._earlier:
+            return self._note(self._earlier.pop(0))
         near = min(self.tried, key=lambda t: abs(np.log(t.c2 / c2)), default=None)
         objective = replace(self._objective, l2=c2)
         self._begins(c2)
@@ -123,6 +132,11 @@ class PenaltySearch:
             self.stopped = self._callback(replace(step, passes=self.passes, seconds=self.seconds))
             return self.stopped
 
+        inner, save = None, self._save
+        if self._resume is not None:
+            inner = self._resume["inner"]
+            self.passes = self._resume["passes"] - 1  # to continue costs another one
+            self._resume = None
         result = minimize_lbfgs(
             counted,
             start if near is None else near.x,
@@ -132,6 +146,8 @@ class PenaltySearch:
             tol=tol,
             n_threads=self._objective.n_threads,
             callback=watch,
+            save=save and (lambda own: save(lambda: self._state(own()))),
+            resume=inner,
         )
         self.interrupted |= result.interrupted
         self.stopped |= result.interrupted
@@ -151,9 +167,17 @@ class PenaltySearch:
             converged=result.converged,
             ended=result.message,
         )
-        training = Training(c2, result.x, record, tol)
-        self.tried.append(training)
-        if record.feasible and (self.kept is None or c2 >= self.kept.c2):
-            self.kept = training
+        training = self._note(Training(c2, result.x, record, tol))
         self.stopped |= self._ends(training)
         return training
+
+    def _note(self, training: Training) -> Training:
+        """Remember a training, and keep it if it is the best."""
+        self.tried.append(training)
+        if training.step.feasible and (self.kept is None or training.c2 >= self.kept.c2):
+            self.kept = training
+        return training
+
+    def _state(self, inner: State) -> State:
+        tried = [(t.c2, t.x, vars(t.step), t.tol) for t in self.tried]
+        return {"tried": tried, "passes": self.passes, "seconds": self.seconds, "inner": inner}

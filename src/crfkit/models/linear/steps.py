@@ -1,4 +1,4 @@
-"""The steps from X and y to a training objective, one function per step: encode, index, objective, dev set.
+"""The steps from X and y to a training problem, one function per step: encode, index, objective, dev set.
 
 ``CRF.fit`` calls them in this order; the step before them, reading, is in ``features/labelled.py``.
 """
@@ -9,6 +9,8 @@ import warnings
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels, label_lists
 from crfkit.data.sequences import Encoded, Sequences
@@ -17,14 +19,32 @@ from crfkit.exceptions import InputError
 from crfkit.features.edge_attributes import EDGE
 from crfkit.features.index import FeatureIndex, build_index
 from crfkit.features.labelled import LabelledInput
+from crfkit.inference import PermittedPairs
 from crfkit.mining.miner import AssociationMiner
+from crfkit.models.checkpoint import Saving
+from crfkit.models.linear.continuation import transfer
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
-from crfkit.models.training import Dev
 from crfkit.objectives.dev_set import DevSet
-from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.selected import Selection
+
+
+@dataclass(frozen=True)
+class LinearDev:
+    """Held-out data, encoded once: a function that computes the accuracy of parameters on it."""
+
+    sequences: Sequences
+    labels: DevSet
+    index: FeatureIndex
+    objective: PenalisedLikelihood
+
+    def __call__(self, x: FloatArray) -> float:
+        weights, n_jobs = self.objective.weights(x), self.labels.n_jobs
+        return self.labels.accuracy(
+            LinearPotential(self.index).scores(self.sequences, weights, n_jobs=n_jobs)
+        )
 
 
 @dataclass(frozen=True)
@@ -35,7 +55,8 @@ class TrainingProblem:
     labels: Labels
     objective: PenalisedLikelihood
     start: FloatArray  # [P]
-    dev: Dev | None
+    dev: LinearDev | None
+    saving: Saving | None  # the checkpoint
 
 
 @dataclass(frozen=True)
@@ -116,6 +137,64 @@ def index_step(encoded: Encoded, data: LabelledInput, settings: IndexSettings) -
     return index
 
 
+def objective_step(
+    encoded: Encoded,
+    data: LabelledInput,
+    index: FeatureIndex,
+    *,
+    c1: float,
+    c2: float,
+    centre: LinearTagger | None,
+    permitted: PermittedPairs | None,
+    n_threads: int,
+) -> PenalisedLikelihood:
+    """Return what training minimises; ``centre`` is the model whose weights the penalties pull towards."""
+    return LinearLikelihood(
+        encoded.sequences,
+        data.labels,
+        index,
+        n_threads=n_threads,
+        weights=data.weights,
+        class_weights=data.class_weights,
+        permitted=permitted,
+        c2=c2,
+    ).penalised(
+        c2=c2,
+        c1=c1,
+        centre=None if centre is None else transfer(centre, data.vocabulary, data.classes, index),
+    )
+
+
+def start_step(
+    previous: LinearTagger | None, data: LabelledInput, index: FeatureIndex, objective: PenalisedLikelihood
+) -> FloatArray:
+    """Return the parameters from which training starts: 0, or those of a previous model."""
+    if previous is None:
+        return np.zeros(objective.n_parameters)
+    return objective.parameters(transfer(previous, data.vocabulary, data.classes, index))
+
+
+def identity(
+    encoded: Encoded,
+    data: LabelledInput,
+    index: FeatureIndex,
+    permitted: PermittedPairs | None,
+    start: FloatArray,  # [P]
+    objective: PenalisedLikelihood,
+    dev: LinearDev | None,
+) -> dict[str, Any]:
+    """Return everything but the settings that decides the weights, for the fingerprint of a checkpoint."""
+    names = "\0".join(data.vocabulary.strings())
+    held = None if dev is None else (dev.sequences, dev.labels.right, dev.labels.given, dev.labels.forced)
+    return {
+        "training data": (encoded.sequences, names, data.weights),
+        "labels": (data.classes, data.labels, data.class_weights, permitted),
+        "features": index,
+        "weights to start from": (start, objective.centre),
+        "dev data": held,
+    }
+
+
 def dev_step(
     X: Any,
     y: Any,
@@ -124,8 +203,8 @@ def dev_step(
     index: FeatureIndex,
     objective: PenalisedLikelihood,
     n_jobs: int | None,
-) -> Dev:
-    """Return a function that computes the accuracy of parameters on held-out data, encoded once."""
+) -> LinearDev:
+    """Return a function that computes the accuracy of parameters on held-out data."""
     try:
         y = label_lists(y)
         encoded = encoder.encode(X, cut_as(X, y, None), n_jobs)
@@ -133,5 +212,4 @@ def dev_step(
         held = DevSet.of(y, classes, sequences.offsets, forced=encoded.forced(classes), n_jobs=n_jobs)
     except InputError as error:
         raise InputError(f"in the dev set: {error}") from error
-    potential = LinearPotential(index)
-    return lambda x: held.accuracy(potential.scores(sequences, objective.weights(x), n_jobs=n_jobs))
+    return LinearDev(sequences, held, index, objective)

@@ -3,8 +3,10 @@
     python tests/campaigns/faults.py --count 1000 --seed 0
 
 Whatever happens, a file must hold the bytes of the old version or those of the new one, and a reader must get
-the answers of one of them, or an error. ``--count`` kills must hit a process while it writes (its temporary
-file is left behind); the other faults are tried in proportion. Prints counts; ends with 1 after any finding.
+the answers of one of them, or an error. A training that is killed again and again, also while it writes a
+checkpoint, must continue to the model of an uninterrupted one. ``--count`` kills must hit a process while it
+writes (its temporary file is left behind); the other faults are tried in proportion. Prints counts; ends with
+1 after any finding.
 Writers are forks of this process, which has imported everything and trained the models. Nothing outside one
 temporary folder is touched; the full disk is a small file system in memory that no other process sees.
 """
@@ -33,8 +35,10 @@ from crfkit.compat import pycrfsuite
 from crfkit.exceptions import ModelFileError, OutputError
 from crfkit.io import open_output
 from crfkit.mining import AssociationMiner, rules_html
+from crfkit.optim import methods
 
 DONE, REFUSED, WRONG = 0, 3, 4  # exit codes of a forked process
+_KILLS = 20  # of one training
 WORDS = [f"word{i}" for i in range(400)]
 
 
@@ -52,11 +56,13 @@ class Prepared(NamedTuple):
     versions: dict[str, list[bytes]]
     seconds: dict[str, float]
     models: list[CRF]
+    train: tuple[object, ...]  # the command of a training, up to the value of --c2
     x: list[list[list[str]]]
 
 
 def prepare(folder: Path) -> Prepared:
     """Train the models, and write both versions of every file."""
+    methods._STOCHASTIC_FROM = 100  # so that training begins with stochastic epochs on this little data
     r = random.Random(0)
     rows = [[(w := r.choice(WORDS), w[-1], "AB"[w[-1] > "4"]) for _ in range(8)] for _ in range(200)]
     x = [[[f"w={w}", f"s={s}"] for w, s, _ in sequence] for sequence in rows]
@@ -103,7 +109,7 @@ def prepare(folder: Path) -> Prepared:
         if written[:2] != written[2:] or written[0] == written[1]:
             raise SystemExit(f"{operation.name}: its two versions must differ, and be the same each time")
         versions[operation.name] = written[:2]
-    return Prepared(operations, versions, seconds, models, x)
+    return Prepared(operations, versions, seconds, models, train, x)
 
 
 class Campaign:
@@ -260,6 +266,40 @@ class Campaign:
         self.counts[f"{fault}: right answers"] += seen[ord("a")]
         self.counts[f"{fault}: refused"] += seen[ord("r")]
 
+    def kill_and_resume(self) -> None:
+        """Kill a training that writes a checkpoint after every iteration, and continue it, until it ends."""
+        fault, training = "kill -KILL in training", Operation("crfkit train --resume", lambda *_: None)
+        folder = self.folder / "training"
+        folder.mkdir(exist_ok=True)
+        model, part = folder / "model", folder / "part"
+        model.unlink(missing_ok=True)
+        options = ("--checkpoint", part, "--checkpoint-minutes", 0, "--resume", "-q", "-j", 1)
+        expected = self.prepared.versions["crfkit train"][0]
+
+        def train() -> None:
+            raise SystemExit(crfkit([*map(str, (*self.prepared.train, 1, "-m", model, *options))]))
+
+        for n in forever():
+            child = fork(train)
+            if n < _KILLS:
+                time.sleep(self.random.uniform(0.2, 1.5) * self.prepared.seconds["crfkit train"])
+                os.kill(child, signal.SIGKILL)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if code == DONE:
+                break
+            if code != -signal.SIGKILL:
+                self.finding(fault, training, f"it ended with {code}")
+                return
+            self.counts[f"{fault}: killed"] += 1
+            self.counts[f"{fault}: while writing"] += bool(list(temporary_files(part)))
+            self.counts[f"{fault}: with a checkpoint"] += part.exists()
+        if model.read_bytes() != expected:
+            self.finding(fault, training, "the model is not that of an uninterrupted training")
+        left = [name for name in os.listdir(folder) if name != "model"]
+        if left:
+            self.finding(fault, training, f"{', '.join(left)} stayed")
+        self.counts[f"{fault}: continued to the same model"] += 1
+
     # ---- all of them
 
     def run(self, count: int) -> None:
@@ -280,6 +320,10 @@ class Campaign:
             operation.write(path, 0)
             if list(temporary_files(path)):
                 self.finding("kill", operation, "a temporary file is left after the next write")
+        for k in range(max(2, count // 20)):
+            if k and self.is_over:
+                break
+            self.kill_and_resume()
         for k in range(max(5, count // 50)):
             if self.is_over:
                 break

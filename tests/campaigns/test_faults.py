@@ -22,6 +22,7 @@ def test_a_sample_finds_nothing():
     assert done.returncode == 0, done.stdout + done.stderr
     assert "FOUND" not in done.stdout
     assert "kill -KILL: the old or the new file" in done.stdout
+    assert "kill -KILL in training: continued to the same model" in done.stdout
 
 
 CARELESS = """

@@ -25,7 +25,7 @@ from crfkit.io.writing import check_writable
 from crfkit.models.training_record import TrainingRecord
 from crfkit.optim.problem import State
 
-KIND = "checkpoint"  # in place of the model's kind in the header
+KIND = "checkpoint of a training that has not ended"  # in place of a kind of model
 _NO_SETTINGS = {"n_jobs", "verbose"}  # may change from run to run
 
 
@@ -103,9 +103,7 @@ class Checkpoint:
 
     def _check(self, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         if found.get("model") != KIND:
-            raise ModelFileError(
-                f"{self.path}: expected a checkpoint of training, got {found.get('model')!r}"
-            )
+            raise ModelFileError(f"{self.path}: expected a checkpoint, got {found.get('model')!r}")
         then = {"version": found.get("version"), "estimator": found.get("estimator"), **found["settings"]}
         now = {"version": expected["version"], "estimator": expected["estimator"], **expected["settings"]}
         differences = [
@@ -182,6 +180,8 @@ def _feed(data: Any, update: Callable[[Any], None]) -> None:
     elif is_dataclass(data) and not isinstance(data, type):
         for field in fields(data):
             _feed(getattr(data, field.name), update)
+    elif isinstance(data, Mapping):
+        _feed(list(data.items()), update)
     elif isinstance(data, (list, tuple)):
         update(f"{len(data)} of".encode())
         for each in data:

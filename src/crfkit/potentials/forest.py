@@ -48,6 +48,10 @@ class Forest:
     context: bool  # whether the last feature is the previous label
     _native: list[_native.Forest] = field(default_factory=list, init=False)
 
+    def parts(self) -> list[Any]:
+        """Return the arguments that make the same forest."""
+        return [getattr(self, each.name) for each in fields(self) if each.init]
+
     @classmethod
     def empty(cls, n_features: int, n_labels: int, context: bool) -> Forest:
         """Return a forest without trees: every score is 0."""

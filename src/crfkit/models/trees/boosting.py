@@ -28,6 +28,7 @@ from crfkit.objectives.functional_gradient import (
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.penalised import Penalised
+from crfkit.optim.problem import State
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.transitions import NodeScores, TransitionPotential, TransitionTables
 from crfkit.potentials.tree import TreePotential
@@ -77,6 +78,7 @@ class Boosting:
         self.tables = None if settings.joint else TransitionTables.zeros(n_labels, settings.order)
         self.start = TreePotential(start, window, self.tables)  # the model before the first round
         self.rounds: list[Forest] = []
+        self._draws = 0  # of samples of rows and columns
         self.stages: list[TransitionTables | None] = []  # the tables after each round
         self._scores = self.start.growing(table, n_jobs=n_jobs)
         self._transitions = None
@@ -124,11 +126,29 @@ class Boosting:
         self.stages.append(self.tables)
         return {"iteration": number + 1, "objective": errors.objective, "step": step}
 
+    def saved(self) -> State:
+        """Return the rounds so far for a checkpoint."""
+        return {
+            "rounds": [forest.parts() for forest in self.rounds],
+            "stages": [None if tables is None else tables.vector for tables in self.stages],
+            "draws": self._draws,
+        }
+
+    def resume(self, saved: State) -> None:
+        """Continue from the rounds of a checkpoint."""
+        start = self.tables
+        self.rounds = [Forest(*parts) for parts in saved["rounds"]]
+        self.stages = [None if start is None else start.at(vector) for vector in saved["stages"]]
+        self.tables, self._draws = [start, *self.stages][-1], saved["draws"]
+        for forest in self.rounds:
+            self._scores.add(forest, n_jobs=self._n_jobs)
+
     def _grown(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
         """Grow the next trees. If rows or columns are sampled, try several samples to find a split."""
         growth = self.settings.growth
         for _ in range(_DRAWS if growth.is_sampled else 1):
-            forest = self._grower.grow(gradient, hessian)
+            forest = self._grower.grow(gradient, hessian, self._draws)
+            self._draws += 1
             if forest is not None:
                 return forest
         return None

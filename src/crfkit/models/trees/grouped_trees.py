@@ -57,15 +57,15 @@ class GroupedGrower:
         ]
         return self._finished(trees, np.arange(self._n_labels))
 
-    def grow(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
+    def grow(self, gradient: FloatArray, hessian: FloatArray, draw: int = 0) -> Forest | None:
         """Return the trees of one more round; None if no split reduces the objective.
 
-        gradient and hessian [ΣT, L] are those of the objective to minimise.
+        gradient and hessian [ΣT, L] are those of the objective to minimise, ``draw`` counts the calls.
         """
         trees, labels = [], []
         for code, positions, own, grower in self._groups:
             chosen = np.ix_(positions, own)
-            grown = grower.grow(gradient[chosen], hessian[chosen])
+            grown = grower.grow(gradient[chosen], hessian[chosen], draw)
             if grown is not None:
                 trees.append(_only_for(code, self._feature, grown))
                 labels.append(own[grown.label])

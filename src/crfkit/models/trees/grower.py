@@ -25,6 +25,10 @@ from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Fores
 _BATCH = 1 << 14  # rows made at a time
 _MANY_CELLS = 1 << 20
 _SAMPLING = {"feature_fraction", "feature_fraction_bynode", "bagging_fraction", "extra_trees"}
+_SEEDS = {
+    *("seed", "random_seed", "random_state", "bagging_seed", "bagging_fraction_seed"),
+    *("feature_fraction_seed", "extra_seed"),
+}
 _MISSING_NAN = 2  # LightGBM's missing type of a split with missing values in training
 
 
@@ -96,6 +100,24 @@ class GrowthSettings:
     def is_sampled(self) -> bool:
         """Whether a tree sees a random part of the rows or columns."""
         return self.subsample < 1 or self.colsample < 1 or bool(_SAMPLING & set(self.more))
+
+    @staticmethod
+    def seeded(parameters: Mapping[str, Any], draw: int) -> dict[str, Any]:
+        """Return LightGBM's parameters with the seeds of one draw; rows change every bagging_freq draws."""
+
+        def mixed(seed: int, number: int) -> int:
+            return int(np.random.SeedSequence([abs(seed), number]).generate_state(1)[0] >> 1)
+
+        seeds = {"bagging_seed": parameters["seed"], "feature_fraction_seed": parameters["seed"] + 1}
+        seeds |= {name: seed for name, seed in parameters.items() if name in _SEEDS}
+        period = max(1, int(parameters["bagging_freq"]))
+        return {
+            **parameters,
+            **{
+                name: mixed(int(seed), draw // period if name.startswith("bagging") else draw)
+                for name, seed in seeds.items()
+            },
+        }
 
     def to_lightgbm(self, n_labels: int) -> dict[str, Any]:
         """Return LightGBM's parameters. Categories get little smoothing, because windows have few of each."""
@@ -175,7 +197,7 @@ class TreeGrower:
     def __init__(self, rows: TrainingRows, categories: list[int], settings: GrowthSettings) -> None:
         library = lightgbm()
         self._rows = rows
-        self._parameters = settings.to_lightgbm(rows.n_labels)
+        self._parameters, self._settings = settings.to_lightgbm(rows.n_labels), settings
         if len(rows) * rows.n_features < _MANY_CELLS:  # threads would wait for each other
             self._parameters["num_threads"] = 1
         if _forked:
@@ -193,18 +215,23 @@ class TreeGrower:
                 params=self._parameters,
             )
             self._booster = library.Booster(self._parameters, self._data)
+            self._renewed = library.Booster if settings.is_sampled else None
             # If all rows are the same, LightGBM fails instead of growing no trees.
             self._differ = any(self._data.feature_num_bin(k) > 1 for k in range(rows.n_features))
         except library.basic.LightGBMError as error:
             raise InputError(f"LightGBM rejects the data or its parameters: {error}") from error
 
-    def grow(self, gradient: FloatArray, hessian: FloatArray) -> Forest | None:
+    def grow(self, gradient: FloatArray, hessian: FloatArray, draw: int = 0) -> Forest | None:
         """Return the trees of one more round; None if no split reduces the objective.
 
-        gradient and hessian [rows, L] are those of the objective to minimise.
+        gradient and hessian [rows, L] are those of the objective to minimise. ``draw`` counts the calls: each
+        sees other samples of rows and columns, which depend on nothing else, so that training can continue
+        from a checkpoint.
         """
         if not self._differ:
             return None
+        if self._renewed is not None:
+            self._booster = self._renewed(self._settings.seeded(self._parameters, draw), self._data)
         given = [np.asarray(array, np.float32) for array in (gradient, hessian)]
         if self._rows.n_labels == 1:
             given = [array.reshape(-1) for array in given]  # LightGBM's shape for a single class

@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from crfkit.data.labelled_table import LabelledTable
+from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
 from crfkit.models.training import Watch, interruption, run_rounds
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
 from crfkit.models.trees.grower import GrowthSettings
 from crfkit.models.trees.tagger import Stage
 from crfkit.models.trees.validation import HeldOut
+from crfkit.objectives.dev_set import DevSet
+from crfkit.optim.problem import Save, State
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.transitions import TransitionTables
 
@@ -77,6 +81,11 @@ class Member:
     converged: bool  # False: it was interrupted
 
 
+def member_state(boosting: Boosting, watch: Watch[int], ended: str | None = None) -> State:
+    """Return the state of a member for a checkpoint; ``ended`` says why it is complete, if it is."""
+    return {"boosting": boosting.saved(), "watch": watch.saved(), "ended": ended}
+
+
 def grow_member(
     boosting: Boosting,
     held: HeldOut | None,
@@ -85,11 +94,25 @@ def grow_member(
     *,
     patience: int,
     callbacks: Sequence[Callback],
+    save: Save | None = None,
+    resume: State | None = None,
 ) -> Member:
-    """Run rounds of boosting; with held-out data, keep the number of rounds that is best on it."""
-    began = time.perf_counter()
+    """Run rounds of boosting; with held-out data, keep the number of rounds that is best on it.
+
+    ``save`` is offered the ``member_state`` after each round; ``resume`` is such a state.
+    """
+    began, ended = time.perf_counter(), None
+    if resume is not None:
+        boosting.resume(resume["boosting"])
+        watch.resume(resume["watch"])
+        ended = resume["ended"]
+        began -= watch.history[-1]["seconds"] if watch.history else 0.0
+        if held is not None:
+            held.resume()
 
     def advance() -> str | None:
+        if ended is not None:
+            return str(ended)
         record, score = boosting.round(), None
         if record is None:
             return f"no split reduces the objective after {len(boosting.rounds)} rounds"
@@ -101,7 +124,11 @@ def grow_member(
         answers = [callback(record) for callback in callbacks]  # every callback is called
         if any(answer is True for answer in answers):
             return "a callback ended it"
-        return f"{limit} rounds" if len(boosting.rounds) >= limit else None
+        if len(boosting.rounds) >= limit:
+            return f"{limit} rounds"
+        if save is not None:
+            save(lambda: member_state(boosting, watch))
+        return None
 
     message, converged = run_rounds(advance)
     if not converged:
@@ -119,3 +146,20 @@ def grow_member(
         message,
         converged,
     )
+
+
+def tree_identity(
+    data: LabelledTable, dev: tuple[Table, DevSet] | None, groups: Any, settings: BoostingSettings
+) -> dict[str, Any]:
+    """Return everything but the settings that decides the trees, for the fingerprint of a checkpoint."""
+    return {
+        "training data": (
+            data.schema,
+            data.table,
+            data.weights,
+            None if groups is None else repr(list(groups)),
+        ),
+        "labels": (data.classes, data.labels),
+        "dev data": None if dev is None else (dev[0], dev[1].right, dev[1].given),
+        "parameters of LightGBM": repr(sorted(settings.growth.more.items())),
+    }

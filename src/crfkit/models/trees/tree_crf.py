@@ -6,6 +6,7 @@ Dietterich, Ashenfelter and Bulatov, "Training conditional random fields via gra
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -20,14 +21,23 @@ from crfkit.data.labels import decode_labels
 from crfkit.data.tables import Table
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.inference.expected_gain import decoded
+from crfkit.models.checkpoint import Checkpoint, Saving
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training import Watch
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
-from crfkit.models.trees.steps import Callback, Member, boosting_settings, grow_member
+from crfkit.models.trees.steps import (
+    Callback,
+    Member,
+    boosting_settings,
+    grow_member,
+    member_state,
+    tree_identity,
+)
 from crfkit.models.trees.tagger import Conjunction, Stage, TreeTagger
 from crfkit.models.trees.validation import HeldOut, fold_numbers, n_labelled, read_dev, rounds_by_folds
 from crfkit.objectives.dev_set import DevSet
 from crfkit.objectives.functional_gradient import minus_log_likelihood
+from crfkit.optim.problem import Save, State
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.tree import TreePotential
 from crfkit.progress import Progress
@@ -224,6 +234,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         *,
         lengths: Any = None,
         groups: Sequence[Any] | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> TreeCRF:
         """Train on sequences X with labels y.
 
@@ -232,9 +243,11 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         :class:`crfkit.data.Columns`. In y a label may be None (unknown) or a set (one of these).
         ``sample_weight`` is one number per sequence. With ``X_dev``, ``y_dev`` training stops when the dev
         accuracy no longer rises, and the best number of rounds is kept. ``groups`` is one group per sequence:
-        the folds of ``early_stopping`` and ``committee`` never split a group.
+        the folds of ``early_stopping`` and ``committee`` never split a group. ``checkpoint`` is a path or a
+        :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
         """
         self._check(X_dev, y_dev, groups)
+        checkpoint = Checkpoint.of(checkpoint)
         window = rule.window_sides(self.window) or (0, 0)
         threads = thread_count(self.n_jobs)
         data = LabelledTable.read(X, y, sample_weight, lengths, self.categorical)
@@ -242,8 +255,11 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         progress = Progress(self.verbose, self.n_iterations)
         settings = boosting_settings(self, len(data.classes), window, by, threads)
         dev = None if X_dev is None else read_dev(X_dev, y_dev, data, self.decode, self.n_jobs)
-        limit = self._choose_rounds(data, settings, groups, progress)
-        members, message = self._grow(data, dev, settings, groups, limit, progress)
+        saving = None
+        if checkpoint is not None:
+            saving = checkpoint.begin(self, tree_identity(data, dev, groups, settings))
+        limit = self._choose_rounds(data, settings, groups, progress, saving)
+        members, message = self._grow(data, dev, settings, groups, limit, progress, saving)
         potential = TreePotential.mean(
             [TreePotential(Forest.end_to_end(m.forests), window, m.tables) for m in members]
         )
@@ -252,6 +268,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         self._keep(data, potential, members)
         if not self.converged_:
             raise KeyboardInterrupt(message)
+        if saving is not None:
+            saving.end()
         return self
 
     def _check(self, X_dev: Any, y_dev: Any, groups: Sequence[Any] | None) -> None:
@@ -271,11 +289,19 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         settings: BoostingSettings,
         groups: Sequence[Any] | None,
         progress: Progress,
+        saving: Saving | None,
     ) -> int:
         """Return the maximum number of rounds, chosen by cross-validation if requested."""
         self.cv_accuracy_: list[float] = []
         if self.early_stopping is None:
             return self.n_iterations
+        saved, save = None if saving is None else saving.state, None
+        if saved is not None and "chosen" in saved:
+            limit, self.cv_accuracy_ = saved["chosen"]
+            return int(limit)
+        if saving is not None:
+            offer = saving.offer
+            save = lambda own: offer(lambda: {"folds": own()})  # noqa: E731
         progress.say(f"choosing the number of rounds by {self.early_stopping} folds")
         limit, self.cv_accuracy_ = rounds_by_folds(
             data,
@@ -286,6 +312,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             decode=self.decode,
             n_jobs=self.n_jobs,
             show=progress.say,
+            save=save,
+            resume=saved and saved["folds"],
         )
         return limit
 
@@ -303,6 +331,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         groups: Sequence[Any] | None,
         limit: int,
         progress: Progress,
+        saving: Saving | None,
     ) -> tuple[list[Member], str]:
         """Train the model, or every member of a committee; also return why training ended.
 
@@ -313,16 +342,27 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             fold = self._folds(data, groups, self.committee, "committee")
             chosen = [np.flatnonzero(fold != k) for k in range(self.committee)]
         found: list[Member] = []
-        for part in chosen:
+        saved: list[State] = [] if saving is None else (saving.state or {}).get("members", [])
+        complete: list[State] = []  # one per member
+        save: Save | None = None
+        if saving is not None:
+            offer, rounds = saving.offer, (limit, self.cv_accuracy_)
+            save = lambda own: offer(lambda: {"chosen": rounds, "members": [*complete, own()]})  # noqa: E731
+        for k, part in enumerate(chosen):
             boosting = Boosting(data if part is None else data.subset(part), settings, self.n_jobs)
+            watch: Watch[int] = Watch(progress, self.patience)
             member = grow_member(
                 boosting,
                 None if dev is None else HeldOut(boosting, *dev),
                 limit,
-                Watch(progress, self.patience),
+                watch,
                 patience=self.patience,
                 callbacks=self.callbacks or (),
+                save=save,
+                resume=saved[k] if k < len(saved) else None,
             )
+            if saving is not None:
+                complete.append(member_state(boosting, watch, member.message))
             message, self.converged_ = member.message, member.converged
             if not self.converged_ and found:  # a member that has barely begun would spoil the mean
                 message = f"training was interrupted; {len(found)} of {len(chosen)} members are kept"

@@ -15,6 +15,7 @@ from crfkit.data.training_data import cut_as
 from crfkit.exceptions import InputError
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
 from crfkit.objectives.dev_set import DevSet
+from crfkit.optim.problem import Save, State
 
 
 class HeldOut:
@@ -23,6 +24,11 @@ class HeldOut:
     def __init__(self, boosting: Boosting, table: Table, labels: DevSet) -> None:
         self._boosting, self._labels = boosting, labels
         self._scores = boosting.start.growing(table, n_jobs=labels.n_jobs)
+
+    def resume(self) -> None:
+        """Add the trees of all rounds, which come from a checkpoint."""
+        for forest in self._boosting.rounds:
+            self._scores.add(forest, n_jobs=self._labels.n_jobs)
 
     def after_round(self) -> float:
         """Add the trees of the last round and return the accuracy with them."""
@@ -99,11 +105,13 @@ def rounds_by_folds(
     decode: str,
     n_jobs: int | None,
     show: Callable[[str], None],
+    save: Save | None = None,
+    resume: State | None = None,
 ) -> tuple[int, list[float]]:
     """Return the number of rounds with the best accuracy over all folds, and the accuracy after each round.
 
     All folds are boosted in parallel until the accuracy no longer rises; a fold that cannot split any more
-    stays as it is.
+    stays as it is. ``save`` is offered the state after each round; ``resume`` is such a state.
     """
     parts: list[tuple[Boosting, HeldOut]] = []
     for k in range(int(fold.max()) + 1):
@@ -115,6 +123,15 @@ def rounds_by_folds(
     n_labels = sum(held.n_labels for _, held in parts)
     going = list(range(len(parts)))
     curve: list[float] = []
+    if resume is not None:
+        right, going, curve = resume["right"], resume["going"], resume["curve"]
+        for (boosting, held), saved in zip(parts, resume["parts"], strict=True):
+            boosting.resume(saved)
+            held.resume()
+
+    def state() -> State:
+        return {"parts": [b.saved() for b, _ in parts], "right": right, "going": going, "curve": curve}
+
     while len(curve) < n_iterations and len(curve) - _best(curve) < patience:
         for k in list(going):
             boosting, held = parts[k]
@@ -126,6 +143,8 @@ def rounds_by_folds(
             break
         curve.append(sum(right) / max(1, n_labels))
         show(f"folds: round {len(curve)}, accuracy {curve[-1]:.4f}")
+        if save is not None:
+            save(state)
     return max(1, _best(curve)), curve
 
 

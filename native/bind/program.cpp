@@ -15,6 +15,7 @@
 #include "program/program_encode.h"
 #include "program/step.h"
 #include "unicode/tables.h"
+#include "unicode/tokenize.h"
 
 namespace crfkit {
 namespace {
@@ -67,6 +68,18 @@ void make_program(FeatureProgram* self, const nb::bytes& code, bool stored) {
   } catch (const ProgramError& error) {
     raise("ModelFileError", std::string("its feature program is damaged: ") + error.what());
   }
+}
+
+// The tokens of a text: text, start and end in characters.
+std::vector<std::tuple<std::string_view, size_t, size_t>> tokenize(nb::str text) {
+  std::string_view utf8;
+  if (!utf8_of(text.ptr(), &utf8)) raise("InputError", surrogate_problem(text.ptr()));
+  std::vector<std::tuple<std::string_view, size_t, size_t>> tokens;
+  for (const unicode::TokenSpan& token : unicode::tokenize(utf8)) {
+    tokens.emplace_back(utf8.substr(token.first_byte, token.after_byte - token.first_byte), token.start,
+                        token.end);
+  }
+  return tokens;
 }
 
 // kind, optional, computed, key, title
@@ -181,6 +194,7 @@ void bind_program(nb::module_& m) {
            "vocabulary"_a, "grow"_a, "keep_zeros"_a, "n_threads"_a,
            "Return (indptr int64 [sum T + 1], indices int32 [nnz], values float64 [nnz] or None, A, numeric "
            "uint8 [A], if it grew: which attributes have values)");
+  m.def("tokenize", &tokenize, "text"_a, "Return (text, start, end) of each token; places count characters.");
   m.def("cell_ids", &cell_ids, "vocabulary"_a, "cells"_a,
         "Return the ids of cells, int32 [len(cells)], which are added to the vocabulary; -1 for None.");
 }

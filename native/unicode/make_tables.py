@@ -34,6 +34,7 @@ def flags_of(c: str) -> int:
         c.isspace(),
         cased,  # for the final sigma: neither the cased nor the ignorable characters have a test of their own
         ignorable,
+        unicodedata.category(c) in ("Mn", "Mc", "Me"),
     )
     return sum(bool(test) << bit for bit, test in enumerate(tests))
 

@@ -25,6 +25,7 @@ enum Class : uint16_t {
   kSpace = 128,
   kCased = 256,
   kIgnorable = 512,
+  kMark = 1024,  // accents and vowel signs, which belong to the character before them
 };
 
 inline constexpr uint16_t kAlphanumeric = kAlpha | kDecimal | kDigit | kNumeric;

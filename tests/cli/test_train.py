@@ -264,7 +264,11 @@ def test_bad_data(content, words, run, folder, tmp_path):
         (["{0}/train.txt", "-m", "{1}", "--algorithm", "magic"], 2, "invalid choice: 'magic'"),
         (["{0}/train.txt", "-m", "{1}", "--jobs", "0"], 2, "0 is less than 1"),
         (["{0}/train.txt", "-m", "{1}", "--continue", "a", "--start", "b"], 2, "cannot be combined"),
-        (["{0}/train.txt", "-m", "{1}", "--separator", ","], 2, "--separator must be 'tab' for columns"),
+        (
+            ["{0}/train.txt", "-m", "{1}", "--separator", ",", "--format", "columns"],
+            2,
+            "--separator must be 'tab' for columns",
+        ),
         (["{0}/train.txt", "-m", "{1}", "--sequence-column", "x"], 2, "--sequence-column needs csv"),
     ],
 )
@@ -282,7 +286,7 @@ def test_attributes_and_columns_do_not_mix(run, data, tmp_path):
     ran = run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "m", "-t", tmp_path / "t")
     assert (ran.code, "already has attributes" in ran.err) == (1, True)
     ran = run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "m", "--label-column", 1)
-    assert (ran.code, "--label-column needs a table: columns or csv" in ran.err) == (2, True)
+    assert (ran.code, "--label-column needs a table: jsonl, conllu, columns or csv" in ran.err) == (2, True)
     run.ok("train", tmp_path / "a.crfsuite", "-m", tmp_path / "plain", "-q")
     ran = run("train", data, "-m", tmp_path / "m", "--continue", tmp_path / "plain")
     assert (ran.code, "the earlier model has no template" in ran.err) == (1, True)

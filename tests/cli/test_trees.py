@@ -44,7 +44,7 @@ def test_tag(model, table, run, tmp_path):
     ran = run.ok("tag", model, table, *OPTIONS, "-o", tmp_path / "tagged.csv", "--eval")
     assert "accuracy: 100.00%" in ran.err or "accuracy:  9" in ran.err
     rows = (tmp_path / "tagged.csv").read_text(encoding="utf-8").splitlines()
-    assert rows[0] == "letter,x,label,predicted"
+    assert rows[0] == "id,letter,x,label,predicted"
     ran = run.ok("tag", model, table, *OPTIONS, "--marginals", "--label-only")
     run.ok("tag", model, table, *OPTIONS, "--forbid", "up>up")
 

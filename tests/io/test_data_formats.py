@@ -17,7 +17,7 @@ from trickle import Trickle
 
 from crfkit.data import Examples, Vocabulary
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.io import columns, crfsuite_data, csv_data, mallet_data
+from crfkit.io import columns, conllu_data, crfsuite_data, csv_data, jsonl_data, mallet_data
 
 SENTENCES = [[["EU", "NNP", "B-ORG"], ["rejects", "wört", "O"]], [["Peter", "NNP", "B-PER"]]]
 ROWS = "EU NNP B-ORG\nrejects wört O\n\nPeter NNP B-PER\n"
@@ -31,9 +31,24 @@ FORMATS = {  # reader, stream, the sentences, a line of them
         "B-ORG\tEU\tNNP\nO\trejects\twört\n\nB-PER\tPeter\tNNP\n",
         "C\ta\tb\n",
     ),
+    "conllu": (
+        conllu_data.read_conllu,
+        conllu_data.stream_conllu,
+        "1\tEU\t_\tB-ORG\t_\t_\t_\t_\t_\t_\n2\trejects\t_\tO\t_\t_\t_\t_\t_\t_\n\n"
+        "1\tPeter\t_\tB-PER\t_\t_\t_\t_\t_\t_\n",
+        "1\ta\tb\tC\t_\t_\t_\t_\t_\t_\n",
+    ),
+    "jsonl": (
+        jsonl_data.read_jsonl,
+        jsonl_data.stream_jsonl,
+        '{"tokens": ["EU", "rejects"], "tags": ["B-ORG", "O"]}\n{"tokens": ["Peter"], "tags": ["B-PER"]}\n',
+        '{"tokens": ["a", "b"], "tags": ["C", "C"]}\n',
+    ),
 }
+WITHOUT_TAGS = ("conllu", "jsonl")  # they hold tokens and labels only
 every_format = pytest.mark.parametrize("name", FORMATS)
-PROMPT = [name for name in FORMATS if name != "csv"]
+by_lines = pytest.mark.parametrize("name", [name for name in FORMATS if name != "jsonl"])
+PROMPT = [name for name in FORMATS if name not in ("csv", "jsonl")]
 
 
 def rows_of(piece, vocabulary):
@@ -46,6 +61,11 @@ def rows_of(piece, vocabulary):
     labels = [label for sentence in piece.labels for label in sentence]
     rows = [[*(names[a] for a in x.indices[i:j]), labels[t]] for t, (i, j) in enumerate(pairwise(x.indptr))]
     return [rows[i:j] for i, j in pairwise(x.offsets)]
+
+
+def held(name, sentences):
+    """Return what a format can hold of sentences."""
+    return [[row[::2] for row in rows] for rows in sentences] if name in WITHOUT_TAGS else sentences
 
 
 def call(function, source, options):
@@ -75,7 +95,7 @@ def test_one_text_in_many_guises(name, tmp_path):
         for packed in (content, gzip.compress(content)):
             path.write_bytes(packed)
             for source in (path, str(path), packed):
-                assert read(name, source) == SENTENCES
+                assert read(name, source) == held(name, SENTENCES)
 
 
 @every_format
@@ -84,7 +104,7 @@ def test_nothing_in_it(name):
         assert read(name, content) == list(stream(name, content)) == []
 
 
-@every_format
+@by_lines
 def test_pieces_add_up_to_the_whole(name):
     head = FORMATS[name][2].split("\n")[0] + "\n" if name == "csv" else ""
     text = head + "".join(FORMATS[name][3] * (1 + i % 3) + "\n" for i in range(40))
@@ -114,7 +134,7 @@ def test_a_slow_pipe_gives_its_sentences_at_once(name):
             worker.start()
             worker.join(10)
             assert not worker.is_alive()
-            assert received[-1] == [[["a", "b", "C"]] * 2]
+            assert received[-1] == held(name, [[["a", "b", "C"]] * 2])
 
 
 @pytest.mark.parametrize(

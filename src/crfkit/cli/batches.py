@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crfkit.arrays import BoolArray, IdArray, IntArray
-from crfkit.cli.column_roles import tagging_roles
+from crfkit.cli.column_roles import column_title, tagging_roles
 from crfkit.cli.data_file import say
-from crfkit.cli.messages import UsageError
+from crfkit.cli.messages import UsageError, warn
 from crfkit.data.columns import Columns
 from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError
@@ -75,8 +75,16 @@ def _of_tables(
         if roles is None:
             roles = tagging_roles(table, needed, record, arguments.label_column, arguments.known_column)
             if not arguments.quiet:
-                labels = "without labels" if roles.label is None else f"true labels in column {roles.label}"
+                labels = "without labels"
+                if roles.label is not None:
+                    labels = f"true labels in column {column_title(table, roles.label)}"
                 say(data, f", {table.ids.shape[1]} per row, {labels}")
+            made = getattr(table, "tokenizer", None)
+            if made is not None and record is not None and record.get("tokenizer") != made:
+                warn(
+                    f"{data.name}: its text is split by crfkit's tokenizer, but the model was trained on "
+                    "other tokens; if they differ, give tokens instead"
+                )
         x = roles.for_template(table)
         gold = None if roles.label is None else table.codes(roles.label)
         allowed = None

@@ -23,12 +23,14 @@ class Roles:
     label: int | None
     known: int | None = None
     seen: tuple[int, ...] | None = None  # columns for the template, if a header names them
+    key: int | None = None  # identifies the sequence
 
     def for_template(self, columns: Columns) -> Columns:
         """Return the table without its label columns, which a template must not see."""
         if self.seen is not None:
             return columns.select(self.seen)
-        for place in sorted({place for place in (self.label, self.known) if place is not None}, reverse=True):
+        others = {place for place in (self.label, self.known, self.key) if place is not None}
+        for place in sorted(others, reverse=True):
             columns = columns.without(place)
         return columns
 
@@ -36,6 +38,12 @@ class Roles:
 def column_place(columns: Columns, named: str, option: str) -> int:
     """Return the index of the column that an option names: a number (negative: from the end) or a name."""
     return place_of(named, option, columns.source, columns.n_columns, getattr(columns, "names", None))
+
+
+def column_title(columns: Columns, place: int) -> str:
+    """Return how messages name a column: by its name, or by its number as options do."""
+    names = getattr(columns, "names", None)
+    return str(place) if names is None else repr(names[place])
 
 
 def place_of(named: str, option: str, source: str, n: int, names: Sequence[str] | None) -> int:
@@ -60,6 +68,11 @@ def label_place(columns: Columns, label_column: str | None) -> int:
     if n == 1:
         raise InputError(
             f"{columns.source}: rows have one column; training needs one or more cells and a label per row"
+            + (
+                "; the cells have commas: use --separator , and, if the first line is data, --no-header"
+                if any("," in cell for cell in columns.cells.strings(0, min(len(columns.cells), 10)))
+                else ""
+            )
         )
     return n - 1 if label_column is None else column_place(columns, label_column, "--label-column")
 
@@ -78,15 +91,18 @@ def tagging_roles(
     """
     n = int(columns.ids.shape[1])
     known = None if known_column is None else column_place(columns, known_column, "--known-column")
-    rest = [place for place in range(n) if place != known]  # columns of the data itself
+    key = getattr(columns, "sequence_place", None)
+    rest = [place for place in range(n) if place not in (known, key)]  # columns of the data itself
     names = getattr(columns, "names", None)
     if names is not None and record is not None and "names" in record:
         return _roles_by_name(columns, names, record, label_column, known)
     if label_column is not None:
         label = None if label_column == "none" else column_place(columns, label_column, "--label-column")
-        roles = Roles(label, known)
+        roles = Roles(label, known, key=key)
     elif record is not None and len(rest) in (record["columns"], record["columns"] - 1):
-        roles = Roles(rest[record["label_column"]] if len(rest) == record["columns"] else None, known)
+        roles = Roles(
+            rest[record["label_column"]] if len(rest) == record["columns"] else None, known, key=key
+        )
     elif record is not None and len(rest) != needed:
         raise InputError(
             f"{columns.source}: rows have {len(rest)} columns{_besides(known)}; the model was trained on "
@@ -95,8 +111,8 @@ def tagging_roles(
             "name the label column with --label-column K, or use --label-column none if there is none"
         )
     else:
-        roles = Roles(rest[-1] if len(rest) > needed else None, known)
-    left = n - len({place for place in (roles.label, roles.known) if place is not None})
+        roles = Roles(rest[-1] if len(rest) > needed else None, known, key=key)
+    left = n - len({place for place in (roles.label, known, key) if place is not None})
     if left < needed:
         raise InputError(
             f"{columns.source}: the model's template uses {needed} columns, but rows have {left}"

@@ -27,12 +27,17 @@ def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
         raise ModelFileError(
             f"cannot read the model: its record of training data is malformed: {record!r:.80}"
         )
-    names = record.get("names")
+    names, found = record.get("names"), {"columns": columns, "label_column": label}
+    for key in ("sequence_column", "label_key", "tokenizer"):
+        if key in record:
+            if not isinstance(record[key], str):
+                raise ModelFileError(f"cannot read the model: its {key} is malformed: {record[key]!r:.80}")
+            found[key] = record[key]
     if names is None:
-        return {"columns": columns, "label_column": label}
+        return found
     if not isinstance(names, list) or len(names) != columns or not all(isinstance(n, str) for n in names):
         raise ModelFileError(f"cannot read the model: its column names are malformed: {names!r:.80}")
-    return {"columns": columns, "label_column": label, "names": names}
+    return {**found, "names": names}
 
 
 def model_source(path: str) -> str | bytes:

@@ -110,6 +110,8 @@ def _run(arguments: argparse.Namespace, surplus: Sequence[str]) -> int:
     """Run the command; print what it raises and return the exit code."""
     terminated: list[int] = []
     try:
+        if len(surplus) == 1 and surplus[0][:1] != "-" and getattr(arguments, "input", None) == "-":
+            arguments.input, surplus = surplus[0], []  # argparse does not find it behind options
         if surplus:
             raise UsageError(f"unknown arguments: {' '.join(surplus)}")
         with _warnings_in_words(), _sigterm_as_ctrl_c(terminated):

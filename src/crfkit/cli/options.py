@@ -129,7 +129,9 @@ def template(words: str = "default for columns: a window of two rows on either s
 TABLES = """\
   --separator CHAR  separator of columns, such as ',' or '\\t' (default: blanks and tabs; for csv a comma,
       semicolon or tab, as in the header)
-  --sequence-column NAME  csv: the column that identifies the sequence of each row (default: empty lines
-      separate sequences)"""
+  --sequence-column NAME  csv: the column that identifies the sequence of each row (default: as in training;
+      empty lines separate sequences, too); 'none': there is no such column
+  --no-header  csv: the first line is data; columns are called 0, 1, …
+  --snap  jsonl: widen labelled spans that cut a token to whole tokens"""
 JOBS = "  -j, --jobs N>=1  threads (default: one thread per core)"
 QUIET = "  -q, --quiet  only errors and warnings on stderr"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import constraint_options, options
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from crfkit.inference import Lattice
     from crfkit.models.linear.explanation import Decision
     from crfkit.models.linear.tagger import LinearTagger
-    from crfkit.models.tagger import Tagger
+    from crfkit.models.tagger import Decoded, PredictedSegment, Tagger
 
 USAGE = "MODEL [INPUT] [-o OUTPUT] [options]"
 
@@ -49,6 +50,7 @@ _OPTIONS = f"""
   input [INPUT] = -         data; - is standard input
 the data:
 {options.formats()}
+  --text                    the same as --format text: plain text in, JSON lines with labelled spans out
 {options.label_column("as in training; 'none': the data has no labels")}
   --known-column K          column of known labels, which the result keeps: '_', '-' or an empty cell for any
       label, 'A|B' for A or B
@@ -85,6 +87,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the model, then decode and write the data batch by batch."""
+    if arguments.text:
+        arguments.format = "text"
     _check(arguments)
     inputs = [arguments.model, arguments.input, arguments.template, arguments.rules]
     check_outputs(arguments, [arguments.output], inputs)
@@ -106,8 +110,15 @@ def run(arguments: argparse.Namespace) -> int:
         segments = SegmentLines(tagger, arguments)
     tally = _Tally(labels) if arguments.eval else None
     n_positions, knows_some, record = 0, False, data_record(header)
-    with open_data(arguments.input, arguments, tables=tagger.n_columns is not None) as data:
-        if data.format.has_header and (arguments.nbest or arguments.score or arguments.why):
+    tables = tagger.n_columns is not None
+    with open_data(
+        arguments.input, arguments, tables=tables, record=record, keep_sequence_column=True
+    ) as data:
+        if (
+            data.format.is_table
+            and data.format is not USUAL_TABLE
+            and (arguments.nbest or arguments.score or arguments.why)
+        ):
             raise UsageError(
                 f"--nbest, --score and --why cannot be written as {data.format.name}: convert the data to "
                 f"{USUAL_TABLE.name} first"
@@ -135,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
                         if segments is not None:
                             decoded, text = segments.of(batch, lattice, decoded)
                         if not arguments.segments:
-                            text = layout.one(batch, decoded)
+                            text = layout.one(batch, decoded, partial(_segments, tagger, lattice, decoded))
                         if tally is not None:
                             tally.add(batch, decoded.labels)
                 except NoPathError as error:
@@ -148,6 +159,11 @@ def run(arguments: argparse.Namespace) -> int:
     if tally is not None:
         tally.report()
     return 0
+
+
+def _segments(tagger: Tagger, lattice: Lattice, decoded: Decoded) -> list[list[PredictedSegment]]:
+    """Return the segments of each sequence's labels, for formats that write them."""
+    return tagger.segment_lists(lattice, decoded.labels)
 
 
 def _explained(tagger: Tagger, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:

@@ -15,7 +15,7 @@ probability`` before each labelling; the best has rank 0. Both formats are those
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +25,7 @@ from crfkit.arrays import IntArray
 from crfkit.cli.batches import Batch
 from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
-from crfkit.models.tagger import Decoded
+from crfkit.models.tagger import Decoded, PredictedSegment
 
 if TYPE_CHECKING:
     from crfkit.io.csv_data import CsvRows
@@ -45,9 +45,19 @@ class Layout:
         escaped = [label.replace("%", "%%") for label in labels]
         self._all = self._separator.join(f"{label}:%.6f" for label in escaped)
         self._csv: CsvRows | None = None  # of tables with names
+        self._no_header: bool = arguments.no_header
+        self._delimiter: str = {None: ",", "tab": "\t", "\\t": "\t"}.get(
+            arguments.separator, arguments.separator
+        )
 
-    def one(self, batch: Batch, decoded: Decoded) -> bytes:
-        """Format one labelling of each sequence."""
+    def one(
+        self, batch: Batch, decoded: Decoded, segments: Callable[[], list[list[PredictedSegment]]]
+    ) -> bytes:
+        """Format one labelling of each sequence; ``segments`` returns the segments of the labels."""
+        own: Any = getattr(batch.table, "labelled", None)  # of formats with a shape of their own
+        if own is not None and not self._label_only:
+            written: bytes = own(decode_labels(decoded.labels, batch.offsets, self._labels), segments)
+            return written
         if batch.table is not None and self._is_plain(batch.table, decoded):
             return batch.table.text((self._labels, decoded.labels), separator=self._separator)
         predicted = decode_labels(decoded.labels, batch.offsets, self._labels)
@@ -106,10 +116,11 @@ class Layout:
             texts = [[] for _ in decoded.labels]
         from crfkit.io.csv_data import CsvRows  # imported only for csv tables
 
-        self._csv = self._csv or CsvRows()
-        self._csv.write_header(
-            [*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra]
-        )
+        self._csv = self._csv or CsvRows(self._delimiter)
+        if not self._no_header:
+            self._csv.write_header(
+                [*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra]
+            )
         bounds = table.offsets.tolist()
         for i, sentence in enumerate(zip(*columns, strict=True)):
             rows = zip(zip(*sentence, strict=True), texts[bounds[i] : bounds[i + 1]], strict=True)

@@ -110,22 +110,30 @@ def check_alike(first: Data, other: Data, path: str) -> None:
 
 def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, int, dict[str, Any]]:
     """Read a table; return it with the index of the label column and the record for the model."""
-    from crfkit.cli.column_roles import label_place
+    from crfkit.cli.column_roles import column_title, label_place
 
     columns = file.table()
     if columns.n_positions == 0:
         raise InputError(f"{file.name}: the file is empty")
     label = label_place(columns, arguments.label_column)
     if not arguments.quiet:
-        say(file, f", {columns.n_columns} per row, labels in column {label}")
+        say(file, f", {columns.n_columns} per row, labels in column {column_title(columns, label)}")
     record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
+    if len(columns) == 1 and columns.n_positions > _LONG:
+        by_name = "name the column that identifies the sequence with --sequence-column NAME, or "
+        warn(
+            f"{file.name}: all {columns.n_positions:,} rows are one sequence; "
+            f"{by_name if file.format.has_header else ''}separate sequences with empty lines"
+        )
     if hasattr(columns, "names"):
         record["names"] = list(columns.names)
-        if len(columns) == 1 and columns.n_positions > _LONG:
-            warn(
-                f"{file.name}: all {columns.n_positions:,} rows are one sequence; name the column that "
-                "identifies the sequence with --sequence-column NAME, or separate sequences with empty lines"
-            )
+    named = dict(file.format.options)
+    if "sequence_column" in named and file.options["sequence_column"] is not None:
+        record["sequence_column"] = file.options["sequence_column"]
+    if "trained_label" in named:
+        record["label_key"] = columns.names[label]  # type: ignore[attr-defined]
+    if getattr(columns, "tokenizer", None) is not None:
+        record["tokenizer"] = columns.tokenizer  # type: ignore[attr-defined]
     return columns, label, record
 
 

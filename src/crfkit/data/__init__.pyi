@@ -14,4 +14,7 @@ from crfkit.data.relabel import repair_labels as repair_labels
 from crfkit.data.sequences import Encoded as Encoded
 from crfkit.data.sequences import LabelHints as LabelHints
 from crfkit.data.sequences import Sequences as Sequences
+from crfkit.data.tokenizer import Span as Span
+from crfkit.data.tokenizer import Token as Token
+from crfkit.data.tokenizer import tokenize as tokenize
 from crfkit.data.vocabulary import Vocabulary as Vocabulary

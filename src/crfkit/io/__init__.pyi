@@ -1,6 +1,9 @@
 from crfkit.io.columns import read_columns as read_columns
 from crfkit.io.columns import stream_columns as stream_columns
 from crfkit.io.columns import write_columns as write_columns
+from crfkit.io.conllu_data import read_conllu as read_conllu
+from crfkit.io.conllu_data import stream_conllu as stream_conllu
+from crfkit.io.conllu_data import write_conllu as write_conllu
 from crfkit.io.crfsuite_data import read_crfsuite as read_crfsuite
 from crfkit.io.crfsuite_data import stream_crfsuite as stream_crfsuite
 from crfkit.io.crfsuite_data import write_crfsuite as write_crfsuite
@@ -8,6 +11,12 @@ from crfkit.io.csv_data import read_csv as read_csv
 from crfkit.io.csv_data import stream_csv as stream_csv
 from crfkit.io.csv_data import write_csv as write_csv
 from crfkit.io.formats import FORMATS as FORMATS
+from crfkit.io.jsonl_data import read_jsonl as read_jsonl
+from crfkit.io.jsonl_data import read_text as read_text
+from crfkit.io.jsonl_data import stream_jsonl as stream_jsonl
+from crfkit.io.jsonl_data import stream_text as stream_text
+from crfkit.io.jsonl_data import write_jsonl as write_jsonl
+from crfkit.io.jsonl_data import write_text as write_text
 from crfkit.io.mallet_data import read_mallet as read_mallet
 from crfkit.io.mallet_data import stream_mallet as stream_mallet
 from crfkit.io.mallet_data import write_mallet as write_mallet

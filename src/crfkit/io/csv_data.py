@@ -18,6 +18,7 @@ from crfkit.data.columns import Columns
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.io.opening import Source, open_input, source_name
+from crfkit.io.text_lines import text_lines
 from crfkit.io.writing import open_output
 
 _DELIMITERS = ",;\t"
@@ -30,10 +31,11 @@ class NamedColumns(Columns):
     """Columns with the names of a header."""
 
     names: tuple[str, ...] = ()  # [K]
+    sequence_place: int | None = None  # of the column that identifies sequences, if it was kept
 
     def __reduce__(self) -> tuple[type[Columns], tuple[object, ...]]:
         _, fields = super().__reduce__()
-        return (NamedColumns, (*fields, self.names))
+        return (NamedColumns, (*fields, self.names, self.sequence_place))
 
     def column_number(self, name: str) -> int:
         """Return the number of the column with this name, for ``column``, ``codes`` and ``without``."""
@@ -62,15 +64,16 @@ def read_csv(
     sequence_column: str | int | None = None,
     delimiter: str | None = None,
     header: bool = True,
+    keep_sequence_column: bool = False,
 ) -> NamedColumns:
     """Read all sequences of a CSV file: a path (gzipped or not), ``-``, or a binary file object.
 
     A new sequence begins after an empty line (or a row of empty cells), and where the value of
     ``sequence_column`` (a name, or a number from 0) changes; an empty cell there means "the same as above".
-    That column is left out of the result. ``delimiter=None`` detects comma, semicolon or tab from the first
-    lines. With ``header=False`` the columns are called "0", "1", …
+    That column is left out of the result unless it is kept. ``delimiter=None`` detects comma, semicolon or
+    tab from the first lines. With ``header=False`` the columns are called "0", "1", …
     """
-    reader = _Reader(source, sequence_column, delimiter, header)
+    reader = _Reader(source, sequence_column, delimiter, header, keep_sequence_column)
     for piece in reader.pieces(sys.maxsize):
         return piece
     return reader.columns([], [], [0])
@@ -82,6 +85,7 @@ def stream_csv(
     sequence_column: str | int | None = None,
     delimiter: str | None = None,
     header: bool = True,
+    keep_sequence_column: bool = False,
     positions: int = _POSITIONS,
     prompt: bool = False,
 ) -> Iterator[NamedColumns]:
@@ -91,7 +95,8 @@ def stream_csv(
     """
     if positions < 1:
         raise InputError(f"positions must be at least 1, got {positions}")
-    return _Reader(source, sequence_column, delimiter, header).pieces(1 if prompt else positions)
+    reader = _Reader(source, sequence_column, delimiter, header, keep_sequence_column)
+    return reader.pieces(1 if prompt else positions)
 
 
 def write_csv(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[NamedColumns]) -> None:
@@ -108,9 +113,9 @@ def write_csv(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[NamedCo
 class CsvRows:
     """A writer of a header and sequences of rows, with an empty line between sequences, to bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, delimiter: str = ",") -> None:
         self._text = io.StringIO(newline="")
-        self._rows = csv.writer(self._text, lineterminator="\n")
+        self._rows = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
         self._headed = self._begun = False
 
     def write_header(self, names: Iterable[str]) -> None:
@@ -138,7 +143,12 @@ class _Reader:
     """A reader of records, which it checks and numbers, and of the header."""
 
     def __init__(
-        self, source: Source, sequence_column: str | int | None, delimiter: str | None, header: bool
+        self,
+        source: Source,
+        sequence_column: str | int | None,
+        delimiter: str | None,
+        header: bool,
+        keep_key: bool,
     ) -> None:
         if delimiter is not None and len(delimiter) != 1:
             raise InputError(f"delimiter must be one character, got {delimiter!r}")
@@ -147,6 +157,7 @@ class _Reader:
         self._sequence_column = sequence_column
         self._delimiter = delimiter
         self._header = header
+        self._keep_key = keep_key
         self._all_names: tuple[str, ...] = ()  # with the sequence column
         self._key: int | None = None  # its place
 
@@ -159,7 +170,7 @@ class _Reader:
             for line, row in self._records(file):
                 ends = not row
                 if row and self._key is not None:
-                    key = row.pop(self._key) or current
+                    key = (row[self._key] if self._keep_key else row.pop(self._key)) or current
                     ends, current = key != current, key
                 if ends and len(lines) > offsets[-1]:
                     offsets.append(len(lines))
@@ -176,7 +187,8 @@ class _Reader:
 
     def columns(self, cells: list[str], lines: list[int], offsets: list[int]) -> NamedColumns:
         """Return the cells [ΣT * K], row by row, as columns."""
-        names = tuple(name for k, name in enumerate(self._all_names) if k != self._key)
+        kept = self._keep_key and self._key is not None
+        names = tuple(name for k, name in enumerate(self._all_names) if kept or k != self._key)
         vocabulary = Vocabulary()
         return NamedColumns(
             cells=vocabulary,
@@ -185,12 +197,14 @@ class _Reader:
             lines=np.array(lines, dtype=np.int64),
             source=self._name,
             names=names,
+            sequence_place=self._key if kept else None,
         )
 
     def _records(self, file: IO[bytes]) -> Iterator[tuple[int, list[str]]]:
         """Yield rows with one cell per column, and empty rows, each with its line number."""
         first = file.readline()
-        text = self._lines(chain([first] if first else [], file))
+        numbered = text_lines(chain([first] if first else [], file), self._name)
+        text = (line for _, line in numbered)
         head = list(islice(text, 1))
         delimiter = self._delimiter or _sniff(head, file)
         rows = csv.reader(chain(head, text), delimiter=delimiter, strict=True)
@@ -240,18 +254,6 @@ class _Reader:
             raise InputError(
                 f"{self._name}:{line}: there is no column except the sequence column {names[0]!r}"
             )
-
-    def _lines(self, lines: Iterator[bytes]) -> Iterator[str]:
-        for number, line in enumerate(lines, 1):
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{self._name}:{number}: not UTF-8 text ({error.reason}); convert the file to UTF-8"
-                ) from error
-            if "\0" in text:
-                raise InputError(f"{self._name}:{number}: a NUL character; convert the file to UTF-8 text")
-            yield text
 
 
 def _sniff(head: list[str], file: IO[bytes]) -> str:

@@ -33,16 +33,15 @@ class DataFile:
         format: str = "auto",
         *,
         tables: bool = False,
-        separator: str | None = None,
-        sequence_column: str | None = None,
+        **options: Any,
     ) -> None:
         """Open a path, or standard input for ``-``.
 
         With ``tables``, the file is a table if neither ``format`` nor its name determines the format.
-        ``separator`` and ``sequence_column`` are passed to the formats that have these options.
+        ``options`` are passed to the formats that have them (see ``DataFormat.options``).
         """
         self.name = "<stdin>" if path == "-" else path
-        self.options = {"separator": separator, "sequence_column": sequence_column}
+        self.options = options
         self._own = path != "-"
         # A large buffer: its beginning is read to detect the format, and again by the parser.
         self.file: Any = (
@@ -64,9 +63,11 @@ class DataFile:
         named = format_by_name(path)
         if named is not None:
             return named, " (told by its name)"
-        if tables or self.options["separator"] is not None:
-            return USUAL_TABLE, ""
-        return format_by_content(self._head()), " (told by its content)"
+        separator = self.options.get("separator")
+        if separator is not None:
+            return FORMATS["csv"] if separator not in (" ", "\t", "tab") else USUAL_TABLE, ""
+        found = format_by_content(self._head(), tables=tables)
+        return found, "" if tables and found is USUAL_TABLE else " (told by its content)"
 
     def _head(self) -> bytes:
         """Return the first bytes, unpacked; they can be read again."""
@@ -107,7 +108,7 @@ class DataFile:
         return pieces
 
     def _settings(self) -> dict[str, Any]:
-        return {own: self.options[option] for option, own in self.format.options}
+        return {own: self.options[option] for option, own in self.format.options if option in self.options}
 
     def examples(self, vocabulary: Vocabulary, *, grow: bool) -> Examples:
         """Return all sequences of attributes."""

@@ -19,6 +19,9 @@ HEAD = 1 << 16  # bytes used to detect the format
 # An attribute: a name with a letter in it (12:30 is a time), = or :, and something after it.
 _NAMED = re.compile(rb"[^=:A-Za-z_]*[A-Za-z_][^=:]*[=:].")
 
+_WORD_ID = re.compile(rb"\d+([-.]\d+)?")
+_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"')
+
 
 class Head(NamedTuple):
     """What the first bytes of a file look like."""
@@ -26,6 +29,8 @@ class Head(NamedTuple):
     is_tagged_csv: bool  # whether it begins like csv written by 'crfkit tag'
     tabs: bool  # whether most rows have tabs
     is_table: bool  # whether most rows are equally long, and few cells are attributes such as w[0]=the
+    is_json: bool  # whether it begins with an object, or an array of objects
+    is_conllu: bool  # whether rows have ten columns between tabs, the first of which counts words
 
     @classmethod
     def of(cls, start: bytes) -> Head:
@@ -39,7 +44,10 @@ class Head(NamedTuple):
         cells = [row.split(b"\t") if tabs else row.split() for row in rows]
         named = [bool(_NAMED.match(cell)) for row in cells for cell in (row[1:] if tabs else row[:-1])]
         _, most = Counter(map(len, cells)).most_common(1)[0] if rows else (0, 0)
-        return cls(tagged, tabs, sum(named) <= len(named) / 2 and most >= len(rows) / 2)
+        table = sum(named) <= len(named) / 2 and most >= len(rows) / 2
+        words = [row.split(b"\t") for row in rows if not row.startswith(b"#")]
+        conllu = bool(words) and all(len(row) == 10 and _WORD_ID.fullmatch(row[0]) for row in words)
+        return cls(tagged, tabs, table, bool(_JSON.match(start)), conllu)
 
 
 class DataFormat(NamedTuple):
@@ -55,6 +63,7 @@ class DataFormat(NamedTuple):
     # Options of readers of tables, and their names there.
     options: tuple[tuple[str, str], ...] = ()
     optional_labels: bool = False  # attributes: whether positions may have no label
+    has_labels: bool = True  # whether it can hold labels at all
 
     @property
     def read(self) -> Callable[..., Any]:
@@ -80,6 +89,33 @@ class DataFormat(NamedTuple):
 FORMATS = {
     format.name: format
     for format in (
+        DataFormat(
+            "jsonl",
+            "JSON lines: tokens and tags, or a text with labelled spans",
+            "crfkit.io.jsonl_data",
+            (".jsonl", ".ndjson", ".json"),
+            lambda head: head.is_json,
+            is_table=True,
+            options=(("label_column", "label_key"), ("snap", "snap")),
+        ),
+        DataFormat(
+            "text",
+            "plain text, one text per line, without labels; only to tag",
+            "crfkit.io.jsonl_data",
+            (),
+            lambda head: False,
+            is_table=True,
+            has_labels=False,
+        ),
+        DataFormat(
+            "conllu",
+            "Universal Dependencies; labels in upos, or the column or misc:KEY that --label-column names",
+            "crfkit.io.conllu_data",
+            (".conllu",),
+            lambda head: head.is_conllu,
+            is_table=True,
+            options=(("label_column", "label_key"), ("trained_label", "default_label")),
+        ),
         # Most rows are equally long: a stray line should be a parser's error, not change the detected format.
         DataFormat(
             "columns",
@@ -98,7 +134,12 @@ FORMATS = {
             lambda head: head.is_tagged_csv,
             is_table=True,
             has_header=True,
-            options=(("separator", "delimiter"), ("sequence_column", "sequence_column")),
+            options=(
+                ("separator", "delimiter"),
+                ("sequence_column", "sequence_column"),
+                ("header", "header"),
+                ("keep_sequence_column", "keep_sequence_column"),
+            ),
         ),
         DataFormat(
             "crfsuite",
@@ -130,12 +171,14 @@ def format_by_name(path: str) -> DataFormat | None:
     return next((format for format in FORMATS.values() if ending in format.endings), None)
 
 
-def format_by_content(start: bytes) -> DataFormat:
-    """Return the format that the first bytes of a file look like."""
+def format_by_content(start: bytes, *, tables: bool = False) -> DataFormat:
+    """Return the format that the first bytes of a file look like; with ``tables``, one of the tables."""
     head = Head.of(start)
-    return next(format for format in FORMATS.values() if format.is_told_by(head))
+    found = next(format for format in FORMATS.values() if format.is_told_by(head))
+    return USUAL_TABLE if tables and not found.is_table else found
 
 
 def names_of(*, tables: bool, last: str = "or") -> str:
-    """Return the names of the formats with cells, or of those with attributes, as text."""
-    return f" {last} ".join(format.name for format in FORMATS.values() if format.is_table == tables)
+    """Return the names of the formats with cells and labels, or of those with attributes, as text."""
+    kind = [format.name for format in FORMATS.values() if format.is_table == tables and format.has_labels]
+    return f" {last} ".join([", ".join(kind[:-1]), kind[-1]])

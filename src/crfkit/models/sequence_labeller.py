@@ -15,13 +15,15 @@ import numpy.typing as npt
 
 from crfkit.arrays import FloatArray
 from crfkit.conventions import BaseEstimator, check_is_fitted
+from crfkit.data.columns import Columns
 from crfkit.data.labels import label_lists
+from crfkit.data.tokenizer import tokenize
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.io.model_file import Source
 from crfkit.models.calibration import Calibration
-from crfkit.models.tagger import PredictedSegment, Tagger
+from crfkit.models.tagger import PredictedSegment, Tagger, TextSpan
 from crfkit.models.training_record import TrainingRecord
 
 Fitted = TypeVar("Fitted", bound=Tagger)
@@ -115,6 +117,27 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
             constraints=constraints,
             known=known,
         )
+
+    def tag_text(self, text: str, *, min_probability: float = 0.0) -> list[TextSpan]:
+        """Return the labelled spans of a plain text: (start, end, label, text, probability).
+
+        The text is split by :func:`crfkit.data.tokenize`. The model must make its attributes from tokens: it
+        has an extractor or a template.
+        """
+        fitted = self._fitted()
+        tokens = tokenize(text)
+        if fitted.n_columns != 1:
+            raise InputError(
+                "tag_text needs a model that makes its attributes from tokens, such as "
+                "CRF(extractor=token_features); this one takes "
+                + ("attributes" if fitted.n_columns is None else f"{fitted.n_columns} columns")
+            )
+        if not tokens:
+            return []
+        rows = Columns.from_rows([[[token.text] for token in tokens]])
+        (found,) = fitted.predict_segments(rows, min_probability=min_probability)
+        places = [(tokens[s.start].start, tokens[s.stop - 1].end, s) for s in found]
+        return [TextSpan(a, b, s.type, text[a:b], s.probability) for a, b, s in places]
 
     def calibrate(
         self: _Self,

@@ -58,6 +58,16 @@ class Decoded(NamedTuple):
     probability: FloatArray | None  # [N] of the labellings, if requested
 
 
+class TextSpan(NamedTuple):
+    """A labelled stretch of a text: ``text[start:end]``, and its probability."""
+
+    start: int
+    end: int
+    label: Any
+    text: str
+    probability: float
+
+
 class PredictedSegment(NamedTuple):
     """A segment of the positions ``start`` to ``stop`` (not included), and its probability."""
 
@@ -279,15 +289,19 @@ class Tagger(ABC):
         """Return the segments of each sequence's labels with their probabilities."""
         result: list[list[PredictedSegment]] = []
         for lattice in self.constrained(X, lengths, constraints, known):
-            rules, found, probability = self.segments(lattice, self.decode(lattice).labels, scheme)
-            lists: list[list[PredictedSegment]] = [[] for _ in range(lattice.n_sequences)]
-            for i, start, stop, kind, p in zip(
-                *(part.tolist() for part in (*found, probability)), strict=True
-            ):
-                if p >= min_probability:
-                    lists[i].append(PredictedSegment(start, stop, rules.types[kind], p))
-            result += lists
+            result += self.segment_lists(lattice, self.decode(lattice).labels, scheme, min_probability)
         return result
+
+    def segment_lists(
+        self, lattice: Lattice, labels: IdArray, scheme: str | None = None, min_probability: float = 0.0
+    ) -> list[list[PredictedSegment]]:
+        """Return the segments of each sequence of a labelling, with their probabilities."""
+        rules, found, probability = self.segments(lattice, labels, scheme)
+        lists: list[list[PredictedSegment]] = [[] for _ in range(lattice.n_sequences)]
+        for i, start, stop, kind, p in zip(*(part.tolist() for part in (*found, probability)), strict=True):
+            if p >= min_probability:
+                lists[i].append(PredictedSegment(start, stop, rules.types[kind], p))
+        return lists
 
     def predict_nbest(
         self,

@@ -80,6 +80,7 @@ void bind_linear(nb::module_& m);      // linear potentials and their objective
 void bind_validation(nb::module_& m);  // constraints of validation sets
 void bind_optim(nb::module_& m);       // vector work of the optimisers
 void bind_ingest(nb::module_& m);      // Python objects to sparse attributes; vocabularies
+void bind_compact(nb::module_& m);     // the compact form of linear models
 void bind_columns(nb::module_& m);     // column files
 void bind_program(nb::module_& m);     // feature programs over cells
 void bind_item_text(nb::module_& m);   // item files to sparse attributes and back

@@ -22,6 +22,7 @@ NB_MODULE(_native, m) {
   crfkit::bind_validation(m);
   crfkit::bind_optim(m);
   crfkit::bind_ingest(m);
+  crfkit::bind_compact(m);
   crfkit::bind_columns(m);
   crfkit::bind_program(m);
   crfkit::bind_item_text(m);

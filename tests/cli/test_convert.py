@@ -7,6 +7,7 @@ import pytest
 from crfkit.cli.default_template import default_template
 from crfkit.features.template import Template
 from crfkit.io.columns import read_columns
+from crfkit.io.model_file import read_model
 from crfkit.models.linear.crf import CRF
 
 from .conftest import as_text, sentences
@@ -159,3 +160,57 @@ def test_a_template_can_be_given_to_a_model_that_has_none(run, data):
     tagged = [run("tag", data / name, data / "data.txt", "-q").out for name in ("m", "again")]
     assert tagged[0] == tagged[1] != ""
     assert run("convert", data / "m", data / "x", "-t", data / "template").code == 2
+
+
+# ---- compact models
+
+
+def test_compact_model(run, folder, tmp_path):
+    small = tmp_path / "small.crfkit"
+    ran = run.ok("convert", folder / "model.crfkit", small, "--compact", "--data", folder / "test.txt", "-q")
+    lines = [line.split() for line in ran.out.splitlines()]
+    sizes = [(folder / "model.crfkit").stat().st_size, small.stat().st_size]
+    assert lines[1][1:3] == [f"{size:,}" for size in sizes]
+    assert sizes[1] < sizes[0] / 3
+    assert [line[0] for line in lines] == [
+        "before",
+        "bytes",
+        "attributes",
+        "features",
+        "accuracy",
+        "F1",
+        "labels",
+    ]
+    assert lines[4][1:4] == ["100.00", "%", "100.00"]
+    assert lines[-1][:7] == ["labels", "differ", "at", "0", "of", "90", "tokens"]
+    tagged = [
+        run.ok("tag", model, folder / "test.txt", "-q").out for model in (folder / "model.crfkit", small)
+    ]
+    assert tagged[0] == tagged[1]
+    few = tmp_path / "few.crfkit"
+    ran = run.ok("convert", small, few, "--compact", "--drop-below", "1", "--data", folder / "words.txt")
+    assert few.stat().st_size < small.stat().st_size
+    assert "accuracy" not in ran.out
+    assert "labels differ at " in ran.out
+    full = tmp_path / "full.crfkit"
+    run.ok("convert", small, full)
+    assert run.ok("tag", full, folder / "test.txt", "-q").out == tagged[0]
+    assert "compact" not in read_model(full)[0]
+
+
+def test_compact_refusals(run, folder, tmp_path):
+    model, out = folder / "model.crfkit", tmp_path / "out.crfkit"
+    for arguments, code, words in (
+        ((model, out, "--drop-below", "1"), 2, "--drop-below and --data need --compact"),
+        ((model, out, "--data", model), 2, "--drop-below and --data need --compact"),
+        ((model, tmp_path / "o.crfsuite", "--compact"), 2, "--compact is a form of models of crfkit"),
+        ((folder / "test.txt", out, "--compact"), 1, "--compact needs a model, but this is not one"),
+        (
+            (model, out, "--compact", "--drop-below", "-1"),
+            1,
+            "drop_below must be a number that is not negative",
+        ),
+        ((model, out, "--compact", "--label-column", "2"), 2, "--label-column is for data only"),
+    ):
+        ran = run("convert", *arguments)
+        assert (ran.code, words in ran.err) == (code, True), ran.err

@@ -72,7 +72,10 @@ def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[
     return tagger, header
 
 
-def save_changed(tagger: Tagger, header: dict[str, Any], path: str) -> None:
-    """Write a model that was loaded and then changed, with its training record."""
-    own = ("model", "classes", "template", "extractor", "calibration")  # the tagger writes these itself
-    tagger.save(path, {name: value for name, value in header.items() if name not in own})
+# The tagger writes these entries itself.
+_OWN = ("model", "classes", "template", "extractor", "calibration", "compact")
+
+
+def save_changed(tagger: Tagger, header: dict[str, Any], path: str, **how: Any) -> None:
+    """Write a model that was loaded and then changed, with its training record; ``how``: as ``save``."""
+    tagger.save(path, {name: value for name, value in header.items() if name not in _OWN}, **how)

@@ -25,6 +25,7 @@ from crfkit.io.writing import open_output
 from crfkit.parameters import DIGITS
 
 VERSION = 1
+COMPACT = 2  # version of files with compact arrays, which earlier readers must refuse
 ALIGNMENT = 64
 MAX_HEADER = 64 << 20  # bytes of JSON
 
@@ -48,13 +49,15 @@ def write_model(
     path: str | os.PathLike[str] | IO[bytes],
     header: Mapping[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    version: int = VERSION,
 ) -> None:
     """Write a model file with a header of JSON values and arrays of bools, ints and floats.
 
     A path is written atomically: after an error, the file is as it was before. A symbolic link stays one. To
     a (buffered, binary) file object the bytes are written from its current position on.
     """
-    size, chunks = _serialise(header, arrays)
+    size, chunks = _serialise(header, arrays, version)
     with open_output(path, size=size, compress=False) as file:
         for chunk in chunks:
             file.write(chunk)
@@ -86,7 +89,7 @@ def read_model(
 
 
 def _serialise(
-    header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+    header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], version: int
 ) -> tuple[int, Iterator[bytes | memoryview]]:
     """Return the file's size and an iterator over its bytes. Errors are raised before the first bytes."""
     stored = {name: _storable(name, array) for name, array in arrays.items()}
@@ -110,7 +113,7 @@ def _serialise(
     _load_json(text, "the header")  # raises if it could not be read back
     data_start = _aligned(_PREAMBLE.size + len(text))
     total = data_start + data_size
-    preamble = _PREAMBLE.pack(MAGIC, VERSION, zlib.crc32(text), len(text), total, b"", 0)[:-4]
+    preamble = _PREAMBLE.pack(MAGIC, version, zlib.crc32(text), len(text), total, b"", 0)[:-4]
 
     def chunks() -> Iterator[bytes | memoryview]:
         yield preamble + struct.pack("<I", zlib.crc32(preamble))
@@ -197,11 +200,11 @@ def _unpack_preamble(data: bytes | bytearray | memoryview, name: str) -> tuple[i
     _, version, json_crc, json_size, total, zeros, crc = _PREAMBLE.unpack(data)
     if zlib.crc32(data[:-4]) != crc:
         raise _damaged(name, "the checksum of its first 64 bytes is wrong")
-    if version != VERSION:
+    if version not in (VERSION, COMPACT):
         raise _damaged(
             name,
-            f"it has format version {version}, this crfkit reads version {VERSION}"
-            + ("; install a newer crfkit" if version > VERSION else ""),
+            f"it has format version {version}, this crfkit reads versions {VERSION} and {COMPACT}"
+            + ("; install a newer crfkit" if version > COMPACT else ""),
         )
     if any(zeros) or json_size > MAX_HEADER or _PREAMBLE.size + json_size > total:
         raise _damaged(name, f"its sizes are impossible ({json_size} bytes of header in a file of {total})")

@@ -195,13 +195,24 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
     # ---- files
 
     def save(
-        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
+        self,
+        path: str | os.PathLike[str] | IO[bytes],
+        *,
+        record: Mapping[str, Any] | None = None,
+        compact: bool = False,
+        drop_below: float = 0.0,
     ) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically.
 
-        ``record`` is added to the file's header: JSON values under names that the header does not use.
+        ``record`` is added to the file's header: JSON values under names that the header does not use. With
+        ``compact``, the file of a linear model is five to ten times as small: weights have 16 bits, and
+        features of weight 0, or of weights smaller than ``drop_below``, attributes without features and the
+        training history are left out.
         """
-        self._fitted().save(path, {**(record or {}), **self._training_record()})
+        if drop_below and not compact:
+            raise InputError("drop_below needs compact=True")
+        header = {**(record or {}), **self._training_record()}
+        self._fitted().save(path, header, compact=compact, drop_below=drop_below)
 
     @classmethod
     def load(

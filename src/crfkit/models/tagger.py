@@ -32,7 +32,7 @@ from crfkit.inference import (
     viterbi,
 )
 from crfkit.io.model_arrays import ModelArrays, open_model
-from crfkit.io.model_file import Arrays, Source, write_model
+from crfkit.io.model_file import COMPACT, VERSION, Arrays, Source, write_model
 from crfkit.models.calibration import Calibration
 
 if TYPE_CHECKING:
@@ -92,11 +92,21 @@ class Tagger(ABC):
         self.classes = classes  # [L]
         self.n_jobs = n_jobs
 
-    def save(self, path: str | os.PathLike[str] | IO[bytes], header: Mapping[str, Any]) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str] | IO[bytes],
+        header: Mapping[str, Any],
+        *,
+        compact: bool = False,
+        drop_below: float = 0.0,
+    ) -> None:
         """Write the model file; ``header`` has the estimator's additional entries."""
-        own, arrays = self.to_parts()
+        own, arrays = self.compact_parts(drop_below) if compact else self.to_parts()
         own |= self.calibration.to_header()
-        write_model(path, {"model": self.in_files, "classes": self.classes, **own, **header}, arrays)
+        if compact and "history" in header:
+            header = {**header, "history": []}
+        content = {"model": self.in_files, "classes": self.classes, **own, **header}
+        write_model(path, content, arrays, version=COMPACT if compact else VERSION)
 
     @classmethod
     def load(
@@ -142,6 +152,10 @@ class Tagger(ABC):
         n_jobs: int | None = None,
     ) -> _Self:
         """Return the tagger with these labels from the result of ``to_parts``."""
+
+    def compact_parts(self, drop_below: float) -> tuple[dict[str, Any], Arrays]:
+        """Return the content in the compact form, without weights below ``drop_below``."""
+        raise InputError(f"a {self.in_files} has no compact form; only a linear-chain CRF has one")
 
     decoding = "viterbi"  # default method of ``decode``; or "marginal"
     boundary_gain = 0.0  # gain of a right boundary in "marginal"

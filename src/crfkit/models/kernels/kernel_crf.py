@@ -247,7 +247,7 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
     # ---- files
 
     def save(
-        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None
+        self, path: str | os.PathLike[str] | IO[bytes], *, record: Mapping[str, Any] | None = None, **how: Any
     ) -> None:
         """Write the fitted model to a file (see docs/model-file.md), atomically.
 
@@ -263,7 +263,7 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
                 InputWarning,
                 stacklevel=2,
             )
-        super().save(path, record=record)
+        super().save(path, record=record, **how)
 
     def _training_record(self) -> dict[str, Any]:
         params = {

@@ -358,8 +358,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         tagger = self._fitted()
         bound = copy.copy(self)
         encoder = tagger.encoder.under(rules, tagger.classes)
-        bound.tagger_ = LinearTagger(tagger.classes, encoder, tagger.index, tagger.weights, self.n_jobs)
-        bound.tagger_.calibration = tagger.calibration
+        bound.tagger_ = tagger.with_features(tagger.index, tagger.weights, encoder)
         return bound
 
     def explain(

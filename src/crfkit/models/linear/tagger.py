@@ -190,9 +190,22 @@ class LinearTagger(Tagger):
             associations=associations,
         )
         fewer = replace(weights, state=weights.state[kept], pair=weights.pair[kept_pairs])
-        return LinearTagger(self.classes, encoder, index, fewer, self.n_jobs)
+        return self.with_features(index, fewer, encoder)
+
+    def with_features(
+        self, index: FeatureIndex, weights: LinearWeights, encoder: InputEncoder | None = None
+    ) -> LinearTagger:
+        """Return a tagger that differs in its features, and in the encoder if one is given."""
+        other = LinearTagger(self.classes, encoder or self.encoder, index, weights, self.n_jobs)
+        other.calibration = self.calibration
+        return other
 
     # ---- files
+
+    def compact_parts(self, drop_below: float) -> tuple[dict[str, Any], Arrays]:
+        from crfkit.models.linear.compact_form import rounded, to_compact  # only needed here
+
+        return to_compact(*rounded(self, drop_below).to_parts())
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
         arrays: Arrays = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
@@ -231,6 +244,10 @@ class LinearTagger(Tagger):
     def from_parts(
         cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> LinearTagger:
+        if "compact" in header:
+            from crfkit.models.linear.compact_form import of_compact  # only needed here
+
+            arrays = of_compact(header, arrays, len(classes))
         take, L = arrays.take, len(classes)
         second, paired = "edge2.weights" in arrays, "pair.weights" in arrays
         indptr, state_labels = (

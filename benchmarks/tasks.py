@@ -79,11 +79,11 @@ def apply_templates(words: Sequence[str], tags: Sequence[str]) -> list[list[str]
     return items
 
 
-def conll2000(n_sentences: int | None = None) -> Task:
-    """English phrase chunking, 22 labels; all of it, or the first sentences of either file."""
-    directory = data_directory("conll2000")
+def _tagged(name: str, title: str, files: tuple[str, str], n_sentences: int | None) -> Task:
+    """A task whose files have the columns word, part of speech, label."""
+    directory = data_directory(name)
     parts: list[tuple[Items, LabelLists]] = []
-    for file in ("train.txt", "test.txt"):
+    for file in files:
         sentences = read_columns(directory / file)[:n_sentences]
         parts.append(
             (
@@ -91,7 +91,17 @@ def conll2000(n_sentences: int | None = None) -> Task:
                 [[row[2] for row in s] for s in sentences],
             )
         )
-    return Task("CoNLL-2000", *parts[0], *parts[1])
+    return Task(title, *parts[0], *parts[1])
+
+
+def conll2000(n_sentences: int | None = None) -> Task:
+    """English phrase chunking, 22 labels; all of it, or the first sentences of either file."""
+    return _tagged("conll2000", "CoNLL-2000", ("train.txt", "test.txt"), n_sentences)
+
+
+def conll2002_es(n_sentences: int | None = None) -> Task:
+    """Spanish named entities, 9 labels."""
+    return _tagged("conll2002_es", "CoNLL-2002, Spanish", ("esp.train", "esp.testb"), n_sentences)
 
 
 def _letters(word: str) -> list[list[str]]:

@@ -20,6 +20,7 @@ NB_MODULE(_native, m) {
   crfkit::bind_chain(m);
   crfkit::bind_linear(m);
   crfkit::bind_validation(m);
+  crfkit::bind_online(m);
   crfkit::bind_optim(m);
   crfkit::bind_ingest(m);
   crfkit::bind_compact(m);

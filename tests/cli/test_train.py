@@ -261,7 +261,11 @@ def test_bad_data(content, words, run, folder, tmp_path):
         (["{0}/train.txt"], 2, "-m FILE is missing"),
         (["{0}/train.txt", "-m", "-"], 2, "-m needs a file, not standard output"),
         (["-", "-m", "{1}", "--dev", "-"], 2, "only one input"),
-        (["{0}/train.txt", "-m", "{1}", "--algorithm", "magic"], 2, "invalid choice: 'magic'"),
+        (
+            ["{0}/train.txt", "-m", "{1}", "--algorithm", "magic"],
+            2,
+            "algorithm='magic': expected one of 'auto', 'lbfgs'",
+        ),
         (["{0}/train.txt", "-m", "{1}", "--jobs", "0"], 2, "0 is less than 1"),
         (["{0}/train.txt", "-m", "{1}", "--continue", "a", "--start", "b"], 2, "cannot be combined"),
         (

@@ -227,18 +227,6 @@ def test_values_too_large(tmp_path):
         trainer.train(tmp_path / "model")
 
 
-@pytest.mark.parametrize("algorithm", ["ap", "pa", "arow"])
-def test_algorithms_that_crfkit_lacks_say_so(algorithm, small, tmp_path):
-    trainer = fill(Trainer(algorithm, verbose=False), *small[:2])
-    with pytest.warns(UserWarning, match="the penalised likelihood is trained") as caught:
-        trainer.train(tmp_path / "model")
-    assert caught[0].filename == __file__
-    other = Trainer("lbfgs", {"max_iterations": 100}, verbose=False)
-    fill(other, *small[:2])
-    other.train(tmp_path / "other")
-    assert (tmp_path / "model").read_bytes() == (tmp_path / "other").read_bytes()
-
-
 def test_interruption_writes_no_model(small, tmp_path):
     """As in python-crfsuite."""
 

@@ -1,11 +1,16 @@
 """Training compared with the original: the same features, objective and labels."""
 
+from functools import cache
+
 import numpy as np
 import pycrfsuite as original
 import pytest
 from crfsuite_training import fill
 
+from crfkit import CRF
 from crfkit.compat import pycrfsuite
+from crfkit.datasets import addresses
+from crfkit.features import token_features
 
 TO_THE_END = {"epsilon": 1e-7, "delta": 1e-7, "max_iterations": 2000}
 CASES = [
@@ -85,3 +90,88 @@ def test_stopping_criteria(small, tmp_path):
     }
     for words, params in said.items():
         assert any(words in line for line in iterations(**params).log)
+
+
+ONLINE = [
+    ("ap", {}),
+    ("pa", {}),
+    ("pa", {"type": 0, "error_sensitive": False}),
+    ("pa", {"type": 2, "c": 0.3, "averaging": False}),
+    ("arow", {}),
+    ("arow", {"variance": 0.5, "gamma": 0.2}),
+]
+
+
+@pytest.mark.parametrize("epochs", [1, 4, 30])
+@pytest.mark.parametrize(("algorithm", "params"), ONLINE, ids=str)
+def test_online_algorithms_have_the_originals_weights(algorithm, params, epochs, tmp_path):
+    """One sequence has one order. Its values are random, so that no two paths have the same score."""
+    numbers = np.random.default_rng(epochs)
+    xseq = [{f"a{a}": numbers.uniform(0.5, 2) for a in numbers.choice(9, 3)} for _ in range(14)]
+    yseq = [f"L{label}" for label in [0, 1, 2, 3, *numbers.integers(4, size=10)]]
+    settings = {**params, "max_iterations": epochs}
+    found = {}
+    for module in (pycrfsuite, original):
+        log, _ = trained(module, tmp_path / module.__name__, algorithm, settings, [xseq], [yseq])
+        weights = CRF.load(tmp_path / module.__name__)
+        found[module] = {**weights.state_features_, **weights.transition_features_}, log.iterations
+    (ours, our_log), (theirs, their_log) = found.values()
+    assert [record["num"] for record in our_log] == [record["num"] for record in their_log]
+    # The original logs the norm of the passive-aggressive weights before it averages them.
+    for name in ("loss",) if algorithm == "pa" else ("loss", "feature_norm"):
+        assert [record[name] for record in our_log] == pytest.approx(
+            [record[name] for record in their_log], rel=1e-4, abs=2e-6
+        )
+    for key in ours.keys() | theirs.keys():
+        assert ours.get(key, 0.0) == pytest.approx(theirs.get(key, 0.0), rel=1e-5, abs=1e-6)
+
+
+def walks(n):
+    """Return n sequences of 15 labels that mostly count up, with eight attributes, half of them telling."""
+    numbers = np.random.default_rng(1)
+    X, y = [], []
+    for _ in range(n):
+        steps = np.where(numbers.random(15) < 0.3, numbers.integers(6, size=15), 1)
+        labels = np.cumsum(steps) % 6
+        rank = np.exp(numbers.random((15, 8)) * np.log(600)).astype(int)
+        rank = np.where(numbers.random(rank.shape) < 0.5, rank - rank % 6 + labels[:, None], rank)
+        X.append([sorted({f"a{a}" for a in item}) for item in rank])
+        y.append([f"L{label}" for label in labels])
+    return X, y
+
+
+@cache
+def tasks():
+    """Return three generated data sets, X and y of each."""
+    english = addresses(1600, noise=0.2, countries=["US", "GB"], random_state=3)
+    german = addresses(1600, noise=0.2, countries=["DE", "NL"], scheme="plain", random_state=4)
+    dicts = [
+        [
+            {"word": word, "end": word[-3:], "before": before}
+            for word, before in zip(a, ["", *a], strict=False)
+        ]
+        for a in german[0]
+    ]
+    return [([token_features(a, window=1) for a in english[0]], english[1]), (dicts, german[1]), walks(1600)]
+
+
+@pytest.mark.parametrize("algorithm", ["ap", "pa", "arow"])
+def test_online_algorithms_tag_as_well(algorithm, tmp_path):
+    """The two take the sequences in different orders, which moves a single accuracy by up to half a point."""
+    differences = []
+    for X, y in tasks():
+        right = {}
+        for module in (pycrfsuite, original):
+            trained(module, tmp_path / "model", algorithm, {"max_iterations": 8}, X[:600], y[:600])
+            right[module] = CRF.load(tmp_path / "model").score(X[600:], y[600:])
+        differences.append(right[pycrfsuite] - right[original])
+    assert abs(np.mean(differences)) < 0.005
+    assert max(map(abs, differences)) < 0.01
+
+
+@pytest.mark.parametrize("algorithm", ["ap", "pa", "arow"])
+def test_online_algorithms_stop_at_epsilon(algorithm, small, tmp_path):
+    log, _ = trained(pycrfsuite, tmp_path / "model", algorithm, {"epsilon": 0.5}, *small[:2])
+    assert 1 <= len(log.iterations) < 100
+    assert log.last_iteration["loss"] / len(small[0]) <= 0.5
+    assert "Terminated with the stopping criterion\n" in log.log

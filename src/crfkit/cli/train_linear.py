@@ -39,7 +39,9 @@ linear models:
   --c1 X:float = 0.0        L1 penalty; makes models sparse
   --c2 X                    L2 penalty (default: 1; with --kind constrained: 0; 'largest': the largest that
       the constraints allow)
-  --algorithm {"|".join(ALGORITHMS)} = auto  lbfgs (with --c1: OWL-QN), sgd (stochastic), auto: the fastest
+  --algorithm NAME = auto   one of {", ".join(ALGORITHMS)}: lbfgs (with --c1: OWL-QN), sgd (stochastic),
+      auto: the fastest; without penalties ap (averaged perceptron), pa (passive-aggressive) and arow, with
+      settings as in 'pa(c=0.5)'
   --tol X:float = 1e-5      stop when the relative change of the objective is smaller
   --class-weight balanced   give rare labels a larger weight
 features:
@@ -51,11 +53,22 @@ features:
 {rule_options.OPTIONS}"""
     own: dict[str, dict[str, Any]] = {
         "continue": {"dest": "continued"},
+        "algorithm": {"type": _algorithm},
         "c2": {"type": penalty},
         "class-weight": {"choices": ("balanced",), "metavar": None},
         "min-freq": {"default": 0},
     }
     options.declare(parser, text, own | validation_options.TYPES | rule_options.TYPES)
+
+
+def _algorithm(text: str) -> str:
+    from crfkit.optim.methods import find_method
+
+    try:
+        find_method(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _check(arguments: argparse.Namespace) -> None:

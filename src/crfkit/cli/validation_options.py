@@ -49,7 +49,7 @@ TYPES: dict[str, dict[str, Any]] = {"validation": {"type": _sets}}
 def check_validation(arguments: argparse.Namespace) -> None:
     """Raise an error if an option needs --constrained or contradicts it."""
     if arguments.constrained:
-        if arguments.algorithm == "sgd":
+        if arguments.algorithm not in ("auto", "lbfgs"):
             raise UsageError("--constrained needs --algorithm auto or lbfgs")
         return
     for name in _SETTINGS:

@@ -67,8 +67,8 @@ class Watch(Generic[State]):
 
 
 def iteration_record(step: Step) -> dict[str, Any]:
-    """Return an optimiser's iteration as a record of the history."""
-    return {
+    """Return an optimiser's iteration as a record of the history, without what the method does not have."""
+    record = {
         "iteration": step.iteration,
         "objective": step.value,
         "gradient_norm": step.gradient_norm,
@@ -76,6 +76,7 @@ def iteration_record(step: Step) -> dict[str, Any]:
         "passes": step.passes,
         "seconds": step.seconds,
     }
+    return {name: value for name, value in record.items() if value is not None}
 
 
 # ---- running

@@ -10,7 +10,7 @@ gradient are native: native/linear/linear_objective.h.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,8 +24,9 @@ from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.inference.permitted_pairs import PermittedPairs
 from crfkit.objectives.units import AttributeSizes, by_feature
+from crfkit.optim.online import Mistakes, UpdateRule
 from crfkit.optim.penalised import Penalised
-from crfkit.optim.problem import Evaluation
+from crfkit.optim.problem import Evaluation, State
 
 _POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
 _MOST_LABELS_IN_PAIRS = 1 << 13
@@ -57,6 +58,7 @@ class LinearLikelihood:
                 f"attributes on label pairs need at most {_MOST_LABELS_IN_PAIRS} labels, got {index.n_labels}"
             )
         self._index = index
+        self._has_class_weights = class_weights is not None
         # The parameters of growing data must not depend on what is not shown.
         self._sizes = None if as_given else AttributeSizes(sequences)
         self.n_examples = sequences.n_sequences  # N
@@ -150,6 +152,41 @@ class LinearLikelihood:
         x = np.empty(self.n_parameters)
         self.native.end_steps(x)
         return x
+
+    # ---- learning from mistakes
+
+    def learner(self, x: FloatArray, rule: UpdateRule) -> MistakeLearner:
+        if self._has_class_weights:
+            raise InputError(
+                "class_weight works with the likelihood only: use algorithm='auto', or sample_weight instead"
+            )
+        return MistakeLearner(_native.MistakeLearner(self.native, x, **asdict(rule)), self.n_parameters)
+
+
+@dataclass(frozen=True)
+class MistakeLearner:
+    """Parameters that learn from wrongly decoded sequences: native/online/mistake_learner.h."""
+
+    native: _native.MistakeLearner
+    n_parameters: int
+
+    def run(self, examples: IdArray) -> Mistakes:
+        return Mistakes(*self.native.run(examples))
+
+    def skip(self, n: int) -> None:
+        self.native.skip(n)
+
+    def point(self) -> FloatArray:
+        x = np.empty(self.n_parameters)
+        self.native.store(x)
+        return x
+
+    def state(self) -> State:
+        numbers = np.empty(self.native.state_size)
+        return {"turn": self.native.state(numbers), "numbers": numbers}
+
+    def restore(self, state: State) -> None:
+        self.native.restore(state["numbers"], state["turn"])
 
 
 @dataclass(frozen=True)

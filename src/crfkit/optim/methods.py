@@ -6,16 +6,19 @@ A new method is one file in this folder and one line in ``ALGORITHMS``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
+from crfkit.optim import arow, averaged_perceptron, passive_aggressive
+from crfkit.optim.algorithm_name import split_name
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import Callback, Result, Save, State, Step
 from crfkit.optim.sgd import Start, minimize_sgd, stochastic_start
+from crfkit.parameters import Rule
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Task:
     say: Callable[[str], None]  # progress callback
     save: Save | None = None  # is offered the method's state again and again
     resume: State | None = None  # such a state, from which to continue
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the method
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Method:
     run: Callable[[Task], Result]
     max_iterations: int
     l1: bool = True  # whether it can handle an L1 penalty
+    centre: bool = True  # whether it can minimise around a centre
+    settings: Mapping[str, Rule] = field(default_factory=dict)
 
 
 def _lbfgs(task: Task) -> Result:
@@ -116,18 +122,77 @@ def _auto(task: Task) -> Result:
         return Result(start.x, objective.value(start.x), 0, False, "it was interrupted", interrupted=True)
 
 
+def _online(learn: Callable[..., Result], settings: Mapping[str, Rule]) -> Method:
+    """Return the method of a trainer that learns from mistakes; it has no penalties."""
+
+    def run(task: Task) -> Result:
+        return learn(
+            task.objective,
+            task.start,
+            max_iterations=task.max_iterations,
+            seed=task.seed or 0,
+            callback=task.callback,
+            save=task.save,
+            resume=task.resume,
+            **task.settings,
+        )
+
+    return Method(run, max_iterations=100, l1=False, settings=settings)
+
+
 _STOCHASTIC_FROM = 500  # sequences
 _EPOCHS = 5
 ALGORITHMS: dict[str, Method] = {
     "auto": Method(_auto, max_iterations=1000),
     "lbfgs": Method(_lbfgs, max_iterations=1000),
-    "sgd": Method(_sgd, max_iterations=50, l1=False),
+    "sgd": Method(_sgd, max_iterations=50, l1=False, centre=False),
+    "ap": _online(averaged_perceptron.train_averaged_perceptron, averaged_perceptron.SETTINGS),
+    "pa": _online(passive_aggressive.train_passive_aggressive, passive_aggressive.SETTINGS),
+    "arow": _online(arow.train_arow, arow.SETTINGS),
 }
 
 
+def algorithm_rule() -> Rule:
+    """Return the rule for the name of a method, alone or with settings: ``"pa"``, ``"pa(c=0.5)"``."""
+    names = ", ".join(map(repr, ALGORITHMS))
+    return f"one of {names}, with settings as in 'pa(c=0.5)'", _is_algorithm
+
+
+def _is_algorithm(text: Any) -> bool:
+    try:
+        find_method(text)
+    except InputError:
+        if isinstance(text, str) and "(" in text:
+            raise  # it says which setting is wrong
+        return False
+    return True
+
+
+def find_method(text: str) -> tuple[Method, dict[str, Any]]:
+    """Return the method with this name, and its settings."""
+    try:
+        name, settings = split_name(text) if isinstance(text, str) else ("", {})
+    except ValueError as error:
+        raise InputError(f"algorithm={text!r}: {error}") from None
+    if name not in ALGORITHMS:
+        raise InputError(f"algorithm={text!r}: expected one of {', '.join(map(repr, ALGORITHMS))}")
+    known = ALGORITHMS[name].settings
+    for setting, value in settings.items():
+        if setting not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(f"algorithm={text!r}: {name!r} has no setting {setting!r}; {has}")
+        expected, check = known[setting]
+        if not check(value):
+            raise InputError(f"algorithm={text!r}: {setting} must be {expected}, got {value!r}")
+    return ALGORITHMS[name], settings
+
+
 def minimise(algorithm: str, task: Task) -> Result:
-    """Run the training method with this name."""
-    method = ALGORITHMS[algorithm]
+    """Run the training method with this name and settings."""
+    method, settings = find_method(algorithm)
     if task.objective.l1 is not None and not method.l1:
         raise InputError(f"algorithm={algorithm!r} cannot train with c1 > 0: use 'auto' or 'lbfgs'")
-    return method.run(task if task.max_iterations else replace(task, max_iterations=method.max_iterations))
+    if task.objective.centre is not None and not method.centre:
+        raise InputError(f"partial_fit cannot use algorithm={algorithm!r}: take 'auto' or 'lbfgs'")
+    iterations = task.max_iterations or method.max_iterations
+    return method.run(replace(task, max_iterations=iterations, settings=settings))

@@ -13,7 +13,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from crfkit.arrays import IdArray
-from crfkit.optim.problem import Evaluation, Smooth, SumOverExamples, Vector, dot
+from crfkit.optim.online import Decides, Learner, Mistakes, UpdateRule
+from crfkit.optim.problem import Evaluation, Smooth, State, SumOverExamples, Vector, dot
 
 F = TypeVar("F", bound=Smooth)
 
@@ -74,8 +75,38 @@ class Penalised(Generic[F]):
     def end(self) -> Vector:
         return self._sum.end()
 
+    def learner(self, x: Vector, rule: UpdateRule) -> Learner:
+        """Return a learner that starts at x; it learns without the penalties."""
+        if not isinstance(self.function, Decides):
+            raise TypeError(f"{type(self.function).__name__} cannot learn from mistakes")
+        learner = self.function.learner(self.whole(x), rule)
+        return learner if self.centre is None else _Around(learner, self.centre)
+
     @property
     def _sum(self) -> SumOverExamples:
         if isinstance(self.function, SumOverExamples):
             return self.function
         raise TypeError(f"{type(self.function).__name__} cannot take steps on single examples")
+
+
+@dataclass(frozen=True)
+class _Around:
+    """A learner whose point is its distance from a centre."""
+
+    learner: Learner
+    centre: Vector  # [P]
+
+    def run(self, examples: IdArray) -> Mistakes:
+        return self.learner.run(examples)
+
+    def skip(self, n: int) -> None:
+        self.learner.skip(n)
+
+    def point(self) -> Vector:
+        return self.learner.point() - self.centre
+
+    def state(self) -> State:
+        return self.learner.state()
+
+    def restore(self, state: State) -> None:
+        self.learner.restore(state)

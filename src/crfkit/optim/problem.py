@@ -74,8 +74,8 @@ class Step:
     iteration: int
     x: Vector  # [P]; the optimiser's own array: copy it to keep it
     value: float  # objective with all penalties
-    gradient_norm: float
-    step: float
+    gradient_norm: float | None  # None: the method has no gradient
+    step: float | None
     passes: float  # passes over the data so far
     seconds: float
 

@@ -67,7 +67,7 @@ def stochastic_start(
             function.begin(x)
         else:
             step, passes, done = resume["step"], resume["passes"], resume["epoch"]
-            _set_random(random, resume["random"])
+            set_random(random, resume["random"])
             function.begin(resume["x"])
         for epoch in range(done, epochs):
             function.steps(random.permutation(n).astype(np.int32), step, float(epoch * n))
@@ -81,7 +81,7 @@ def stochastic_start(
                         "epoch": epoch + 1,  # noqa: B023
                         "step": step,
                         "passes": passes,  # noqa: B023
-                        "random": _random_state(random),
+                        "random": random_state(random),
                     }
                 )
     except KeyboardInterrupt:
@@ -117,7 +117,7 @@ def minimize_sgd(
     if resume is not None:
         x, best, best_value = resume["x"], resume["best"], resume["best_value"]
         values = resume["values"].tolist()
-        _set_random(random, resume["random"])
+        set_random(random, resume["random"])
     stuck_at: int | None = None
     message, converged, interrupted = f"it reached max_iterations={max_iterations}", False, False
     try:
@@ -158,7 +158,7 @@ def minimize_sgd(
                         "best_value": best_value,  # noqa: B023
                         "values": np.array(values),
                         "step": step,
-                        "random": _random_state(random),
+                        "random": random_state(random),
                         "seconds": time.perf_counter() - began,
                     }
                 )
@@ -171,12 +171,12 @@ def minimize_sgd(
     )
 
 
-def _random_state(random: np.random.Generator) -> str:
+def random_state(random: np.random.Generator) -> str:
     """Return the state of a random generator as text: its integers are too long for a model file."""
     return json.dumps(random.bit_generator.state)
 
 
-def _set_random(random: np.random.Generator, state: str) -> None:
+def set_random(random: np.random.Generator, state: str) -> None:
     random.bit_generator.state = json.loads(state)
 
 

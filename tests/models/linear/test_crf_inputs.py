@@ -191,7 +191,11 @@ def test_attributes_unseen_in_training_are_passed_over():
         ("c2", True, "c2 must be"),
         ("order", 3, "order must be one of 1, 2, got 3"),
         ("order", True, "order must be one of 1, 2, got True"),
-        ("algorithm", "l2sgd", "algorithm must be one of 'auto', 'lbfgs', 'sgd', got 'l2sgd'"),
+        (
+            "algorithm",
+            "l2sgd",
+            "algorithm must be one of 'auto', 'lbfgs', 'sgd', 'ap', 'pa', 'arow', with settings",
+        ),
         ("max_iterations", 0, "max_iterations must be None or a whole number of at least 1, got 0"),
         ("max_iterations", 2.5, "max_iterations must be"),
         ("tol", -1e-3, "tol must be"),

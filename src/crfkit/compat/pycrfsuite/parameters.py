@@ -68,7 +68,7 @@ def _flag(default: bool, help: str) -> Parameter:
 
 
 _UNUSED = " Accepted for compatibility: crfkit's optimiser reaches the same optimum without it."
-_NO_METHOD = " Accepted for compatibility, without effect: crfkit trains the likelihood instead."
+_EPOCHS = "At most this many iterations, each a pass over the data."
 
 _FEATURES = {
     "feature.minfreq": _number(0.0, "Features whose values sum to less than this are left out."),
@@ -115,24 +115,28 @@ ALGORITHMS: dict[str, dict[str, Parameter]] = {
     },
     "averaged-perceptron": {
         **_FEATURES,
-        "max_iterations": _count(100, "At most this many iterations."),
-        "epsilon": _number(0.0, "Stop at this share of wrong labels." + _NO_METHOD),
+        "max_iterations": _count(100, _EPOCHS),
+        "epsilon": _number(0.0, "Stop when the mean share of wrong labels in an iteration is below this."),
     },
     "passive-aggressive": {
         **_FEATURES,
-        "type": Parameter(1, "int", "0, 1 or 2", lambda v: v in (0, 1, 2), "PA, PA-I or PA-II." + _NO_METHOD),
-        "c": _number(1.0, "Aggressiveness." + _NO_METHOD),
-        "error_sensitive": _flag(True, "Let the number of wrong labels count." + _NO_METHOD),
-        "averaging": _flag(True, "Average the weights of all updates." + _NO_METHOD),
-        "max_iterations": _count(100, "At most this many iterations."),
-        "epsilon": _number(0.0, "Stop at this mean loss." + _NO_METHOD),
+        "type": Parameter(1, "int", "0, 1 or 2", lambda v: v in (0, 1, 2), "0: PA, 1: PA-I, 2: PA-II."),
+        "c": _number(
+            1.0, "Aggressiveness: the longest step of PA-I; PA-II takes shorter steps if it is small."
+        ),
+        "error_sensitive": _flag(
+            True, "Let the loss grow with the square root of the number of wrong labels."
+        ),
+        "averaging": _flag(True, "Average the weights over all sequences."),
+        "max_iterations": _count(100, _EPOCHS),
+        "epsilon": _number(0.0, "Stop when the mean loss in an iteration is below this."),
     },
     "arow": {
         **_FEATURES,
-        "variance": _positive(1.0, "Variance of every weight at the start." + _NO_METHOD),
-        "gamma": _positive(1.0, "How much the loss counts against changes of weights." + _NO_METHOD),
-        "max_iterations": _count(100, "At most this many iterations."),
-        "epsilon": _number(0.0, "Stop at this mean loss." + _NO_METHOD),
+        "variance": _positive(1.0, "Variance of every weight at the start."),
+        "gamma": _positive(1.0, "How much a change of weights costs against the loss."),
+        "max_iterations": _count(100, _EPOCHS),
+        "epsilon": _number(0.0, "Stop when the mean loss in an iteration is at most this."),
     },
 }
 

@@ -26,8 +26,8 @@ class BaseTrainer:
     Parameters
     ----------
     algorithm
-        "lbfgs" (the default; with c1 > 0: OWL-QN) or "l2sgd". "ap", "pa" and "arow" are accepted, but train
-        the likelihood with a warning.
+        "lbfgs" (the default; with c1 > 0: OWL-QN), "l2sgd", "ap" (averaged perceptron), "pa"
+        (passive-aggressive) or "arow".
     params
         Training parameters, as for :meth:`set_params`.
     verbose

@@ -47,8 +47,7 @@ class CRF(BaseEstimator):
     Parameters
     ----------
     algorithm
-        "lbfgs" (the default) or "l2sgd". "ap", "pa" and "arow" are accepted, but train the likelihood with a
-        warning.
+        "lbfgs" (the default), "l2sgd", "ap" (averaged perceptron), "pa" (passive-aggressive) or "arow".
     min_freq
         Features whose values sum to less than this are left out.
     all_possible_states, all_possible_transitions

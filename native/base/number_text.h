@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/read_double.h"
+
 namespace crfkit {
 
 enum class NumberText { number, not_finite, malformed };
@@ -39,7 +41,7 @@ inline NumberText parse_number(std::string_view text, double* value) {
   if (begin == std::string_view::npos) return NumberText::malformed;
   text = text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  const auto [end, problem] = read_double(text.data(), text.data() + text.size(), *value);
   if (end != text.data() + text.size() || problem == std::errc::invalid_argument) {
     return NumberText::malformed;
   }

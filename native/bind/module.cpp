@@ -17,6 +17,8 @@ NB_MODULE(_native, m) {
   m.doc() = "The C++ core of crfkit. Private: its functions change without notice.";
   m.def("isa", [] { return crfkit::kernels().isa; }, "Return the instruction set the hot loops run on.");
   crfkit::set_ask(&ask_python);
+  // At exit, caches, tracebacks and threads that still run may hold objects. That is not worth a word to users.
+  nanobind::set_leak_warnings(false);
   crfkit::bind_chain(m);
   crfkit::bind_linear(m);
   crfkit::bind_validation(m);

@@ -144,7 +144,7 @@ inline double parse_weight(std::string_view word) {
   const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
   if (hexadecimal) digits.remove_prefix(2);
   const auto format = hexadecimal ? std::chars_format::hex : std::chars_format::general;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value, format);
+  const auto [end, problem] = read_double(digits.data(), digits.data() + digits.size(), value, format);
   const bool whole = end == digits.data() + digits.size() && problem != std::errc::invalid_argument;
   if (!whole || digits.starts_with('-')) throw Damage("expected a weight, got " + quoted(word));
   if (problem == std::errc::result_out_of_range) {

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "bind/gil.h"
+
 namespace crfkit {
 
 namespace nb = nanobind;
@@ -71,7 +73,7 @@ inline void check_ids(const Array<const int32_t>& ids, int32_t least, int64_t n,
 // Calls fn() without the GIL.
 template <class Fn>
 auto unlocked(Fn&& fn) {
-  const nb::gil_scoped_release release;
+  const Unlocked release;
   return fn();
 }
 

@@ -54,7 +54,7 @@ class BoundParser {
     busy_ = true;
     try {
       {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         fn();
       }
       busy_ = false;
@@ -134,7 +134,7 @@ auto columns_from_rows(nb::handle sentences) {
 auto renumber(Array<const int32_t> ids, size_t n_known) {
   GrowableArray<int32_t> chosen, codes;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     std::vector<int32_t> code_of(n_known, -1);  // [n_known]
     for (size_t i = 0; i < ids.size(); ++i) {
       const auto id = static_cast<size_t>(ids.data()[i]);

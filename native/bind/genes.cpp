@@ -139,7 +139,7 @@ void posteriors(const Batch& batch, Array<double> log_z, Array<double, 2> conten
   require(exon.shape(0) == kExonKinds && exon.shape(1) == batch.exon.shape(1) &&
               intron.shape(0) == batch.intron.shape(0),
           "exon and intron must have the batch's shapes");
-  nb::gil_scoped_release release;
+  const Unlocked release;
   const size_t n_lengths = exon.size() + intron.size();
   const int blocks = static_cast<int>(std::min<int64_t>(N, 16));
   std::vector<std::vector<double>> lengths(static_cast<size_t>(blocks));
@@ -178,7 +178,7 @@ auto best(const Batch& batch, bool scored, int n_threads) {
   std::vector<std::vector<int32_t>> segments(static_cast<size_t>(N));
   std::vector<std::vector<double>> scores(static_cast<size_t>(N));
   {
-    nb::gil_scoped_release release;
+    const Unlocked release;
     parallel_for(static_cast<int>(N), n_threads, [&](int b, int) {
       GeneGraph graph;
       GenePaths paths;

@@ -239,7 +239,7 @@ class Encoder {
     }
     if (since_turn_ >= kItemsBetweenTurns) {
       since_turn_ = 0;
-      const nb::gil_scoped_release turn;
+      const Unlocked turn;
     }
   }
 

@@ -51,7 +51,7 @@ void read_chunks(BoundItemText& text, nb::handle chunks, Vocabulary* vocabulary,
   for (;;) {
     bool enough;
     {
-      const nb::gil_scoped_release released;
+      const Unlocked released;
       enough = reader.read(vocabulary, grow, positions);
     }
     if (enough || reader.finished() || (prompt && reader.whole_sequences() > 0)) return;
@@ -195,7 +195,7 @@ nb::bytes write_items(const std::string& format, Array<const int64_t> offsets, A
   std::string text;
   try {
     translating([&] {
-      const nb::gil_scoped_release released;
+      const Unlocked released;
       check(x, *vocabulary.core, *names.core);
       text = format == "crfsuite"
                  ? write_sequences<CrfsuiteWriter>(x, *vocabulary.core, *names.core, numbered_from)

@@ -136,7 +136,7 @@ struct Worker {
 // Calls fn(sequence, worker, block) for every non-empty sequence, on n_threads threads, without the GIL.
 template <class Fn>
 void for_sequences(const LatticeBatch& batch, const std::vector<int64_t>& cuts, int n_threads, Fn&& fn) {
-  nb::gil_scoped_release release;
+  const Unlocked release;
   const int blocks = static_cast<int>(cuts.size()) - 1;
   std::vector<Worker> workers(static_cast<size_t>(std::max(1, std::min(n_threads, blocks))));
   parallel_for(blocks, n_threads, [&](int block, int worker) {

@@ -54,7 +54,7 @@ struct LinearScorer {
               std::optional<Array<const double>> values, Array<const double> weights, Array<double, 2> node,
               int n_threads) const {
     const AttributeData x = data(indptr, indices, values, weights.shape(0), node.shape(0), node.shape(1));
-    nb::gil_scoped_release release;
+    const Unlocked release;
     linear_scores(x, weights.data(), n_labels, n_threads, node.data());
   }
 
@@ -63,7 +63,7 @@ struct LinearScorer {
                 Array<double> gradient) const {
     const AttributeData x =
         data(indptr, indices, values, gradient.shape(0), d_node.shape(0), d_node.shape(1));
-    nb::gil_scoped_release release;
+    const Unlocked release;
     linear_backward(x, d_node.data(), n_labels, gradient.data());
   }
 
@@ -144,7 +144,7 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
     s.kinds = copy<int32_t>(*kinds);
     s.permitted = copy<uint8_t>(*permitted);
   }
-  nb::gil_scoped_release release;
+  const Unlocked release;
   new (self) LinearObjective(x, pair_indptr ? &pairs : nullptr, std::move(s));
 }
 
@@ -164,7 +164,7 @@ double evaluate(LinearObjective& self, Array<const double> theta, Array<double> 
     n = static_cast<int64_t>(ids->shape(0));
     subset = ids->data();
   }
-  nb::gil_scoped_release release;
+  const Unlocked release;
   return self.evaluate(theta.data(), subset, n, gradient.data(), diagonal ? diagonal->data() : nullptr);
 }
 
@@ -253,7 +253,7 @@ void bind_linear(nb::module_& m) {
           "run_steps",
           [](LinearObjective& self, Array<const int32_t> ids, double step0, double c2, double t) {
             check_sequences(self, ids);
-            nb::gil_scoped_release release;
+            const Unlocked release;
             return self.run_steps(ids.data(), static_cast<int64_t>(ids.shape(0)), step0, c2, t);
           },
           "ids"_array, "step0"_a, "c2"_a, "t"_a)

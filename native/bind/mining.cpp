@@ -25,7 +25,7 @@ void make_miner(RuleMiner* self, Array<const int64_t> indptr, Array<const int32_
   require(n_labels >= 1 && min_support >= 1 && min_length >= 1 && max_length >= min_length,
           "bounds of rules");
   check_ids(labels, -1, n_labels, "a label is out of range");
-  const nb::gil_scoped_release release;
+  const Unlocked release;
   new (self) RuleMiner(static_cast<int64_t>(n), n_items, n_labels, indptr.data(), indices.data(),
                        labels.data(), marked ? marked->data() : nullptr,
                        {min_support, max_support, min_confidence, min_length, max_length, important});
@@ -70,7 +70,7 @@ void make_matcher(BoundMatcher* self, Array<const int64_t> first, Array<const in
                   int64_t n_items) {
   check_rows(first, items, n_items);
   const RuleSets rules = sets(first, items);
-  const nb::gil_scoped_release release;
+  const Unlocked release;
   new (self) BoundMatcher{n_items, RuleMatcher(rules, n_items)};
 }
 

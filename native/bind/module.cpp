@@ -7,7 +7,7 @@ namespace {
 
 // Lets Python's signal handlers run. Only its main thread has any, so Ctrl-C ends only what that has started.
 void ask_python() {
-  const nanobind::gil_scoped_acquire locked;
+  const crfkit::Locked locked;
   if (PyErr_CheckSignals() < 0) throw nanobind::python_error();
 }
 
@@ -17,7 +17,8 @@ NB_MODULE(_native, m) {
   m.doc() = "The C++ core of crfkit. Private: its functions change without notice.";
   m.def("isa", [] { return crfkit::kernels().isa; }, "Return the instruction set the hot loops run on.");
   crfkit::set_ask(&ask_python);
-  // At exit, caches, tracebacks and threads that still run may hold objects. That is not worth a word to users.
+  // At exit, caches, tracebacks and threads that still run may hold objects. That is not worth a word to
+  // users.
   nanobind::set_leak_warnings(false);
   crfkit::bind_chain(m);
   crfkit::bind_linear(m);

@@ -33,7 +33,7 @@ void bind_optim(nb::module_& m) {
           "set_base",
           [check](CurvatureHistory& self, Array<const double> base) {
             check(self, base.shape(0));
-            nb::gil_scoped_release release;
+            const Unlocked release;
             self.set_base(base.data());
           },
           "base"_array)
@@ -42,7 +42,7 @@ void bind_optim(nb::module_& m) {
           [check](CurvatureHistory& self, Array<const double> s, Array<const double> y) {
             check(self, s.shape(0));
             check(self, y.shape(0));
-            nb::gil_scoped_release release;
+            const Unlocked release;
             self.add(s.data(), y.data());
           },
           "s"_array, "y"_array)
@@ -51,7 +51,7 @@ void bind_optim(nb::module_& m) {
           [check](CurvatureHistory& self, Array<const double> g, Array<double> out) {
             check(self, g.shape(0));
             check(self, out.shape(0));
-            nb::gil_scoped_release release;
+            const Unlocked release;
             self.multiply(g.data(), out.data());
           },
           "g"_array, "out"_array);

@@ -159,7 +159,7 @@ auto encode(const FeatureProgram& program, BoundVocabulary& cells, Array<const i
   EncodedRows rows;
   const auto run = [&] {
     ProgramEncoder encoder(program, batch, vocabulary.core.get(), grow, keep_zeros, n_threads);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     encoder.run(&rows);
   };
   translating([&] {

@@ -24,7 +24,7 @@ class CandidateGains {
     chain_.offsets.assign(offsets.data(), offsets.data() + offsets.shape(0));
     chain_.targets.assign(labels.data(), labels.data() + positions);
     if (weights) chain_.weights.assign(weights->data(), weights->data() + weights->shape(0));
-    nb::gil_scoped_release release;
+    const Unlocked release;
     sequence_of_.resize(positions);
     for (size_t i = 0; i + 1 < chain_.offsets.size(); ++i)
       for (int64_t t = chain_.offsets[i]; t < chain_.offsets[i + 1]; ++t)
@@ -54,7 +54,7 @@ class CandidateGains {
       require(to(k) >= 0 && to(k) < chain_.labels && from(k) < chain_.labels &&
                   (from(k) >= 0 || (attribute(k) >= 0 && attribute(k) < A)),
               "a candidate is out of range");
-    nb::gil_scoped_release release;
+    const Unlocked release;
     const int blocks = static_cast<int>(std::min<size_t>(n, 4096));
     parallel_for(blocks, threads_, [&](int block, int) {
       CandidateGain gain(chain_, sequence_of_.data(), c2_);

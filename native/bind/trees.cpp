@@ -41,7 +41,7 @@ struct Forest {
                       set_indptr.data(), set_words.data(), leaf.data(),  root.data(), label.data()};
     const WindowedTable table{values.data(), outside.data(), offsets.data(), static_cast<int64_t>(n) - 1,
                               columns,       before,         width};
-    nb::gil_scoped_release release;
+    const Unlocked release;
     add_tree_scores(trees, first, last, table, n_labels, n_threads, node.data(),
                     edge ? edge->data() : nullptr);
   }

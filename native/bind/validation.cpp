@@ -42,7 +42,7 @@ void bind_validation(nb::module_& m) {
           "decode",
           [](ValidationSets& self, Array<const double> theta, Array<double> h) {
             check(self, h.shape(0), theta.shape(0));
-            nb::gil_scoped_release release;
+            const Unlocked release;
             self.decode(theta.data(), h.data());
           },
           "theta"_array, "h"_array)
@@ -57,7 +57,7 @@ void bind_validation(nb::module_& m) {
           "envelope",
           [](ValidationSets& self, Array<const double> coefficients, Array<double> gradient) {
             check(self, coefficients.shape(0), gradient.shape(0));
-            nb::gil_scoped_release release;
+            const Unlocked release;
             self.envelope(coefficients.data(), gradient.data());
           },
           "coefficients"_array, "gradient"_array)
@@ -66,7 +66,7 @@ void bind_validation(nb::module_& m) {
           [](ValidationSets& self, Array<const double> coefficients, double c, Array<double> gradient) {
             check(self, coefficients.shape(0), gradient.shape(0));
             require(self.order() == 1, "the flip gradient is defined for order 1");
-            nb::gil_scoped_release release;
+            const Unlocked release;
             self.flip(coefficients.data(), c, gradient.data());
           },
           "coefficients"_array, "c"_a, "gradient"_array)
@@ -77,7 +77,7 @@ void bind_validation(nb::module_& m) {
             check(self, coefficients.shape(0), gradient.shape(0));
             check(self, h.shape(0), theta.shape(0));
             require(temperature > 0, "temperature must be positive");
-            nb::gil_scoped_release release;
+            const Unlocked release;
             self.smooth(theta.data(), temperature, coefficients.data(), h.data(), gradient.data());
           },
           "theta"_array, "temperature"_a, "coefficients"_array, "h"_array, "gradient"_array);

@@ -180,6 +180,15 @@ class Json {
     return value;
   }
 
+  // Returns a number that has a fraction or an exponent, as Python writes floats.
+  std::optional<double> real() const {
+    const size_t end = std::min(text_.find_first_not_of("-+.eE0123456789"), text_.size());
+    if (text_.substr(0, end).find_first_of(".eE") == std::string_view::npos) return std::nullopt;
+    double value = 0;
+    const bool sound = std::from_chars(text_.data(), text_.data() + end, value).ec == std::errc();
+    return sound ? std::optional(value) : std::nullopt;
+  }
+
   // Returns the text of a string. Throws Damage if an escape makes half a surrogate pair.
   std::string string() const {
     std::string out;

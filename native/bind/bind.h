@@ -77,20 +77,22 @@ auto unlocked(Fn&& fn) {
   return fn();
 }
 
-void bind_chain(nb::module_& m);       // inference on lattices
-void bind_linear(nb::module_& m);      // linear potentials and their objective
-void bind_validation(nb::module_& m);  // constraints of validation sets
-void bind_online(nb::module_& m);      // learning from mistakes
-void bind_optim(nb::module_& m);       // vector work of the optimisers
-void bind_ingest(nb::module_& m);      // Python objects to sparse attributes; vocabularies
-void bind_compact(nb::module_& m);     // the compact form of linear models
-void bind_columns(nb::module_& m);     // column files
-void bind_program(nb::module_& m);     // feature programs over cells
-void bind_item_text(nb::module_& m);   // item files to sparse attributes and back
-void bind_foreign(nb::module_& m);     // model files of other tools
-void bind_genes(nb::module_& m);       // gene structures
-void bind_mining(nb::module_& m);      // association rules
-void bind_selection(nb::module_& m);   // gains of candidate features
-void bind_trees(nb::module_& m);       // scores of boosted trees
+void bind_chain(nb::module_& m);            // inference on lattices
+void bind_linear(nb::module_& m);           // linear potentials and their objective
+void bind_validation(nb::module_& m);       // constraints of validation sets
+void bind_online(nb::module_& m);           // learning from mistakes
+void bind_optim(nb::module_& m);            // vector work of the optimisers
+void bind_ingest(nb::module_& m);           // Python objects to sparse attributes; vocabularies
+void bind_compact(nb::module_& m);          // the compact form of linear models
+void bind_columns(nb::module_& m);          // column files
+void bind_program(nb::module_& m);          // feature programs over cells
+void bind_item_text(nb::module_& m);        // item files to sparse attributes and back
+void bind_foreign(nb::module_& m);          // model files of other tools
+void bind_genes(nb::module_& m);            // gene structures
+void bind_mining(nb::module_& m);           // association rules
+void bind_selection(nb::module_& m);        // gains of candidate features
+void bind_trees(nb::module_& m);            // scores of boosted trees
+void bind_tagger(nb::module_& m);           // models that label one sequence per call
+void bind_sequence_tagger(nb::module_& m);  // the same with a current sequence
 
 }  // namespace crfkit

@@ -35,4 +35,6 @@ NB_MODULE(_native, m) {
   crfkit::bind_mining(m);
   crfkit::bind_selection(m);
   crfkit::bind_trees(m);
+  crfkit::bind_tagger(m);
+  crfkit::bind_sequence_tagger(m);
 }

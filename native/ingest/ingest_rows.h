@@ -45,6 +45,15 @@ class RowBuilder {
 
   void end_sequence() { offsets.push_back(static_cast<int64_t>(indptr.size()) - 1); }
 
+  // Forgets everything, for the next sequences.
+  void clear() {
+    offsets.shrink(1);
+    indptr.shrink(1);
+    indices.shrink(0);
+    values.shrink(0);
+    valued_ = false;
+  }
+
   // Whether values holds anything.
   bool valued() const { return valued_; }
 

@@ -13,5 +13,6 @@ from crfkit.models.kernels.kernel_logistic import KernelLogisticRegression as Ke
 from crfkit.models.linear.constrained_crf import ConstrainedCRF as ConstrainedCRF
 from crfkit.models.linear.crf import CRF as CRF
 from crfkit.models.trees.tree_crf import TreeCRF as TreeCRF
+from crfkit.tagger import Tagger as Tagger
 
 __version__: str

@@ -69,10 +69,10 @@ def test_repeated_names_count_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ("word", "takes a list of items"),
-        ({"a": 1}, "takes a list of items"),
-        (3, "takes a list of items"),
-        (["word"], "position 0: an item must be a dict or a list of strings, got str 'word'"),
+        ("word", "a sequence is a list of items"),
+        ({"a": 1}, "a sequence is a list of items"),
+        (3, "a sequence is a list of items"),
+        (["word"], "position 0: an item must be a list of attribute strings or a dict, got str 'word'"),
         ([["a"], [{"a": 1}]], "position 1: an attribute in a list must be str or bytes, got dict"),
         ([[3]], "must be str or bytes, got int 3"),
         ([{3: 1}], "a key of a dict must be str or bytes"),

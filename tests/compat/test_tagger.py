@@ -198,7 +198,7 @@ def test_questions_that_do_not_fit(pair):
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ("foo", "xseq takes a list of items"),
+        ("foo", "a sequence is a list of items"),
         (["foo"], "position 0: an item must be a list of attribute strings or a dict, got str 'foo'"),
         ([["a"], [{"foo": 1.0}]], "position 1: an attribute in a list must be str or bytes"),
         ([{"foo": float("inf")}], "position 0: feature 'foo': expected a finite number"),

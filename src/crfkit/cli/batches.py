@@ -17,8 +17,8 @@ from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError
 from crfkit.io.data_file import DataFile
 from crfkit.io.formats import names_of
+from crfkit.models.fitted_model import FittedModel
 from crfkit.models.linear.tagger import LinearTagger
-from crfkit.models.tagger import Tagger
 
 _FREE = ("_", "-", "")
 _POSITIONS = 1 << 16  # most positions in a batch
@@ -38,7 +38,7 @@ class Batch(NamedTuple):
 
 def read_batches(
     data: DataFile,
-    tagger: Tagger,
+    tagger: FittedModel,
     record: dict[str, Any] | None,
     arguments: argparse.Namespace,
     prompt: bool,
@@ -61,7 +61,7 @@ def read_batches(
 
 def _of_tables(
     data: DataFile,
-    tagger: Tagger,
+    tagger: FittedModel,
     needed: int,
     record: dict[str, Any] | None,
     arguments: argparse.Namespace,
@@ -117,7 +117,7 @@ def _allowed(table: Columns, column: int, labels: list[str]) -> BoolArray:
 
 
 def _of_examples(
-    data: DataFile, tagger: Tagger, arguments: argparse.Namespace, positions: int, prompt: bool
+    data: DataFile, tagger: FittedModel, arguments: argparse.Namespace, positions: int, prompt: bool
 ) -> Iterator[Batch]:
     if arguments.known_column is not None:
         raise UsageError(f"--known-column needs a table: {names_of(tables=True, last='or')}")

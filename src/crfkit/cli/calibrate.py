@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crfkit.metrics import Outcomes
     from crfkit.models.calibrating import HeldOut
     from crfkit.models.calibration import Calibration
-    from crfkit.models.tagger import Tagger
+    from crfkit.models.fitted_model import FittedModel
 
 USAGE = "MODEL DATA -m OUT [options]"
 
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _held_out(
-    path: str, tagger: Tagger, record: dict[str, Any] | None, arguments: argparse.Namespace
+    path: str, tagger: FittedModel, record: dict[str, Any] | None, arguments: argparse.Namespace
 ) -> HeldOut:
     from crfkit.cli.batches import read_batches
     from crfkit.data.labels import decode_labels

@@ -10,7 +10,7 @@ from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from crfkit.inference import Constraints
-    from crfkit.models.tagger import Tagger
+    from crfkit.models.fitted_model import FittedModel
 
 _START, _END = "^", "$"  # unless they are labels, as $ is in the Penn Treebank
 _OUTSIDE = "\0"  # stands for both; no label contains it
@@ -24,7 +24,7 @@ OPTIONS = """\
       label, 'A>$' forbids A as the last; may be given several times"""
 
 
-def constraints_of(arguments: argparse.Namespace, tagger: Tagger) -> Constraints | None:
+def constraints_of(arguments: argparse.Namespace, tagger: FittedModel) -> Constraints | None:
     """Return the constraints that the options ask for; None if they forbid nothing."""
     rules = [_rule(text) for text in arguments.forbid or ()]
     if arguments.legal is None and not arguments.seen_transitions and not rules:

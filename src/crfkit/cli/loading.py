@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from crfkit.exceptions import ModelFileError
 
 if TYPE_CHECKING:
+    from crfkit.models.fitted_model import FittedModel
     from crfkit.models.linear.tagger import LinearTagger
-    from crfkit.models.tagger import Tagger
 
 
 def data_record(header: dict[str, Any]) -> dict[str, Any] | None:
@@ -45,7 +45,7 @@ def model_source(path: str) -> str | bytes:
     return sys.stdin.buffer.read() if path == "-" else path
 
 
-def load_model(source: str | bytes, jobs: int | None = None) -> tuple[Tagger, dict[str, Any]]:
+def load_model(source: str | bytes, jobs: int | None = None) -> tuple[FittedModel, dict[str, Any]]:
     """Load a model (a path, "-": standard input, or bytes) and its header, empty for other tools' models."""
     from crfkit.io.model_arrays import open_model
     from crfkit.io.model_formats import OWN, model_format
@@ -76,6 +76,6 @@ def load_linear(path: str, jobs: int | None = None) -> tuple[LinearTagger, dict[
 _OWN = ("model", "classes", "template", "extractor", "calibration", "compact")
 
 
-def save_changed(tagger: Tagger, header: dict[str, Any], path: str, **how: Any) -> None:
+def save_changed(tagger: FittedModel, header: dict[str, Any], path: str, **how: Any) -> None:
     """Write a model that was loaded and then changed, with its training record; ``how``: as ``save``."""
     tagger.save(path, {name: value for name, value in header.items() if name not in _OWN}, **how)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from crfkit.cli.batches import Batch
     from crfkit.inference import Lattice
+    from crfkit.models.fitted_model import Decoded, FittedModel, PredictedSegment
     from crfkit.models.linear.explanation import Decision
     from crfkit.models.linear.tagger import LinearTagger
-    from crfkit.models.tagger import Decoded, PredictedSegment, Tagger
 
 USAGE = "MODEL [INPUT] [-o OUTPUT] [options]"
 
@@ -161,12 +161,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _segments(tagger: Tagger, lattice: Lattice, decoded: Decoded) -> list[list[PredictedSegment]]:
+def _segments(tagger: FittedModel, lattice: Lattice, decoded: Decoded) -> list[list[PredictedSegment]]:
     """Return the segments of each sequence's labels, for formats that write them."""
     return tagger.segment_lists(lattice, decoded.labels)
 
 
-def _explained(tagger: Tagger, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:
+def _explained(tagger: FittedModel, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:
     """Yield the best labelling of each sequence with its reasons."""
     from crfkit.models.linear.explanation import explain
 
@@ -207,7 +207,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("model and data cannot both come from standard input")
 
 
-def _linear(tagger: Tagger, option: str) -> LinearTagger:
+def _linear(tagger: FittedModel, option: str) -> LinearTagger:
     """Return the tagger if it is linear; raise an error that names the option otherwise."""
     from crfkit.models.linear.tagger import LinearTagger
 
@@ -216,7 +216,7 @@ def _linear(tagger: Tagger, option: str) -> LinearTagger:
     return tagger
 
 
-def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
+def _adapt(tagger: FittedModel, arguments: argparse.Namespace) -> None:
     """Add the template and the rules of the options to the model."""
     if arguments.why:
         _linear(tagger, "--why")
@@ -233,7 +233,7 @@ def _adapt(tagger: Tagger, arguments: argparse.Namespace) -> None:
         linear.use(linear.encoder.under(sure, linear.classes))
 
 
-def add_template(tagger: Tagger, arguments: argparse.Namespace) -> None:
+def add_template(tagger: FittedModel, arguments: argparse.Namespace) -> None:
     """Add the template of the option to a model without one."""
     from crfkit.features.template import Template
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from crfkit.cli.batches import Batch
 from crfkit.cli.messages import UsageError
-from crfkit.models.tagger import Decoded, Tagger
+from crfkit.models.fitted_model import Decoded, FittedModel
 
 if TYPE_CHECKING:
     from crfkit.inference import Lattice
@@ -26,7 +26,7 @@ _OUTSIDE = "O"
 class SegmentLines:
     """Finds the segments of each batch; the batches must come in order."""
 
-    def __init__(self, tagger: Tagger, arguments: argparse.Namespace) -> None:
+    def __init__(self, tagger: FittedModel, arguments: argparse.Namespace) -> None:
         self._tagger = tagger
         self._least: float = arguments.min_probability or 0.0
         self._listed: bool = arguments.segments

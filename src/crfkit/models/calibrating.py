@@ -23,7 +23,7 @@ from crfkit.inference import Lattice, Segments, marginals, segment_probabilities
 from crfkit.metrics import Outcomes
 from crfkit.metrics.isotonic import IsotonicMap
 from crfkit.models.calibration import Calibration
-from crfkit.models.tagger import Tagger
+from crfkit.models.fitted_model import FittedModel
 
 METHODS = ("temperature", "isotonic")
 _LEAST, _MOST = -2.5, 2.5  # logarithms of temperatures
@@ -42,7 +42,7 @@ class _Piece:
 class HeldOut:
     """Held-out data, scored by a model."""
 
-    def __init__(self, tagger: Tagger, scheme: str | None = None) -> None:
+    def __init__(self, tagger: FittedModel, scheme: str | None = None) -> None:
         self._tagger, self._scheme = tagger, scheme
         self._rules = segment_rules(tagger.classes, scheme)
         self._pieces: list[_Piece] = []
@@ -99,7 +99,7 @@ class HeldOut:
 
 
 def fit_calibration(
-    tagger: Tagger,
+    tagger: FittedModel,
     X: Any,
     y: Any,
     method: str | None,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from crfkit.io.model_arrays import ModelArrays
+    from crfkit.models.fitted_model import FittedModel
     from crfkit.models.sequence_labeller import SequenceLabeller
-    from crfkit.models.tagger import Tagger
 
 
 class Kind(NamedTuple):
@@ -34,9 +34,9 @@ class Kind(NamedTuple):
         return found
 
     @property
-    def tagger(self) -> type[Tagger]:
+    def tagger(self) -> type[FittedModel]:
         """The tagger class, which reads model files."""
-        found: type[Tagger] = self._fetch(self.tagger_at)
+        found: type[FittedModel] = self._fetch(self.tagger_at)
         return found
 
     def _fetch(self, at: str) -> Any:
@@ -84,7 +84,7 @@ KINDS = {
 }
 
 
-def tagger_of(header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None) -> Tagger:
+def tagger_of(header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None) -> FittedModel:
     """Return the tagger in a crfkit model file of any kind; its header names the kind."""
     known = {kind.in_files: kind for kind in KINDS.values()}
     name = header.get("model")
@@ -93,6 +93,6 @@ def tagger_of(header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None
     return known[name].tagger.of_file(header, arrays, n_jobs)
 
 
-def folder_of(tagger: Tagger) -> str:
+def folder_of(tagger: FittedModel) -> str:
     """Return the folder of a tagger's kind."""
     return next(kind.folder for kind in KINDS.values() if kind.in_files == tagger.in_files)

@@ -1,6 +1,6 @@
 """The common part of the estimators: prediction and files, in scikit-learn's conventions.
 
-The ``fit`` of a subclass sets ``tagger_`` to a :class:`crfkit.models.tagger.Tagger`.
+The ``fit`` of a subclass sets ``tagger_`` to a :class:`crfkit.models.fitted_model.FittedModel`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.io.model_file import Source
 from crfkit.models.calibration import Calibration
-from crfkit.models.tagger import PredictedSegment, Tagger, TextSpan
+from crfkit.models.fitted_model import FittedModel, PredictedSegment, TextSpan
 from crfkit.models.training_record import TrainingRecord
 
-Fitted = TypeVar("Fitted", bound=Tagger)
+Fitted = TypeVar("Fitted", bound=FittedModel)
 _Self = TypeVar("_Self", bound="SequenceLabeller[Any]")
 
 

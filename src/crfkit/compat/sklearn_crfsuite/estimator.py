@@ -187,11 +187,14 @@ class CRF(BaseEstimator):
 
     # ---- asking the model
 
-    def _model(self) -> LinearTagger:
+    def _open_tagger(self) -> Tagger:
         tagger = self.tagger_
         if tagger is None:
             raise NotFittedError("this CRF is not fitted yet: call fit(X, y), or give model_filename")
-        model = tagger.model
+        return tagger
+
+    def _model(self) -> LinearTagger:
+        model = self._open_tagger().model
         model.n_jobs = self.n_jobs
         return model
 
@@ -204,7 +207,7 @@ class CRF(BaseEstimator):
 
     def predict_single(self, xseq: Any) -> list[str]:
         """Return the labels of one sequence."""
-        return self._model().predict(_items([xseq]))[0]
+        return list(self._open_tagger().tag(xseq))
 
     def predict_marginals(self, X: Any) -> ObjectArray:
         """Return for each sequence a list with one dict {label: probability} per item."""
@@ -212,7 +215,9 @@ class CRF(BaseEstimator):
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """Return one dict {label: probability} per item of one sequence."""
-        return self._model().predict_marginals(_items([xseq]))[0]
+        tagger = self._open_tagger()
+        tagger.set(xseq)
+        return list(tagger.marginals())
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of items with the right label."""

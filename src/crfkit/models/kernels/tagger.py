@@ -13,15 +13,15 @@ from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
+from crfkit.models.fitted_model import FittedModel, Piece, Scored
 from crfkit.models.kinds import KINDS
-from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.optional import needed
 from crfkit.potentials.kernel import KernelPotential, KernelTerm
 
 _PIECE = 1 << 22  # kernel values and scores computed at once
 
 
-class KernelTagger(Tagger):
+class KernelTagger(FittedModel):
     """A tagger with coefficients on selected cliques. ``decode`` uses the method ``decoding``."""
 
     in_files = KINDS["kernel"].in_files

@@ -26,9 +26,9 @@ from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
+from crfkit.models.fitted_model import FittedModel, Piece, Scored
 from crfkit.models.kinds import KINDS
 from crfkit.models.linear.input_encoder import InputEncoder
-from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20  # scores computed at once: they stay in the cache until they are read
 
 
-class LinearTagger(Tagger):
+class LinearTagger(FittedModel):
     """A tagger with weights on attributes and transitions."""
 
     in_files = KINDS["linear"].in_files

@@ -13,8 +13,8 @@ from crfkit.data.tables import Table, TableSchema
 from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
+from crfkit.models.fitted_model import FittedModel, Piece, Scored
 from crfkit.models.kinds import KINDS
-from crfkit.models.tagger import Piece, Scored, Tagger
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 from crfkit.potentials.transitions import TransitionTables
 from crfkit.potentials.tree import TreePotential
@@ -48,7 +48,7 @@ class Conjunction:
         return f"{' & '.join(self.conditions) or 'always'} → {self.label}"
 
 
-class TreeTagger(Tagger):
+class TreeTagger(FittedModel):
     """A tagger with boosted trees."""
 
     in_files = KINDS["trees"].in_files

@@ -38,7 +38,7 @@ from crfkit.models.calibration import Calibration
 if TYPE_CHECKING:
     from crfkit.inference import SegmentRules, Segments
 
-_Self = TypeVar("_Self", bound="Tagger")
+_Self = TypeVar("_Self", bound="FittedModel")
 Piece = tuple[Lattice, IdArray | None]  # scores; labels that are certain [ΣT], -1: none
 
 
@@ -77,7 +77,7 @@ class PredictedSegment(NamedTuple):
     probability: float
 
 
-class Tagger(ABC):
+class FittedModel(ABC):
     """A fitted model that labels sequences. ``classes`` are the labels; label ids are places in it.
 
     If X is one array or sparse matrix with the positions of all sequences, ``lengths`` are the lengths of

@@ -1,0 +1,234 @@
+// The transition scores of a model, prepared once for all sequences; and questions about the scores of one
+// sequence: its best labels, their probability, marginals, the n best.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "chain/nbest.h"
+#include "chain/path_score.h"
+#include "simd/kernels.h"
+
+namespace crfkit {
+
+// Says what is wrong with a sequence that was given to a tagger.
+class SequenceProblem : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// No path through a sequence is permitted.
+class NoPath : public std::runtime_error {
+ public:
+  explicit NoPath(int64_t position)
+      : std::runtime_error("no permitted path through the sequence: at its position " +
+                           std::to_string(position) +
+                           " every label is forbidden or cannot be reached from the positions before") {}
+};
+
+// Memory of one call, kept for the next one.
+struct ChainMemory {
+  std::vector<double> tables;  // LogTables, if the edges are per position
+  std::vector<double> work;
+  std::vector<double> padded;  // [T, Lp] node scores, then marginals
+
+  double* room(int64_t size) {
+    if (static_cast<int64_t>(work.size()) < size) work.resize(static_cast<size_t>(size));
+    return work.data();
+  }
+};
+
+// The scores of one sequence. The transition scores are the model's, or, if edge is not empty, per position.
+struct SequenceScores {
+  int64_t length = 0;        // T
+  std::vector<double> node;  // [T, L]
+  std::vector<double> edge;  // [T, L, L], the transition scores included; or empty
+};
+
+class ChainTables {
+ public:
+  // edge: [L, L]; edge2: [L, L, L] or empty; start, end: [L] or empty.
+  ChainTables(int labels, std::vector<double> edge, std::vector<double> edge2, std::vector<double> start,
+              std::vector<double> end)
+      : dims_(chain_dims(edge2.empty() ? 1 : 2, labels)),
+        edge_(std::move(edge)),
+        edge2_(std::move(edge2)),
+        start_(std::move(start)),
+        end_(std::move(end)) {
+    check("edge", edge_);
+    check("edge2", edge2_);
+    check("start", start_);
+    check("end", end_);
+    const double* tables[kMaxOrder] = {edge_.data(), edge2_.data()};
+    log_memory_.resize(static_cast<size_t>(log_tables_size(dims_)));
+    log_tables_ = cut_log_tables(dims_, log_memory_.data(), true);
+    kernels().fill_shared_tables(dims_, tables, log_tables_);
+    for (const std::vector<double>* table : {&edge_, &edge2_, &start_, &end_}) {
+      forbids_ |= std::find(table->begin(), table->end(), -HUGE_VAL) != table->end();
+    }
+  }
+  ChainTables(const ChainTables&) = delete;
+  ChainTables& operator=(const ChainTables&) = delete;
+
+  int labels() const { return dims_.labels; }
+  const std::vector<double>& edge() const { return edge_; }
+
+  // Throws if a score is too large for probabilities to be right (inference/lattice.py).
+  void check_scores(const SequenceScores& x) const {
+    constexpr double kLargest = 1e9;
+    const auto fits = [](double s) { return std::fabs(s) <= kLargest || s == -HUGE_VAL; };
+    bool sound = true;
+    for (const double score : x.node) sound &= fits(score);
+    for (const double score : x.edge) sound &= fits(score);
+    if (sound) return;
+    const auto L = static_cast<size_t>(dims_.labels);
+    for (size_t i = 0; i < x.node.size(); ++i) {
+      if (!fits(x.node[i])) refuse("node", x.node[i], i / L);
+    }
+    for (size_t i = L * L; i < x.edge.size(); ++i) {
+      if (!fits(x.edge[i])) refuse("edge", x.edge[i], i / (L * L));
+    }
+  }
+
+  // Writes the best labels, [T >= 1].
+  void best(const SequenceScores& x, ChainMemory* memory, int32_t* labels) const {
+    const LatticeView view = this->view(x);
+    const int64_t dead = kernels().viterbi(dims_, view, tables(x, memory),
+                                           memory->room(viterbi_workspace_size(dims_, view.length)), labels);
+    if (dead >= 0) throw NoPath(dead);
+  }
+
+  // Writes the most probable label of each position [T]; if transitions are forbidden, the permitted path
+  // with the largest sum of probabilities. marginals: [T, L].
+  void most_probable(const SequenceScores& x, const std::vector<double>& marginals, ChainMemory* memory,
+                     int32_t* labels) const {
+    const auto L = static_cast<size_t>(dims_.labels);
+    if (!forbids_) {
+      for (size_t t = 0; t < static_cast<size_t>(x.length); ++t) {
+        const double* row = marginals.data() + t * L;
+        labels[t] = static_cast<int32_t>(std::max_element(row, row + L) - row);
+      }
+      return;
+    }
+    const auto mask = [](const std::vector<double>& scores) {
+      std::vector<double> out;
+      for (const double s : scores) out.push_back(s > -HUGE_VAL ? 0.0 : -HUGE_VAL);
+      return out;
+    };
+    const ChainTables legal(dims_.labels, mask(edge_), mask(edge2_), mask(start_), mask(end_));
+    SequenceScores gains{x.length, marginals, mask(x.edge)};
+    for (size_t i = 0; i < gains.node.size(); ++i) {
+      if (x.node[i] == -HUGE_VAL) gains.node[i] = -HUGE_VAL;
+    }
+    legal.best(gains, memory, labels);
+  }
+
+  double path_score(const SequenceScores& x, const int32_t* labels) const {
+    return crfkit::path_score(dims_, view(x), labels);
+  }
+
+  // Returns log Z and, if marginals is given, fills it: [T, L]. T >= 1.
+  double log_z(const SequenceScores& x, ChainMemory* memory, std::vector<double>* marginals = nullptr) const {
+    const LatticeView view = this->view(x);
+    double log_z = 0;
+    LogOut out = {};
+    out.log_z = &log_z;
+    out.weight = 1;
+    const auto L = static_cast<int64_t>(dims_.labels), Lp = static_cast<int64_t>(dims_.padded);
+    if (marginals != nullptr) {
+      marginals->resize(static_cast<size_t>(x.length * L));
+      out.node = marginals->data();
+    }
+    if (x.edge.empty()) {
+      std::call_once(once_, [this] { prepare_scaled(); });
+      memory->padded.resize(static_cast<size_t>(x.length * Lp));
+      double* padded = memory->padded.data();
+      for (int64_t t = 0; t < x.length; ++t) {
+        std::copy_n(view.node + t * L, L, padded + t * Lp);
+        std::fill(padded + t * Lp + L, padded + (t + 1) * Lp, 0.0);
+      }
+      PosteriorOut<double> scaled = out;
+      scaled.node = marginals != nullptr ? padded : nullptr;
+      scaled.pair_row = L;
+      double* work = memory->room(scaled_workspace_size<double>(dims_, x.length, false));
+      if (kernels().scaled_posterior(exp_edges_, x.length, padded, nullptr, work, scaled)) {
+        for (int64_t t = 0; marginals != nullptr && t < x.length; ++t) {
+          std::copy_n(padded + t * Lp, L, out.node + t * L);
+        }
+        return log_z;
+      }
+    }
+    const int64_t dead = kernels().log_posterior(dims_, view, tables(x, memory),
+                                                 memory->room(log_workspace_size(dims_, x.length)), out);
+    if (dead >= 0) throw NoPath(dead);
+    return log_z;
+  }
+
+  // Calls visit(labels [T], score) for the k best paths, best first. T >= 1.
+  template <class Visit>
+  void nbest(const SequenceScores& x, size_t k, ChainMemory* memory, Visit&& visit) const {
+    const LatticeView view = this->view(x);
+    const LogTables log_tables = tables(x, memory);
+    PathEnumerator paths(dims_, view, log_tables);
+    if (paths.dead() >= 0) throw NoPath(paths.dead());
+    std::vector<int32_t> path(static_cast<size_t>(x.length));
+    for (size_t rank = 0; rank < k && paths.path(rank, path.data()); ++rank) {
+      visit(path, crfkit::path_score(dims_, view, path.data()));
+    }
+  }
+
+ private:
+  static void check(const char* name, const std::vector<double>& scores) {
+    for (const double s : scores) {
+      if (!(std::fabs(s) <= 1e9 || s == -HUGE_VAL)) {
+        throw SequenceProblem(std::string(name) + " scores must be at most 1e+09 in size, or -inf to forbid");
+      }
+    }
+  }
+
+  [[noreturn]] static void refuse(const char* name, double score, size_t position) {
+    throw SequenceProblem("position " + std::to_string(position) + ": " + name +
+                          " scores must be at most 1e+09 in size; got " + std::to_string(score) +
+                          "; scale the features or the weights they come from");
+  }
+
+  void prepare_scaled() const {
+    const double* tables[kMaxOrder] = {edge_.data(), edge2_.data()};
+    exp_memory_.resize(static_cast<size_t>(shared_edges_size(dims_)));
+    kernels().prepare_edges(dims_, tables, start_.empty() ? nullptr : start_.data(),
+                            end_.empty() ? nullptr : end_.data(), exp_memory_.data(), &exp_edges_);
+  }
+
+  LatticeView view(const SequenceScores& x) const {
+    LatticeView v = {};
+    v.length = x.length;
+    v.node = x.node.data();
+    v.start = start_.empty() ? nullptr : start_.data();
+    v.end = end_.empty() ? nullptr : end_.data();
+    v.edges[0] = x.edge.empty() ? edge_.data() : x.edge.data();
+    v.edge_strides[0] = x.edge.empty() ? 0 : static_cast<int64_t>(edge_.size());
+    v.edges[1] = edge2_.data();
+    return v;
+  }
+
+  LogTables tables(const SequenceScores& x, ChainMemory* memory) const {
+    if (x.edge.empty()) return log_tables_;
+    memory->tables.resize(static_cast<size_t>(log_tables_size(dims_)));
+    return cut_log_tables(dims_, memory->tables.data(), false);
+  }
+
+  ChainDims dims_;
+  std::vector<double> edge_, edge2_, start_, end_;
+  bool forbids_ = false;
+  std::vector<double> log_memory_;
+  LogTables log_tables_;
+  // Exponentiated when the first probability is asked for.
+  mutable std::once_flag once_;
+  mutable std::vector<double> exp_memory_;
+  mutable SharedEdges<double> exp_edges_;
+};
+
+}  // namespace crfkit

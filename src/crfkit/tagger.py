@@ -1,0 +1,79 @@
+"""The tagger for programs that are deployed: opens a model file and labels one sequence per call.
+
+It is native from end to end (``native/tagger``) and loads no NumPy. Nothing in it changes after it was opened,
+so any number of threads may share one. For many sequences at once, ``CRF.load(path)`` and ``predict`` are
+faster: they use all cores.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from crfkit import _native
+from crfkit.exceptions import InputError
+
+_MAPPED_FROM = 64 << 20  # bytes; larger files are mapped, so that processes share their pages
+
+Analysis = _native.Analysis
+
+
+class Tagger(_native.Tagger):
+    """A model that labels one sequence per call; threads may share it.
+
+    Parameters
+    ----------
+    source : a path, or the bytes of a model file: a linear or tree model of crfkit, or a model of CRFsuite,
+        Wapiti or CRF++. A damaged file raises ``ModelFileError``.
+
+    Attributes
+    ----------
+    labels : list
+        The labels of the model.
+    format : str
+        The format of the file: "crfkit", "crfsuite", "wapiti" or "crf++".
+    takes_tokens : bool
+        Whether the model makes attributes itself, from tokens or rows.
+
+    ``tag(items)`` takes items as in training: a dict or a list of attributes per position; rows of values for
+    a tree model. ``tag_tokens(tokens)`` takes tokens, or rows of cells, for models that were trained with an
+    extractor or a template. Both return one label per position. ``analyse(items)`` and
+    ``analyse_tokens(tokens)`` return the scores of the sequence, which answer questions about probabilities
+    and other labellings.
+
+    >>> from crfkit import CRF
+    >>> from crfkit.features import token_features
+    >>> crf = CRF(extractor=token_features).fit([["12", "Main", "St."]], [["number", "street", "street"]])
+    >>> crf.save("addresses.crfkit")
+    >>> tagger = Tagger("addresses.crfkit")
+    >>> tagger.tag_tokens(["7", "Main", "St."])
+    ['number', 'street', 'street']
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+        content, name = _content(source)
+        super().__init__(content, name)
+        self._source = source
+
+    def __reduce__(self) -> tuple[type[Tagger], tuple[Any]]:
+        return type(self), (self._source,)
+
+    def __repr__(self) -> str:
+        return f"<Tagger of a {self.format} model with {len(self.labels)} labels>"
+
+
+def _content(source: Any) -> tuple[Any, str]:
+    """Return the bytes of a model file, as an object with a buffer, and its name for messages."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source), "<bytes>"
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(
+            f"a model is a path or the bytes of a file, got {type(source).__name__} {source!r:.60}"
+        )
+    name = str(os.fspath(source))
+    with open(source, "rb", buffering=0) as file:
+        if os.fstat(file.fileno()).st_size < _MAPPED_FROM:
+            return file.readall(), name
+        import mmap
+
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), name

@@ -1,7 +1,7 @@
 """The tagger for programs that are deployed: opens a model file and labels one sequence per call.
 
-It is native from end to end (``native/tagger``) and loads no NumPy. Nothing in it changes after it was opened,
-so any number of threads may share one. For many sequences at once, ``CRF.load(path)`` and ``predict`` are
+It is native from end to end (``native/tagger``) and loads no NumPy. It never changes after it was opened, so
+any number of threads may share one. For many sequences at once, ``CRF.load(path)`` and ``predict`` are
 faster: they use all cores.
 """
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from crfkit.cli import main
+from crfkit.cli.default_template import default_template
 
 _NOUNS = ["dog", "cat", "house", "idea", "Köln", "naïveté", "#", "%s"]
 _VERBS = ["sees", "likes", "builds", "was"]
@@ -53,7 +54,9 @@ def folder(tmp_path_factory) -> Path:
     (place / "train.txt").write_text(as_text(sentences(60)), encoding="utf-8")
     (place / "test.txt").write_text(as_text(sentences(12, seed=1)), encoding="utf-8")
     (place / "words.txt").write_text(as_text(sentences(12, seed=1), 2), encoding="utf-8")
-    assert main(["train", str(place / "train.txt"), "-m", str(place / "model.crfkit"), "-q"]) == 0
+    (place / "template").write_text(default_template(2))
+    words = ["train", str(place / "train.txt"), "-m", str(place / "model.crfkit"), "-q"]
+    assert main([*words, "-t", str(place / "template")]) == 0
     return place
 
 

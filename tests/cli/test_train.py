@@ -9,6 +9,7 @@ import pytest
 
 from crfkit.cli.default_template import default_template
 from crfkit.cli.main import parser
+from crfkit.features.default_features import default_features
 from crfkit.features.template import Template
 from crfkit.io.columns import read_columns
 from crfkit.models.linear.constrained_crf import ConstrainedCRF
@@ -29,13 +30,17 @@ def data(tmp_path):
 
 def test_the_same_as_in_python(run, folder, tmp_path):
     columns = read_columns(folder / "train.txt")
-    expected = CRF(c1=0.1, c2=0.5, template=default_template(2)).fit(columns.without(2), columns.column(2))
-    ran = run("train", folder / "train.txt", "-m", tmp_path / "m", "--c1", 0.1, "--c2", 0.5)
-    assert (ran.code, ran.out) == (0, "")
-    model = CRF.load(tmp_path / "m")
-    assert model.objective_ == expected.objective_
-    assert model.state_features_ == expected.state_features_
-    assert model.get_params()["c1"] == 0.1
+    for how, options in (
+        ({"extractor": default_features([0], [1])}, []),
+        ({"template": default_template(2)}, ["-t", folder / "template"]),
+    ):
+        expected = CRF(c1=0.1, c2=0.5, **how).fit(columns.without(2), columns.column(2))
+        ran = run("train", folder / "train.txt", "-m", tmp_path / "m", "--c1", 0.1, "--c2", 0.5, *options)
+        assert (ran.code, ran.out) == (0, "")
+        model = CRF.load(tmp_path / "m")
+        assert model.objective_ == expected.objective_
+        assert model.state_features_ == expected.state_features_
+        assert model.get_params()["c1"] == 0.1
 
 
 def test_report(run, folder, tmp_path):
@@ -43,7 +48,7 @@ def test_report(run, folder, tmp_path):
     model = CRF.load(tmp_path / "m")
     columns = read_columns(folder / "train.txt")
     assert "train.txt: columns (told by its content), 3 per row, labels in column 2\n" in err
-    assert "default template: 19 lines for a window of two" in err
+    assert "default features: words in column 0, classes in 1 (a column with half as many" in err
     assert f"60 sequences, {columns.n_positions:,} tokens" in err
     assert f"{len(model.classes_)} labels, {model.tagger_.index.n_attributes:,} attributes" in err
     assert f"{model.objective_:,.4f} after {model.n_iter_} iterations (converged)" in err
@@ -118,8 +123,9 @@ def test_all_formats_make_one_model(run, data, tmp_path):
         if path != data:
             template = [] if name.endswith("csv") else ["-t", tmp_path / "t"]
             run.ok("convert", data, path, *template)
-        ran = run.ok("train", path, "-m", tmp_path / "m")
-        assert f"{name}: {'columns' if path == data else name.partition('.')[2]} (told by its" in ran.err
+        lines = ["-t", tmp_path / "t"] if name in ("data.txt", "data.csv") else []
+        ran = run.ok("train", path, "-m", tmp_path / "m", *lines, "--format", "auto")
+        assert f"{name}: {'columns' if path == data else name.partition('.')[2]}" in ran.err
         model = CRF.load(tmp_path / "m")
         expected = expected or model
         assert model.objective_ == pytest.approx(expected.objective_, rel=1e-9)
@@ -346,8 +352,8 @@ def test_csv(run, tmp_path):
     )
     assert ran.code == 0
     assert "2 sequences, 4 tokens" in ran.err
-    found = json.loads(run("inspect", tmp_path / "m", "--attribute", 'U002:New "York", NY', "--json").out)
-    assert found["attributes"]['U002:New "York", NY'][0]["label"] == "B"
+    found = json.loads(run("inspect", tmp_path / "m", "--attribute", 'word=New "York", NY', "--json").out)
+    assert found["attributes"]['word=New "York", NY'][0]["label"] == "B"
 
 
 def test_a_column_of_words_is_hardly_the_labels(run, tmp_path):

@@ -94,6 +94,7 @@ def to_json(arguments: argparse.Namespace, tagger: LinearTagger, header: dict[st
         result["rules"] = asked.rules.to_json()
     if arguments.template or asked.overview:
         result["template"] = None if tagger.template is None else tagger.template.text
+        result["extractor"] = None if tagger.extraction is None else tagger.extraction.written
     return result
 
 
@@ -270,7 +271,9 @@ def _target(feature: Feature) -> str:
 
 
 def _template_lines(facts: Facts) -> list[str]:
-    template = facts.tagger.template
+    template, extraction = facts.tagger.template, facts.tagger.extraction
+    if extraction is not None:
+        return [extraction.written]
     if template is None:
         raise InputError("the model has no template: it was trained on ready-made attributes")
     return template.text.rstrip("\n").split("\n")

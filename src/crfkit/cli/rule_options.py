@@ -147,7 +147,10 @@ def check_template(file: RuleFile | None, template: Template | None, path: str) 
     if file is None or file.template is None:
         return
     if template is None:
-        raise InputError(f"{path}: its rules are about columns, but the data has ready-made attributes")
+        raise InputError(
+            f"{path}: its rules are about the lines of a template, but this model has none: train it with "
+            "--template, and mine with the same template"
+        )
     here = template.single_cells
     for prefix, macro in file.template.single_cells.items():
         if here.get(prefix) != macro:

@@ -31,7 +31,7 @@ CRF++ and Wapiti, or files of ready-made attributes. Reports on stderr."""
 
 EXAMPLES = """\
 examples:
-  crfkit train train.txt -m chunks.crfkit              the default template
+  crfkit train train.txt -m chunks.crfkit              default features
   crfkit train train.txt -m chunks.crfkit -t chunking.template --c2 0.05
   crfkit train a.txt.gz b.txt.gz -m names.crfkit --dev dev.txt --patience 5
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 from crfkit.cli.data_file import open_data, say
 from crfkit.cli.messages import UsageError, note, warn
@@ -14,11 +14,17 @@ from crfkit.io.formats import USUAL_TABLE, names_of
 
 if TYPE_CHECKING:
     from crfkit.data.columns import Columns
+    from crfkit.features.builder import Features
+    from crfkit.features.extraction import Extraction
     from crfkit.features.template import Template
     from crfkit.io.data_file import DataFile
     from crfkit.mining.miner import AssociationMiner
     from crfkit.models.linear.crf import CRF
     from crfkit.selection.base import BaseSelector
+
+# What makes attributes of columns: a template, features, or what a model keeps of them.
+Maker: TypeAlias = "Template | Features | Extraction"
+Default: TypeAlias = "Callable[[Columns, argparse.Namespace], Maker]"
 
 _LONG = 500  # positions; a longer sequence hints at missing separators
 
@@ -48,35 +54,54 @@ class Data:
         return sum(map(len, self.y))
 
 
+@overload
 def read_data(
     paths: Sequence[str],
     arguments: argparse.Namespace,
-    template: Template | None,
+    maker: Template | None,
     estimator: CRF | BaseSelector | AssociationMiner,
-) -> tuple[Data, Template | None]:
-    """Read the data of all files; return it with the template, by default one made for the columns."""
+) -> tuple[Data, Template | None]: ...
+@overload
+def read_data(
+    paths: Sequence[str],
+    arguments: argparse.Namespace,
+    maker: Maker | None,
+    estimator: CRF | BaseSelector | AssociationMiner,
+    default: Default | None,
+) -> tuple[Data, Maker | None]: ...
+def read_data(
+    paths: Sequence[str],
+    arguments: argparse.Namespace,
+    maker: Maker | None,
+    estimator: CRF | BaseSelector | AssociationMiner,
+    default: Default | None = None,
+) -> tuple[Data, Maker | None]:
+    """Read the data of all files; return it with what makes attributes of its columns.
+
+    ``default`` makes that from the columns if none is given; the default is a template.
+    """
     parts: list[Data] = []
     for path in paths:
-        with open_data(path, arguments, tables=template is not None) as file:
+        with open_data(path, arguments, tables=maker is not None) as file:
             if file.format.is_table:
-                part, template = _read_table(file, arguments, template, estimator)
+                part, maker = _read_table(file, arguments, maker, estimator, default or window_template)
             else:
-                part = _read_items(file, arguments, template)
+                part = _read_items(file, arguments, maker)
         parts.append(part)
         check_alike(parts[0], part, path)
-    return _together(parts, template, estimator), template
+    return _together(parts, maker, estimator), maker
 
 
 def read_dev(
     data: Data,
     arguments: argparse.Namespace,
-    template: Template | None,
+    maker: Maker | None,
     estimator: CRF | BaseSelector | AssociationMiner,
 ) -> Data | None:
     """Read the held-out data that goes with the training data, if an option names some."""
     if arguments.dev is None:
         return None
-    dev, _ = read_data([arguments.dev], arguments, template, estimator)
+    dev, _ = read_data([arguments.dev], arguments, maker, estimator, None)
     check_alike(data, dev, arguments.dev)
     return dev
 
@@ -140,28 +165,50 @@ def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, 
 def _read_table(
     file: DataFile,
     arguments: argparse.Namespace,
-    template: Template | None,
+    maker: Maker | None,
     estimator: CRF | BaseSelector | AssociationMiner,
-) -> tuple[Data, Template | None]:
+    default: Default,
+) -> tuple[Data, Maker | None]:
     from crfkit.cli.column_roles import Roles
 
     columns, label, record = read_table(file, arguments)
-    if template is None:
+    seen = Roles(label).for_template(columns)
+    if maker is None:
         if hasattr(estimator, "tagger_"):
             raise InputError(
                 f"{file.name}: the earlier model has no template, so it needs ready-made attributes "
                 f"(--format {names_of(tables=False)}), not columns"
             )
-        template = _made_template(columns.n_columns - 1, arguments)
-    seen = Roles(label).for_template(columns)
-    return Data(seen, columns.column(label), None, record, (seen,)), template
+        maker = default(seen, arguments)
+    return Data(seen, columns.column(label), None, record, (seen,)), maker
 
 
-def _made_template(n_columns: int, arguments: argparse.Namespace) -> Template:
+def word_features(columns: Columns, arguments: argparse.Namespace) -> Features:
+    """Return the default features of a table without its labels; say which columns count as words."""
+    from crfkit.cli.column_roles import column_title
+    from crfkit.features.default_features import default_features, word_columns
+
+    places = range(columns.n_columns)
+    words = word_columns([len(columns.codes(k)[0]) for k in places])
+    classes = [k for k in places if k not in words]
+    if not arguments.quiet:
+        titles = [column_title(columns, k) for k in places]
+        listed = [", ".join(titles[k] for k in some) for some in (words, classes)]
+        also = f", classes in {listed[1]}" if classes else ""
+        note(
+            f"default features: words in column {listed[0]}{also} (a column with half as many values as the "
+            "first is words; crfkit inspect MODEL --template shows the features)"
+        )
+    names = getattr(columns, "names", None)
+    return default_features(words, classes, None if names is None else dict(enumerate(names)))
+
+
+def window_template(columns: Columns, arguments: argparse.Namespace) -> Template:
+    """Return the default template of a table without its labels, for commands that need one."""
     from crfkit.cli.default_template import default_template
     from crfkit.features.template import Template
 
-    text = default_template(n_columns)
+    text = default_template(columns.n_columns)
     if not arguments.quiet:
         n_lines = text.count("\n") - 1
         seen = " (crfkit inspect MODEL --template shows them)" if hasattr(arguments, "model") else ""
@@ -169,11 +216,11 @@ def _made_template(n_columns: int, arguments: argparse.Namespace) -> Template:
     return Template.parse(text, "crf++", "the default template")
 
 
-def _read_items(file: DataFile, arguments: argparse.Namespace, template: Template | None) -> Data:
+def _read_items(file: DataFile, arguments: argparse.Namespace, maker: Maker | None) -> Data:
     from crfkit.data.sequences import Encoded
     from crfkit.data.vocabulary import Vocabulary
 
-    if template is not None:
+    if maker is not None:
         raise InputError(
             f"{file.name}: {file.format.name} data already has attributes: leave out the template; "
             f"if the data has columns, use --format {USUAL_TABLE.name}"
@@ -188,11 +235,15 @@ def _read_items(file: DataFile, arguments: argparse.Namespace, template: Templat
 
 
 def _together(
-    parts: list[Data], template: Template | None, estimator: CRF | BaseSelector | AssociationMiner
+    parts: list[Data], maker: Maker | None, estimator: CRF | BaseSelector | AssociationMiner
 ) -> Data:
     """Combine several files, with one vocabulary for all."""
     if len(parts) == 1:
         return parts[0]
+    from crfkit.features.template import Template
+
+    if maker is not None and not isinstance(maker, Template):
+        return joined_tables(parts)
     import numpy as np
 
     from crfkit.data.sequences import Encoded, Sequences
@@ -200,9 +251,7 @@ def _together(
     from crfkit.features.inputs import encode_input
 
     vocabulary = Vocabulary()
-    encoded = [
-        encode_input(part.x, vocabulary, template, grow=True, n_jobs=estimator.n_jobs) for part in parts
-    ]
+    encoded = [encode_input(part.x, vocabulary, maker, grow=True, n_jobs=estimator.n_jobs) for part in parts]
     weights = None
     if any(part.weights is not None for part in parts):
         weights = np.concatenate(
@@ -211,3 +260,16 @@ def _together(
     y = [labels for part in parts for labels in part.y]
     x = Encoded(Sequences.end_to_end(encoded, len(vocabulary)), vocabulary)
     return Data(x, y, weights, parts[0].record, tuple(table for part in parts for table in part.tables))
+
+
+def joined_tables(parts: list[Data]) -> Data:
+    """Combine the tables of several files."""
+    from crfkit.data.columns import Columns
+    from crfkit.io.csv_data import NamedColumns
+
+    rows = Columns.from_rows([sentence for part in parts for sentence in part.x])
+    names = getattr(parts[0].x, "names", None)
+    if names is not None:
+        rows = NamedColumns.of(rows, names)
+    tables = tuple(table for part in parts for table in part.tables)
+    return Data(rows, [labels for part in parts for labels in part.y], None, parts[0].record, tables)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli import options, rule_options, validation_options
 from crfkit.cli.messages import UsageError, ending, note, warn
 from crfkit.cli.rule_options import check_template, check_training, training_miner, use_in_words
-from crfkit.cli.train_data import Data, Job, read_data, read_dev, read_template
+from crfkit.cli.train_data import Data, Job, read_data, read_dev, read_template, word_features
 from crfkit.cli.validation_options import (
     check_validation,
     constraints_in_words,
@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
     text = f"""
 linear models:
-{options.template()}
+{options.template("default for columns: features of words and classes")}
   --continue MODEL          continue training this model on new data, with weights close to its own
   --start MODEL             start from the weights of this model, but train on DATA only
   --c1 X:float = 0.0        L1 penalty; makes models sparse
@@ -85,16 +85,25 @@ CHECKS = (_check, check_training, check_validation)
 
 def prepare(arguments: argparse.Namespace) -> Job:
     """Read the data and create the estimator."""
+    from crfkit.features.template import Template
+
     crf, template = _estimator(arguments)
     miner, rule_file = training_miner(arguments, sys.stderr.isatty() and not arguments.quiet)
     if not arguments.quiet and arguments.template is not None and template is not None:
         note(f"{arguments.template}: {template.dialect} template")
         if not template.transitions and not template.edge_attributes:
             note(f"{arguments.template} has no line B, so labels do not depend on the previous label")
-    data, template = read_data(arguments.data, arguments, template, crf)
-    check_template(rule_file, template, arguments.rules)
-    crf.set_params(template=template, associations=miner)
-    dev = read_dev(data, arguments, template, crf)
+    # Rules and selected features refer to the lines of a template.
+    default = word_features if miner is None and arguments.features is None else None
+    data, maker = read_data(arguments.data, arguments, template or crf.extractor, crf, default)
+    if maker is None or isinstance(maker, Template):
+        template = maker
+        check_template(rule_file, template, arguments.rules)
+        crf.set_params(template=template)
+    else:
+        crf.set_params(extractor=maker)
+    crf.set_params(associations=miner)
+    dev = read_dev(data, arguments, maker, crf)
     n_labels = len({label for labels in data.y for label in labels})
     if n_labels > _MANY_LABELS:
         warn(
@@ -145,6 +154,7 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
             crf.set_params(order=crf.tagger_.index.order)
         if template is None:
             template = crf.tagger_.template
+            crf.set_params(extractor=crf.tagger_.extraction)
         elif template != crf.tagger_.template:
             raise InputError(f"{arguments.template} is not the template of {earlier}: leave out --template")
     return crf, template

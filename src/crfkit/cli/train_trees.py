@@ -10,7 +10,7 @@ from crfkit.cli import options
 from crfkit.cli.column_roles import Roles, place_of
 from crfkit.cli.data_file import open_data
 from crfkit.cli.messages import UsageError
-from crfkit.cli.train_data import Data, Job, check_alike, read_table
+from crfkit.cli.train_data import Data, Job, check_alike, joined_tables, read_table
 from crfkit.exceptions import InputError
 from crfkit.io.formats import names_of
 
@@ -100,15 +100,7 @@ def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
             columns, label, record = read_table(file, arguments)
         parts.append(Data(Roles(label).for_template(columns), columns.column(label), None, record))
         check_alike(parts[0], parts[-1], path)
-    if len(parts) == 1:
-        return parts[0]
-    from crfkit.data.columns import Columns
-    from crfkit.io.csv_data import NamedColumns
-
-    rows = Columns.from_rows([sentence for part in parts for sentence in part.x])
-    if isinstance(parts[0].x, NamedColumns):
-        rows = NamedColumns.of(rows, parts[0].x.names)
-    return Data(rows, [labels for part in parts for labels in part.y], None, parts[0].record)
+    return parts[0] if len(parts) == 1 else joined_tables(parts)
 
 
 def report(crf: TreeCRF) -> list[tuple[str, str]]:

@@ -9,12 +9,14 @@ Tables with a header are written as csv, with the column ``predicted`` and with 
 ``probability of …`` for each label; an empty line separates sequences.
 
 ``--score`` writes a line ``# probability`` before each sequence. ``--nbest`` writes a line ``# rank
-probability`` before each labelling; the best has rank 0. Both formats are those of CRF++'s crf_test.
+probability`` before each labelling; the best has rank 0. Both formats are those of CRF++'s crf_test, except
+that probabilities below 0.0001 have an exponent: those of long sequences would all be 0.000000.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +32,10 @@ from crfkit.models.fitted_model import Decoded, PredictedSegment
 if TYPE_CHECKING:
     from crfkit.io.csv_data import CsvRows
     from crfkit.models.linear.explanation import Decision
+
+
+_LN_10 = math.log(10)
+_SMALL = math.log(1e-4)  # below, six decimals say too little
 
 
 class Layout:
@@ -66,8 +72,8 @@ class Layout:
         if batch.table is not None and hasattr(batch.table, "names"):
             return self._csv_text(batch.table, [*shown, predicted], decoded)
         heads: Iterable[str] = [""] * len(predicted)
-        if decoded.probability is not None:
-            heads = [f"# {p:.6f}\n" for p in decoded.probability.tolist()]
+        if decoded.log_probability is not None:
+            heads = [f"# {probability_text(log)}\n" for log in decoded.log_probability.tolist()]
         join = self._separator.join
         text = []
         for i, (head, labels) in enumerate(zip(heads, predicted, strict=True)):
@@ -76,15 +82,15 @@ class Layout:
         return _sequences(text)
 
     def several(self, batch: Batch, labellings: Iterator[list[tuple[Any, float]]]) -> bytes:
-        """Format several labellings of each sequence with their probabilities."""
+        """Format several labellings of each sequence, which come with their log probabilities."""
         shown = self._given(batch)
         join = self._separator.join
         names = np.array(self._labels, dtype=object)  # [L]
         text = []
         for i, paths in enumerate(labellings):
-            for rank, (path, probability) in enumerate(paths):
+            for rank, (path, log) in enumerate(paths):
                 rows = zip(*(column[i] for column in shown), names[path].tolist(), strict=True)
-                text.append(f"# {rank} {probability:.6f}\n" + "\n".join(map(join, rows)))
+                text.append(f"# {rank} {probability_text(log)}\n" + "\n".join(map(join, rows)))
         return _sequences(text)
 
     def with_reasons(self, batch: Batch, explained: Iterator[list[Decision]]) -> bytes:
@@ -133,7 +139,7 @@ class Layout:
             hasattr(table, "names")
             or self._label_only
             or decoded.marginals is not None
-            or decoded.probability is not None
+            or decoded.log_probability is not None
         )
 
     def _given(self, batch: Batch) -> list[list[list[str]]]:
@@ -156,6 +162,19 @@ class Layout:
             chosen = decoded.marginals[np.arange(len(decoded.labels)), decoded.labels]  # [ΣT]
             texts = ["%.6f" % p for p in chosen.tolist()]  # noqa: UP031  (twice as fast as an f-string here)
         return [[texts[start:stop] for start, stop in pairwise(offsets.tolist())]]
+
+
+def probability_text(log: float) -> str:
+    """Return exp(log) with six decimals or, if it is small, an exponent, which may exceed those of floats."""
+    if log > _SMALL:
+        return f"{math.exp(log):.6f}"
+    if log == -math.inf:
+        return "0.000000"
+    exponent = math.floor(log / _LN_10)
+    mantissa = f"{math.exp(log - exponent * _LN_10):.6f}"
+    if mantissa == "10.000000":  # it was rounded up
+        mantissa, exponent = "1.000000", exponent + 1
+    return f"{mantissa}e{exponent:+03d}"
 
 
 def _sequences(texts: list[str]) -> bytes:

@@ -6,6 +6,7 @@ Nothing here imports scikit-learn, so that tagging starts quickly.
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -55,7 +56,9 @@ class Decoded(NamedTuple):
 
     labels: IdArray  # [ΣT]
     marginals: FloatArray | None  # [ΣT, L], if requested
-    probability: FloatArray | None  # [N] of the labellings, if requested
+    log_probability: (
+        FloatArray | None
+    )  # [N] of the labellings, if requested; probabilities may be 0 as floats
 
 
 class TextSpan(NamedTuple):
@@ -221,7 +224,7 @@ class FittedModel(ABC):
             return Decoded(labels, node, None)
         tempered = self.calibration.tempered(lattice)
         score = path_score(tempered, labels, n_jobs=self.n_jobs)
-        return Decoded(labels, node, _probability(score, log_partition(tempered, n_jobs=self.n_jobs)))
+        return Decoded(labels, node, _log_probability(score, log_partition(tempered, n_jobs=self.n_jobs)))
 
     def marginals(self, lattice: Lattice) -> FloatArray:
         """Return p(y_t = l | x) [ΣT, L], calibrated if the model is."""
@@ -241,12 +244,12 @@ class FittedModel(ABC):
         return rules, found, self.calibration.of_segments(probability)
 
     def decode_several(self, lattice: Lattice, k: int) -> Iterator[list[tuple[IdArray, float]]]:
-        """Yield the k most probable paths through each sequence with their probabilities, best first."""
+        """Yield the k most probable paths through each sequence with their log probabilities, best first."""
         lattice = self.calibration.tempered(lattice)
         best, log_z = nbest(lattice, k, n_jobs=self.n_jobs), log_partition(lattice, n_jobs=self.n_jobs)
         for i in range(lattice.n_sequences):
-            probabilities = _probability(best.scores_of(i), log_z[i])
-            yield list(zip(best.paths_of(i), probabilities.tolist(), strict=True))
+            logs = _log_probability(best.scores_of(i), log_z[i])
+            yield list(zip(best.paths_of(i), logs.tolist(), strict=True))
 
     def predict(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
@@ -325,12 +328,16 @@ class FittedModel(ABC):
         lengths: Any = None,
         constraints: Constraints | None = None,
         known: Any = None,
+        log: bool = False,
     ) -> list[list[tuple[list[Any], float]]]:
-        """Return the k most probable labellings of each sequence with their probabilities, best first."""
+        """Return the k most probable labellings of each sequence with their probabilities, best first.
+
+        ``log``: with log probabilities.
+        """
         names = np.empty(len(self.classes), dtype=object)  # [L]
         names[:] = self.classes
         return [
-            [(names[path].tolist(), probability) for path, probability in paths]
+            [(names[path].tolist(), value if log else math.exp(value)) for path, value in paths]
             for lattice in self.constrained(X, lengths, constraints, known)
             for paths in self.decode_several(lattice, k)
         ]
@@ -373,5 +380,5 @@ class FittedModel(ABC):
         return lattice if forced is None else force_where_possible(lattice, forced, n_jobs=self.n_jobs)
 
 
-def _probability(score: FloatArray, log_z: FloatArray) -> FloatArray:
-    return np.exp(np.minimum(score - log_z, 0.0))  # rounding must not make it more than 1
+def _log_probability(score: FloatArray, log_z: FloatArray) -> FloatArray:
+    return np.minimum(score - log_z, 0.0)  # rounding must not make the probability more than 1

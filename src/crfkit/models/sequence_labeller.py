@@ -89,9 +89,16 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         lengths: Any = None,
         constraints: Constraints | None = None,
         known: Any = None,
+        log: bool = False,
     ) -> list[list[tuple[list[Any], float]]]:
-        """Return for each sequence the k most probable labellings with their probabilities, best first."""
-        return self._fitted().predict_nbest(X, k, lengths=lengths, constraints=constraints, known=known)
+        """Return for each sequence the k most probable labellings with their probabilities, best first.
+
+        ``log=True`` gives log probabilities: the probability of a long labelling can be too small for a float
+        and is then 0.
+        """
+        return self._fitted().predict_nbest(
+            X, k, lengths=lengths, constraints=constraints, known=known, log=log
+        )
 
     def predict_segments(
         self,

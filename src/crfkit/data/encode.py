@@ -15,6 +15,7 @@ from crfkit.data.matrices import read_matrices
 from crfkit.data.reading import cut, cut_rows, frame_columns, is_empty, is_frame, is_matrix, sequences_in
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputError
 
 
 def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -> Sequences:
@@ -52,7 +53,15 @@ def encode(X: Any, vocabulary: Vocabulary, *, grow: bool, lengths: Any = None) -
 
 
 def _encode_objects(X: Iterable[Any], vocabulary: Vocabulary, grow: bool) -> Sequences:
-    return Sequences(*_native.encode_objects(X, vocabulary.native, grow))
+    columns = len(vocabulary) if vocabulary.names_columns() else 0
+    found = Sequences(*_native.encode_objects(X, vocabulary.native, grow))
+    # Attributes of items may have such names, too: then they are known.
+    if columns and found.n_positions and not (found.indices < columns).any():
+        raise InputError(
+            f"X is lists of items, but the attributes known so far are the {columns} columns of arrays or "
+            "sparse matrices: pass X as before, one array [T, A] per sequence"
+        )
+    return found
 
 
 def _peek(X: Iterable[Any]) -> tuple[Any, Iterator[Any]]:

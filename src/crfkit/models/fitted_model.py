@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -17,7 +18,7 @@ import numpy as np
 
 from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.data.labels import decode_labels, encode_labels, label_lists
-from crfkit.exceptions import InputError
+from crfkit.exceptions import InputError, InputWarning
 from crfkit.inference import (
     Constraints,
     Lattice,
@@ -378,6 +379,15 @@ class FittedModel(ABC):
         if constraints is not None:
             lattice = constrain(lattice, constraints)
         return lattice if forced is None else force_where_possible(lattice, forced, n_jobs=self.n_jobs)
+
+
+def warn_of_unknown_data(what: str) -> None:
+    """Warn that a batch tells the model nothing."""
+    warnings.warn(
+        f"X {what}: its labels are guesses from transitions alone. Was the model trained on such data?",
+        InputWarning,
+        stacklevel=7,
+    )
 
 
 def _log_probability(score: FloatArray, log_z: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crfkit.arrays import BoolArray, FloatArray, IdArray
-from crfkit.data.sequences import Encoded
+from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.conjunctions import Conjunctions
@@ -26,7 +26,7 @@ from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
-from crfkit.models.fitted_model import FittedModel, Piece, Scored
+from crfkit.models.fitted_model import FittedModel, Piece, Scored, warn_of_unknown_data
 from crfkit.models.kinds import KINDS
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.potentials.linear import LinearPotential, LinearWeights
@@ -104,6 +104,9 @@ class LinearTagger(FittedModel):
         """Yield the scores of a batch, and its labels that are certain."""
         encoded = self.encode(X, lengths)
         sequences, forced = encoded.sequences, self.forced(encoded)
+        if not self._knows(sequences) and not self.vocabulary.names_columns():  # an array may be all 0
+            names = ", ".join(map(repr, self.vocabulary.strings(0, min(3, len(self.vocabulary)))))
+            warn_of_unknown_data(f"has no attribute that the model knows (such as {names})")
         size = max(1, _PIECE // self.potential.scores_per_position)  # positions
         if whole or sequences.n_positions <= size:
             yield self.lattice(encoded), forced
@@ -120,8 +123,11 @@ class LinearTagger(FittedModel):
         encoded = self.encoder.encode(X, None, self.n_jobs)
         sequences = encoded.sequences
         forced = None if encoded.hints is None else encoded.forced(self.classes)
-        known = not len(sequences.indptr) > 1 or len(sequences.indices) > 0
-        return Scored(self.potential.scores(sequences, n_jobs=self.n_jobs), forced, known)
+        return Scored(self.potential.scores(sequences, n_jobs=self.n_jobs), forced, self._knows(sequences))
+
+    def _knows(self, sequences: Sequences) -> bool:
+        """Return whether a batch has an attribute that the model knows, or no positions."""
+        return not len(sequences.indptr) > 1 or len(sequences.indices) > 0
 
     def forced(self, X: Encoded) -> IdArray | None:
         """Return the labels that are certain in encoded data, [ΣT]; -1: any label."""

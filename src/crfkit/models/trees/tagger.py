@@ -13,7 +13,7 @@ from crfkit.data.tables import Table, TableSchema
 from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
-from crfkit.models.fitted_model import FittedModel, Piece, Scored
+from crfkit.models.fitted_model import FittedModel, Piece, Scored, warn_of_unknown_data
 from crfkit.models.kinds import KINDS
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 from crfkit.potentials.transitions import TransitionTables
@@ -46,6 +46,11 @@ class Conjunction:
 
     def __str__(self) -> str:
         return f"{' & '.join(self.conditions) or 'always'} → {self.label}"
+
+
+def _knows(table: Table) -> bool:
+    """Return whether a table has a value that is not missing, or no positions."""
+    return not table.n_positions or not bool(np.isnan(table.values).all())
 
 
 class TreeTagger(FittedModel):
@@ -83,6 +88,8 @@ class TreeTagger(FittedModel):
 
     def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
         table = self.encode(X, lengths)
+        if not _knows(table) and self.schema.width is not None:  # names of columns were checked already
+            warn_of_unknown_data("has only missing values and unseen categories")
         size = max(1, _PIECE // self.scores_per_position)  # positions
         if whole or table.n_positions <= size:
             yield self.lattice(table), None
@@ -94,8 +101,7 @@ class TreeTagger(FittedModel):
 
     def scored(self, X: Any) -> Scored:
         table = self.encode(X)
-        known = not table.n_positions or not bool(np.isnan(table.values).all())
-        return Scored(self.lattice(table), None, known)
+        return Scored(self.lattice(table), None, _knows(table))
 
     def staged(self, X: Any, stages: Sequence[Stage], lengths: Any = None) -> Iterator[Lattice]:
         """Yield the scores after each round, given the trees and the tables after each.

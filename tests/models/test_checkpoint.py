@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crfkit import CRF, Checkpoint, ConstrainedCRF, TreeCRF
+from crfkit import CRF, Checkpoint, ConstrainedCRF, KernelCRF, TreeCRF
 from crfkit.datasets import addresses, gaussian_mixtures
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.features import token_features
@@ -36,6 +36,14 @@ def points():
     return X[:30], y[:30], None, X[30:], y[30:]
 
 
+@cache
+def lengths():
+    """Return data with a number of another scale, which only small penalties can decode."""
+    tokens, y = addresses(60, random_state=1)
+    X = [[{"w": w[:2], "n": 1e6 * len(w), "first": w[0]} for w in sentence] for sentence in tokens]
+    return X, y
+
+
 SMALL = {"n_leaves": 4, "n_iterations": 8, "min_samples_leaf": 2, "window": 1, "n_jobs": 1}
 
 # An estimator, its data, and how many of the arguments of fit it gets: with or without a dev set.
@@ -60,6 +68,19 @@ CASES = {
     "sampled trees": (lambda: TreeCRF(subsample=0.7, colsample=0.5, random_state=2, **SMALL), points, 2),
     "committee of trees": (lambda: TreeCRF(committee=3, subsample=0.8, **SMALL), points, 2),
     "trees by folds": (lambda: TreeCRF(early_stopping=3, patience=3, trim=0.1, **SMALL), points, 2),
+    "kernel": (lambda: KernelCRF(n_cliques=9, cliques="vertex+edge"), points, 2),
+    "kernels, dev set": (
+        lambda: KernelCRF(["rbf", "linear"], turns="alternate", n_cliques=24, per_round=3, patience=3),
+        points,
+        5,
+    ),
+    "all cliques": (lambda: KernelCRF(n_cliques=None), points, 2),
+    "another scale": (lambda: CRF(algorithm="lbfgs", c2=0.1, max_iterations=25), lengths, 2),
+    "no feasible penalty": (
+        lambda: ConstrainedCRF(c2="largest", max_outer=3, max_iterations=8, tol=1e-3),
+        lengths,
+        2,
+    ),
     "order 2": (lambda: CRF(order=2, class_weight="balanced", max_iterations=12), letters, 2),
 }
 
@@ -71,6 +92,10 @@ def trained(make, given, **more):
     file = io.BytesIO()
     model.save(file)
     return model, file.getvalue()
+
+
+def history_of(model):
+    return model.path_ if hasattr(model, "path_") else model.history_
 
 
 def kill_after(monkeypatch, n):
@@ -111,8 +136,9 @@ def test_killed_and_continued(name, tmp_path, monkeypatch):
         kill_after(monkeypatch, 0)
         model, found = trained(make, given, checkpoint=Checkpoint(path, 0, resume=True))
         assert found == expected
-        assert [r.keys() for r in model.history_] == [r.keys() for r in whole.history_]
-        seconds = [record["seconds"] for record in model.history_]
+        history, uninterrupted = history_of(model), history_of(whole)
+        assert [record.keys() for record in history] == [record.keys() for record in uninterrupted]
+        seconds = [record["seconds"] for record in history]
         assert name == "committee of trees" or seconds == sorted(seconds)
         assert not path.exists()
 
@@ -177,6 +203,17 @@ def test_other_settings_and_data_are_refused(stopped):
         assert str(stopped) in str(error.value)
     assert stopped.read_bytes() == before
     CRF(c2=0.1, n_jobs=1, verbose=0).fit(*letters(), checkpoint=again)  # these two may change
+
+
+def test_other_validation_sets_are_refused(tmp_path, monkeypatch):
+    X, y = letters()[:2]
+    kill_after(monkeypatch, 2)
+    with pytest.raises(Killed):
+        ConstrainedCRF().fit(X, y, groups=[0, 1] * 25, checkpoint=Checkpoint(tmp_path / "part", 0))
+    with pytest.raises(InputError, match="the validation sets differ"):
+        ConstrainedCRF().fit(
+            X, y, groups=[0] * 25 + [1] * 25, checkpoint=Checkpoint(tmp_path / "part", resume=True)
+        )
 
 
 def test_another_version_is_refused(stopped):

@@ -63,6 +63,10 @@ class Basis:
         self.places.append(place)
         return new
 
+    def resume(self, places: list[int], columns: FloatArray) -> None:
+        """Take over the positions and columns φ [n, m] of a checkpoint."""
+        self.places, self._columns = list(places), np.array(columns, order="F")
+
     def shorten(self, size: int) -> None:
         """Drop all positions except the first ``size``."""
         del self.places[size:]

@@ -13,9 +13,9 @@ which grows with the bases. ``fitted`` turns β into the coefficients α of a ``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -154,6 +154,27 @@ class KernelExpansion:
         for block, size in zip(self.blocks, snapshot.sizes, strict=True):
             block.basis.shorten(size)
         self._sizes, self.w = list(snapshot.sizes), snapshot.w.copy()
+
+    # ---- checkpoints
+
+    def saved(self) -> dict[str, Any]:
+        """Return the functions and coefficients for a checkpoint."""
+        return {
+            "blocks": [
+                (block.kernel, block.edge, block.labelings, block.basis.places, block.basis.columns)
+                for block in self.blocks
+            ],
+            "w": self.w,
+        }
+
+    def resume(self, saved: Mapping[str, Any], matrices: Sequence[KernelMatrix]) -> None:
+        """Continue from a checkpoint."""
+        for kernel, edge, labelings, places, columns in saved["blocks"]:
+            basis = Basis(matrices[kernel])
+            basis.resume(places, columns)
+            self.add(BasisBlock(kernel, edge, labelings, basis))
+        self.grow()
+        self.w = saved["w"].copy()
 
     # ---- the outcome
 

@@ -26,6 +26,7 @@ from crfkit.data.sequences import inner_positions
 from crfkit.kernels.basis import Basis
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.risk import KernelRisk
+from crfkit.optim.problem import State
 from crfkit.potentials.kernel_expansion import BasisBlock, KernelExpansion
 
 _ROUNDING = 1e-9  # rounding error, as a share of the largest derivative of a round
@@ -86,6 +87,21 @@ class CliqueSelector:
         if self.all_labelings:
             return sum(int(family.free.any(axis=1).sum()) for family in self.families)
         return sum(int(family.free.sum()) for family in self.families)
+
+    def saved(self) -> State:
+        """Return the expansion and what was chosen for a checkpoint."""
+        places = {id(block.basis): k for k, block in enumerate(self.expansion.blocks)}
+        bases = [[(key, places[id(basis)]) for key, basis in f.bases.items()] for f in self.families]
+        free = [family.free for family in self.families]
+        return {"expansion": self.expansion.saved(), "free": free, "bases": bases, "turn": self._turn}
+
+    def resume(self, saved: State) -> None:
+        """Continue from a checkpoint."""
+        self.expansion.resume(saved["expansion"], self.matrices)
+        self._turn = saved["turn"]
+        for family, free, bases in zip(self.families, saved["free"], saved["bases"], strict=True):
+            family.free = free.copy()
+            family.bases = {key: self.expansion.blocks[k].basis for key, k in bases}
 
     def derivatives(self) -> list[FloatArray]:
         """Return dR of all candidates: one table [c, labellings] per family.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from crfkit.exceptions import ConvergenceWarning
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.mercer import Kernel
 from crfkit.kernels.training_matrices import as_kernels, kernel_matrices, take_objects
+from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.kernels.cliques import Clique, draw_path
-from crfkit.models.kernels.fitting import FittedKernels, dev_step, keep_step
+from crfkit.models.kernels.fitting import FittedKernels, dev_step, keep_step, kernel_identity
 from crfkit.models.kernels.risk import KernelRisk
 from crfkit.models.kernels.tagger import KernelTagger
 from crfkit.models.kernels.training import N_CLIQUES, KernelOutcome, Rounds, train_kernel
@@ -130,10 +132,13 @@ class KernelEstimator(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _train(self, form: Form, *given: Any) -> FittedKernels:
+    def _train(
+        self, form: Form, *given: Any, checkpoint: Checkpoint | str | os.PathLike[str] | None
+    ) -> FittedKernels:
         """Train on the arguments of ``fit``, in the order of ``read_training``, and keep the model."""
         rule.check_parameters(self, self._rules)
         thread_count(self.n_jobs)
+        checkpoint = Checkpoint.of(checkpoint)
         needed("scipy.linalg", "training with kernels", "kernels")  # now, not after hours of training
         kernels = as_kernels(self.kernel, self.graph, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         data = read_training(*given, objects=take_objects(kernels), points=self._points)
@@ -156,7 +161,8 @@ class KernelEstimator(BaseEstimator):
         risk = KernelRisk(expansion, batch, loss, float(self.reg), float(form.parametric_reg))
         dev = dev_step(data, decode=form.decode, boundary_gain=float(form.boundary_gain), n_jobs=self.n_jobs)
         rounds = self._rounds(form)
-        outcome = train_kernel(risk, matrices, rounds, dev, self.verbose)
+        saving = None if checkpoint is None else checkpoint.begin(self, kernel_identity(data, matrices, dev))
+        outcome = train_kernel(risk, matrices, rounds, dev, self.verbose, saving)
         if not (outcome.converged or outcome.interrupted):
             warnings.warn(
                 f"training stopped before it converged: {outcome.message}. The model so far is kept; "
@@ -166,6 +172,8 @@ class KernelEstimator(BaseEstimator):
             )
         fitted = keep_step(data, matrices, risk, rounds, outcome, self.graph)
         self._keep(fitted, form)
+        if saving is not None and not outcome.interrupted:
+            saving.end()
         return fitted
 
     def _keep(self, fitted: FittedKernels, form: Form) -> None:

@@ -57,6 +57,21 @@ def dev_step(data: TrainingSet, **decoding: Any) -> HeldOut | None:
     return HeldOut(Stretch(len(data.places), positions.offsets), labels)
 
 
+def kernel_identity(
+    data: TrainingSet, matrices: Sequence[KernelMatrix], dev: HeldOut | None
+) -> dict[str, Any]:
+    """Return everything but the settings that decides the model, for the fingerprint of a checkpoint.
+
+    Kernels may be functions of any objects, so they are asked for some of their values.
+    """
+    values = [(m.candidates, m.diagonal(m.candidates), m.columns(m.candidates[:1])) for m in matrices]
+    return {
+        "training data": (data.learn.offsets, data.weights, values),
+        "labels": (data.classes, data.labels),
+        "dev data": None if dev is None else (dev.batch.offsets, dev.labels.right, dev.labels.given),
+    }
+
+
 def keep_step(
     data: TrainingSet,
     matrices: Sequence[KernelMatrix],

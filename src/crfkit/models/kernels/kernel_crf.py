@@ -23,6 +23,7 @@ from crfkit.inference.expected_gain import decoded
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.graph_map import GraphMap
 from crfkit.kernels.mercer import Kernel
+from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.kernels.cliques import Clique
 from crfkit.models.kernels.estimator import RULES, Form, KernelEstimator
 from crfkit.models.kernels.tagger import KernelTagger
@@ -195,6 +196,7 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
         *,
         X_unlabeled: Any = None,
         lengths: Any = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> KernelCRF:
         """Train on sequences X with labels y.
 
@@ -202,7 +204,8 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
         with a kernel that is a function, a list of lists of any objects. In y a label may be None (unknown)
         or a set (one of these), and a whole sequence may be None: unlabelled sequences and ``X_unlabeled``
         are used in the graph. ``sample_weight`` is one number per sequence. With ``X_dev``, ``y_dev`` the
-        path contains the dev log-likelihood and accuracy (see ``patience``).
+        path contains the dev log-likelihood and accuracy (see ``patience``). ``checkpoint`` is a path or a
+        :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
         """
         form = Form(
             parametric_reg=self.reg if self.transition_reg is None else self.transition_reg,
@@ -211,7 +214,8 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
             decode=self.decode,
             boundary_gain=self.boundary_gain,
         )
-        fitted = self._train(form, X, y, sample_weight, X_dev, y_dev, X_unlabeled, lengths)
+        given = (X, y, sample_weight, X_dev, y_dev, X_unlabeled, lengths)
+        fitted = self._train(form, *given, checkpoint=checkpoint)
         self.classes_ = fitted.data.classes
         self.dual_edge_ = fitted.dual_edge
         self.transduction_: list[list[Any]] | None = None

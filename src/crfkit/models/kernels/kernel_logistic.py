@@ -6,6 +6,7 @@ the selected vertices; Lafferty, Zhu and Liu (ICML 2004), section 3.1.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from crfkit.arrays import FloatArray
 from crfkit.conventions import ClassifierMixin, check_is_fitted
 from crfkit.data.labelled_positions import read_points
+from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.kernels.estimator import Form, KernelEstimator
 
 
@@ -36,10 +38,12 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         y_dev: Any = None,
         *,
         X_unlabeled: Any = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> KernelLogisticRegression:
         """Train on points X with labels y; points with None in y and ``X_unlabeled`` only join the graph."""
         form = Form(parametric_reg=self.reg)
-        fitted = self._train(form, X, y, sample_weight, X_dev, y_dev, X_unlabeled)
+        given = (X, y, sample_weight, X_dev, y_dev, X_unlabeled)
+        fitted = self._train(form, *given, checkpoint=checkpoint)
         self.classes_ = np.array(fitted.data.classes)
         self.transduction_: npt.NDArray[Any] | None = None  # as KernelCRF has them
         self.transduction_marginals_: FloatArray | None = None

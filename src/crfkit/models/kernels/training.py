@@ -5,19 +5,21 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from crfkit.exceptions import InputWarning
 from crfkit.kernels.matrix import KernelMatrix
+from crfkit.models.checkpoint import Saving
 from crfkit.models.kernels.clique_selection import CliqueSelector, Pick, take_all
 from crfkit.models.kernels.risk import KernelRisk
 from crfkit.models.training import Watch, iteration_record, run_rounds
 from crfkit.objectives.dev_set import DevSet
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.optim.problem import Callback, Result
+from crfkit.optim.problem import Callback, Result, Save, State
 from crfkit.potentials.kernel_expansion import Snapshot, Stretch
 from crfkit.progress import Progress
 
@@ -66,9 +68,10 @@ def train_kernel(
     rounds: Rounds,
     dev: HeldOut | None,
     verbose: bool | int,
+    saving: Saving | None = None,
 ) -> KernelOutcome:
     """Minimise the risk; its expansion holds the result. Ctrl-C ends training early."""
-    trainer = _Trainer(risk, rounds, dev)
+    trainer = _Trainer(risk, rounds, dev, saving)
     if rounds.n_cliques is None:
         return trainer.all_cliques(matrices, verbose)
     selector = CliqueSelector(
@@ -93,8 +96,9 @@ def _no_more_than(there: int, asked: int) -> int:
 
 
 class _Trainer:
-    def __init__(self, risk: KernelRisk, rounds: Rounds, dev: HeldOut | None) -> None:
-        self.risk, self.rounds, self.dev = risk, rounds, dev
+    def __init__(self, risk: KernelRisk, rounds: Rounds, dev: HeldOut | None, saving: Saving | None) -> None:
+        self.risk, self.rounds, self.dev, self.saving = risk, rounds, dev, saving
+        self.saved = None if saving is None else saving.state
         self.began = time.perf_counter()
         self.picks: list[Pick] = []
 
@@ -104,7 +108,19 @@ class _Trainer:
         progress.say("factorising the kernel matrix")
         take_all(self.risk.expansion, matrices, edge_cliques=self.rounds.edge_cliques)
         watch: Watch[None] = Watch(progress, None)
-        result = self.refit(self.rounds.tol, callback=lambda step: watch.note(iteration_record(step)))
+        save: Save | None = None
+        if self.saving is not None:
+            offer = self.saving.offer
+            save = lambda own: offer(lambda: {"watch": watch.saved(), "lbfgs": own()})  # noqa: E731
+        if self.saved is not None:
+            watch.resume(self.saved["watch"])
+            self.began -= self.saved["lbfgs"]["seconds"]
+        result = self.refit(
+            self.rounds.tol,
+            callback=lambda step: watch.note(iteration_record(step)),
+            save=save,
+            resume=self.saved and self.saved["lbfgs"],
+        )
         progress.close(result.message)
         record = self.record(0, [], result)
         return KernelOutcome([], [record], result.value, result.converged, result.message, result.interrupted)
@@ -114,6 +130,8 @@ class _Trainer:
         rounds, expansion = self.rounds, self.risk.expansion
         progress = Progress(verbose, 1 + -(-n_cliques // rounds.per_round))
         watch: Watch[tuple[int, Snapshot]] = Watch(progress, rounds.patience)
+        if self.saved is not None:
+            self._resume(self.saved, selector, watch)
 
         def advance() -> str | None:
             number, left = len(watch.history), n_cliques - len(self.picks)
@@ -133,6 +151,8 @@ class _Trainer:
                 return f"no better log-likelihood of the dev set in {rounds.patience} rounds"
             if result.interrupted:
                 raise KeyboardInterrupt
+            if self.saving is not None:
+                self.saving.offer(lambda: self._state(selector, watch))
             return None
 
         reason, complete = run_rounds(advance)
@@ -145,7 +165,36 @@ class _Trainer:
         converged, interrupted = result.converged and complete, result.interrupted or not complete
         return KernelOutcome(self.picks, watch.history, result.value, converged, reason, interrupted)
 
-    def refit(self, tol: float, *, brief: bool = False, callback: Callback | None = None) -> Result:
+    def _state(self, selector: CliqueSelector, watch: Watch[tuple[int, Snapshot]]) -> State:
+        records = [{**record, "picks": len(record["picks"])} for record in watch.history]
+        return {
+            "selector": selector.saved(),
+            "picks": [astuple(pick) for pick in self.picks],
+            "watch": {**watch.saved(), "history": records},
+        }
+
+    def _resume(self, saved: State, selector: CliqueSelector, watch: Watch[tuple[int, Snapshot]]) -> None:
+        """Continue from a checkpoint."""
+        selector.resume(saved["selector"])
+        self.picks = [Pick(*pick) for pick in saved["picks"]]
+        watch.resume(saved["watch"])
+        left = iter(self.picks)
+        for record in watch.history:
+            record["picks"] = list(islice(left, record["picks"]))
+        if watch.best is not None:
+            score, (n_picks, (sizes, w)) = watch.best
+            watch.best = score, (n_picks, Snapshot(sizes, w))
+        self.began -= watch.history[-1]["seconds"]
+
+    def refit(
+        self,
+        tol: float,
+        *,
+        brief: bool = False,
+        callback: Callback | None = None,
+        save: Save | None = None,
+        resume: State | None = None,
+    ) -> Result:
         """Fit all coefficients, starting from their current values; ``brief``: only improve them."""
         result = minimize_lbfgs(
             self.risk.function(),
@@ -153,6 +202,8 @@ class _Trainer:
             tol=tol,
             max_iterations=_BETWEEN if brief else self.rounds.max_iterations,
             callback=callback,
+            save=save,
+            resume=resume,
         )
         self.risk.expansion.w = result.x
         return result

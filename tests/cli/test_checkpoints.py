@@ -1,5 +1,7 @@
 """``crfkit train --checkpoint``: a run that was killed is continued with ``--resume``."""
 
+import sys
+
 import pytest
 from interruptions import interrupt
 
@@ -91,3 +93,24 @@ def test_after_ctrl_c_the_checkpoint_is_named(run, folder, tmp_path, monkeypatch
     ran = run(*command, "--checkpoint-minutes", 0, "-q")
     assert ran.code == 130
     assert f"with --resume continues from the checkpoint {tmp_path / 'part'}" in ran.err
+
+
+def test_also_after_a_second_one(run, folder, tmp_path, monkeypatch):
+    interrupt(monkeypatch, CRF, "_keep", 1)
+    command = ("train", folder / "train.txt", "-m", tmp_path / "model", "--checkpoint", tmp_path / "part")
+    ran = run(*command, "--checkpoint-minutes", 0, "-q")
+    assert (ran.code, ran.out) == (130, "")
+    assert "crfkit: stopped; the same command with --resume continues from the checkpoint" in ran.err
+    assert not (tmp_path / "model.unfinished").exists()
+    run.ok(*command, "--resume")
+
+
+def test_ctrl_c_while_the_last_words_are_said(run, folder, tmp_path, monkeypatch):
+    model = tmp_path / "model"
+    model.write_bytes((folder / "model.crfkit").read_bytes())
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["crfkit.cli.main"], "unchanged", interrupted)
+    assert run("train", tmp_path / "no such file", "-m", model).code == 1  # not a traceback

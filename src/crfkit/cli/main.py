@@ -101,8 +101,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG_USAGE
     code = _run(arguments, surplus)
     if code not in (DONE, CLOSED_PIPE):
-        for path in unchanged(arguments):
-            note(f"{path} is unchanged: it is the result of an earlier run")
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C
+            for path in unchanged(arguments):
+                note(f"{path} is unchanged: it is the result of an earlier run")
     return code
 
 

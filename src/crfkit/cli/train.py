@@ -186,7 +186,8 @@ def _fit_until_stopped(job: Job, checkpoint: Checkpoint | None) -> bool:
         job.fit(data.x, data.y, data.weights, *held, checkpoint=checkpoint)
     except KeyboardInterrupt:
         if getattr(job.estimator, "tagger_", None) is before:
-            raise  # so early that there is no model yet
+            # So early that there is no model yet, or a second Ctrl-C while it was kept.
+            raise KeyboardInterrupt(f"stopped{_hint(checkpoint)}") from None
         return True
     return False
 

@@ -1,5 +1,6 @@
 """Algorithms and parameters of the trainer, against the original's."""
 
+import numpy as np
 import pycrfsuite as original
 import pytest
 
@@ -58,7 +59,7 @@ def test_select_goes_back_to_the_defaults():
         ("c1", "much", "'c1' must be a number of at least 0, got 'much'"),
         ("c2", float("nan"), "'c2' must be a number"),
         ("c2", None, "'c2' must be a number"),
-        ("max_iterations", 1.5, "'max_iterations' must be a whole number"),
+        ("max_iterations", float("inf"), "'max_iterations' must be a whole number"),
         ("num_memories", 0, "at least 1, got 0"),
         ("linesearch", "Brent", "one of 'MoreThuente', 'Backtracking', 'StrongBacktracking', got 'Brent'"),
         ("C2", 1, "has no parameter 'C2'; it has feature.minfreq, .*c2"),
@@ -82,3 +83,13 @@ def test_unknown_names_in_words():
     with pytest.raises(ValueError, match="unknown type of model 'crf2d'"):
         trainer.select("lbfgs", "crf2d")
     assert "L1" in Trainer().help("c1")
+
+
+@pytest.mark.parametrize("value", [10.5, "10.5", 10, "10", np.int64(10), np.float32(10.9), True])
+def test_fractions_are_cut_off_as_in_the_original(value):
+    found = []
+    for kind in (Trainer, original.Trainer):
+        trainer = kind(verbose=False)
+        trainer.set("max_iterations", value)
+        found.append(trainer.get("max_iterations"))
+    assert found[0] == found[1]

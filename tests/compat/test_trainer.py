@@ -1,6 +1,8 @@
 """The trainer: its file, subclasses, data that cannot be used for training."""
 
 import os
+import stat
+import tempfile
 
 import pycrfsuite as original
 import pytest
@@ -257,3 +259,10 @@ def test_what_cannot_be_written_is_refused_before_training(item, label, file, me
     trainer.message = seen.append
     refuses(message, trainer.train, tmp_path / file)
     assert seen == []
+
+
+def test_into_an_open_temporary_file(small):
+    with tempfile.NamedTemporaryFile() as file:
+        fill(Trainer(verbose=False), *small[:2]).train(file.name)
+        assert file.read(4) == b"lCRF"
+        assert stat.S_IMODE(os.stat(file.name).st_mode) == 0o600

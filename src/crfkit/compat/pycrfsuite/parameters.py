@@ -36,11 +36,8 @@ class Parameter:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, str):
-        return int(value)
-    if int(value) != value:
-        raise ValueError(value)
-    return int(value)
+    """Return the number without its fraction, as CRFsuite does: searches over real numbers give 10.5."""
+    return int(value) if isinstance(value, int) else int(float(value))
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

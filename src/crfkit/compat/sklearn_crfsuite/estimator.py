@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.compat.pycrfsuite import ItemSequence, ParsedDump, Tagger, Trainer, TrainLogParser
+from crfkit.compat.sklearn_crfsuite.file_resource import FileResource, temporary_path
 from crfkit.compat.sklearn_crfsuite.metrics import flat_accuracy_score
-from crfkit.compat.sklearn_crfsuite.model_file import ModelFile, temporary_path
 from crfkit.compat.sklearn_crfsuite.trainer import LinePerIterationTrainer
 from crfkit.conventions import BaseEstimator, NotFittedError
 from crfkit.exceptions import InputError
@@ -80,7 +80,7 @@ class CRF(BaseEstimator):
     training_log_: TrainLogParser | None = None
     _tagger: Tagger | None = None
     _info_cached: ParsedDump | None = None
-    _modelfile: ModelFile | None = None
+    _modelfile: FileResource | None = None
 
     def __init__(
         self,
@@ -235,11 +235,13 @@ class CRF(BaseEstimator):
         return self._tagger
 
     @property
-    def modelfile(self) -> ModelFile:
+    def modelfile(self) -> FileResource:
         """Return the model's file; by default a temporary one, written when ``name`` is read."""
         if self._modelfile is None:
             tagger = None if self._tagger is None else self._tagger.model
-            self._modelfile = ModelFile(self.model_filename, tagger, self.keep_tempfiles)
+            self._modelfile = FileResource(
+                self.model_filename, self.keep_tempfiles, ".crfsuite", "model", content=tagger
+            )
         return self._modelfile
 
     @property
@@ -281,6 +283,16 @@ class CRF(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         return {key: value for key, value in state.items() if key not in ("_info_cached", "_modelfile")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Accept pickles of the original too; ``crfkit.compat.install`` lets Python find its classes here."""
+        own = {name: state.get(name, default) for name, default in type(self)().get_params().items()}
+        file = state.get("modelfile")  # the original's
+        rest = {name: value for name, value in state.items() if name not in ("modelfile", "_sklearn_version")}
+        self.__dict__.update(own | rest)
+        if isinstance(file, FileResource) and isinstance(file.content, bytes):
+            self._tagger = Tagger()
+            self._tagger.open_inmemory(file.content)
 
 
 def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> None:

@@ -37,9 +37,9 @@ std::optional<Numpy<T>> to_numpy_if(bool wanted, GrowableArray<T>* array) {
   return to_numpy(array);
 }
 
-// The core and the arrays it is attached to. The flags change only while the GIL is held.
+// The flags change only while the GIL is held.
 struct BoundVocabulary {
-  BoundVocabulary() : core(std::make_unique<Vocabulary>()) {}
+  BoundVocabulary() : core(std::make_shared<Vocabulary>()) {}
 
   // Gives access while the GIL is held.
   const Vocabulary& open() const {
@@ -47,13 +47,10 @@ struct BoundVocabulary {
     return *core;
   }
 
-  std::unique_ptr<Vocabulary> core;
-  Array<const uint8_t> arena;    // [arena_size]
-  Array<const int64_t> offsets;  // [n + 1]
-  Array<const uint32_t> slots;   // [2^b]
-  bool growing = false;          // a call that may add strings is under way
-  bool unattended = false;       // ... and may do so while the GIL is released
-  int readers = 0;               // calls under way that read while the GIL is released
+  std::shared_ptr<Vocabulary> core;  // others may lie over it: then it must not grow
+  bool growing = false;              // a call that may add strings is under way
+  bool unattended = false;           // ... and may do so while the GIL is released
+  int readers = 0;                   // calls under way that read while the GIL is released
 };
 
 // While one call adds strings, neither Python code it runs nor another thread may add any, because a failing
@@ -65,6 +62,7 @@ class Growth {
       : vocabulary_(vocabulary), before_(vocabulary->core->size()) {
     if (vocabulary->growing) raise("InputError", "this vocabulary is being filled by another call");
     if (vocabulary->readers > 0) raise("InputError", "this vocabulary is being read by another thread");
+    if (vocabulary->core.use_count() > 1) vocabulary->core = Vocabulary::extended(vocabulary->core);
     vocabulary->growing = true;
     vocabulary->unattended = unattended;
   }

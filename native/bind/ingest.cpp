@@ -18,14 +18,20 @@ BoundVocabulary* attach(Array<const uint8_t> arena, Array<const int64_t> offsets
   auto vocabulary = std::make_unique<BoundVocabulary>();
   translating([&] {
     if (offsets.size() == 0) throw std::invalid_argument("a vocabulary's offsets must not be empty");
-    vocabulary->core =
-        std::make_unique<Vocabulary>(reinterpret_cast<const char*>(arena.data()), arena.size(),
-                                     offsets.data(), offsets.size() - 1, slots.data(), slots.size());
+    auto core = std::make_unique<Vocabulary>(reinterpret_cast<const char*>(arena.data()), arena.size(),
+                                             offsets.data(), offsets.size() - 1, slots.data(), slots.size());
+    // The arrays live as long as the core, over which other vocabularies may lie.
+    vocabulary->core = {core.release(), [arena, offsets, slots](Vocabulary* done) { delete done; }};
   });
-  vocabulary->arena = std::move(arena);
-  vocabulary->offsets = std::move(offsets);
-  vocabulary->slots = std::move(slots);
   return vocabulary.release();
+}
+
+BoundVocabulary* extended(BoundVocabulary& vocabulary) {
+  vocabulary.open();
+  if (vocabulary.growing) raise("InputError", "this vocabulary is being filled by another call");
+  auto copy = std::make_unique<BoundVocabulary>();
+  translating([&] { copy->core = Vocabulary::extended(vocabulary.core); });
+  return copy.release();
 }
 
 std::string_view string_or_raise(const Vocabulary& core, size_t id) {
@@ -36,17 +42,30 @@ std::string_view string_or_raise(const Vocabulary& core, size_t id) {
   return s;
 }
 
+nb::object text_or_raise(const Vocabulary& core, size_t id) {
+  const std::string_view s = string_or_raise(core, id);
+  PyObject* decoded = PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), nullptr);
+  if (decoded == nullptr) {
+    PyErr_Clear();
+    raise("ModelFileError", "string " + std::to_string(id) + " of the vocabulary is not UTF-8");
+  }
+  return nb::steal(decoded);
+}
+
 nb::typed<nb::list, nb::str> strings(const BoundVocabulary& vocabulary, size_t start, size_t stop) {
   const Vocabulary& core = vocabulary.open();
   nb::list out;
-  for (size_t id = start; id < std::min(stop, core.size()); ++id) {
-    const std::string_view s = string_or_raise(core, id);
-    PyObject* decoded = PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), nullptr);
-    if (decoded == nullptr) {
-      PyErr_Clear();
-      raise("ModelFileError", "string " + std::to_string(id) + " of the vocabulary is not UTF-8");
-    }
-    out.append(nb::steal(decoded));
+  for (size_t id = start; id < std::min(stop, core.size()); ++id) out.append(text_or_raise(core, id));
+  return out;
+}
+
+nb::typed<nb::list, nb::str> strings_of(const BoundVocabulary& vocabulary, Array<const int64_t> ids) {
+  const Vocabulary& core = vocabulary.open();
+  nb::list out;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t id = ids.data()[i];
+    if (id < 0 || static_cast<size_t>(id) >= core.size()) throw nb::index_error("there is no such name");
+    out.append(text_or_raise(core, static_cast<size_t>(id)));
   }
   return out;
 }
@@ -286,6 +305,9 @@ void bind_ingest(nb::module_& m) {
                   "Look up in these arrays, without a copy.")
       .def("__len__", [](const BoundVocabulary& v) { return v.open().size(); })
       .def("strings", &strings, "start"_a, "stop"_a)
+      .def("strings_of", &strings_of, "ids"_array, "Return the strings with these int64 ids.")
+      .def("extended", &extended,
+           "Return a vocabulary with the same strings that grows by itself; it shares what is large.")
       .def(
           "find",
           [](BoundVocabulary& v, Texts names) {
@@ -299,7 +321,10 @@ void bind_ingest(nb::module_& m) {
       .def(
           "arrays",
           [](const BoundVocabulary& v) {
-            const Vocabulary& core = v.open();
+            std::shared_ptr<const Vocabulary> flat;
+            v.open();
+            if (!v.core->is_flat()) flat = translating([&] { return v.core->flattened(); });
+            const Vocabulary& core = flat ? *flat : *v.core;
             const auto* arena = reinterpret_cast<const uint8_t*>(core.arena());
             return std::tuple(to_numpy(std::vector(arena, arena + core.arena_size())),
                               to_numpy(std::vector(core.offsets(), core.offsets() + core.size() + 1)),

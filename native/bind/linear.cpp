@@ -3,6 +3,7 @@
 #include "bind.h"
 #include "linear/linear_objective.h"
 #include "linear/linear_scores.h"
+#include "linear/replace_rows.h"
 #include "linear/state_features.h"
 
 namespace crfkit {
@@ -78,6 +79,34 @@ struct LinearScorer {
     return x;
   }
 };
+
+FeatureRows feature_rows(const Array<const int64_t>& indptr, const Array<const int32_t>& ids,
+                         const Array<const double>& weights) {
+  check_bounds(indptr, ids.shape(0), "indptr does not fit the ids");
+  require(weights.shape(0) == ids.shape(0), "weights does not fit the ids");
+  return {static_cast<int64_t>(indptr.shape(0)) - 1, indptr.data(), ids.data(), weights.data()};
+}
+
+auto with_rows(Array<const int64_t> indptr, Array<const int32_t> ids, Array<const double> weights,
+               Array<const int64_t> rows, Array<const int64_t> new_indptr, Array<const int32_t> new_ids,
+               Array<const double> new_weights, int64_t n_rows) {
+  const FeatureRows old = feature_rows(indptr, ids, weights);
+  const FeatureRows fresh = feature_rows(new_indptr, new_ids, new_weights);
+  require(static_cast<int64_t>(rows.shape(0)) == fresh.n, "there must be one number per new row");
+  for (int64_t i = 0; i < fresh.n; ++i)
+    require(rows(i) > (i > 0 ? rows(i - 1) : -1) && rows(i) < n_rows, "rows must ascend within n_rows");
+  require(n_rows >= old.n, "no row can be left out");
+  OwnedRows out = unlocked([&] { return replace_rows(old, fresh, rows.data(), n_rows); });
+  return std::tuple(to_numpy(std::move(out.indptr)), to_numpy(std::move(out.ids)),
+                    to_numpy(std::move(out.weights)));
+}
+
+Numpy<float> means_of_rows(Array<const int64_t> indptr, Array<const double> values, double most) {
+  check_bounds(indptr, values.shape(0), "indptr does not fit the values");
+  std::vector<float> out(indptr.shape(0) - 1);
+  row_means(static_cast<int64_t>(out.size()), indptr.data(), values.data(), most, out.data());
+  return to_numpy(std::move(out));
+}
 
 void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<const int64_t> indptr,
                     Array<const int32_t> indices, std::optional<Array<const double>> values,
@@ -268,6 +297,11 @@ void bind_linear(nb::module_& m) {
       .def("from_features", &from_features, "weights"_array, "theta"_array);
   m.def("state_features", &state_features, "indptr"_array, "indices"_array, "labels"_array, "allowed"_array,
         "n_attributes"_a, "n_labels"_a, "min_count"_a);
+  m.def("replace_rows", &with_rows, "indptr"_array, "ids"_array, "weights"_array, "rows"_array,
+        "new_indptr"_array, "new_ids"_array, "new_weights"_array, "n_rows"_a,
+        "Return (indptr int64 [n_rows + 1], ids int32 [F], weights float64 [F]): row rows[i] is new row i.");
+  m.def("row_means", &means_of_rows, "indptr"_array, "values"_array, "most"_a,
+        "Return the mean of each row, float32 [A], within 0 .. most; 0 for an empty row.");
   nb::class_<LinearScorer>(m, "LinearScorer")
       .def(nb::init<Array<const int64_t>, Array<const int32_t>, int>(), "state_indptr"_array,
            "state_labels"_array, "n_labels"_a)

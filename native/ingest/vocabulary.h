@@ -5,11 +5,15 @@
 // A slot of the table is 0 (empty) or tag << b | id + 1, where 2^b is the number of slots and the tag is made
 // of the highest 32 - b bits of the string's hash: most probes that miss are refused without touching the
 // arena. Attached arrays may be damaged: every id and offset read from them is checked before it is followed.
+//
+// A vocabulary may lie over another one that no longer grows: it then holds only the strings that came later.
+// So a large vocabulary can be extended without a copy, and without a change that others would see.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -100,7 +104,38 @@ class Vocabulary {
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
-  size_t size() const { return n_; }
+  // Returns a vocabulary with the same strings that can grow by itself; `source` must not grow any more. It
+  // shares the strings of a large source, and copies those of a small one, because looking up in one table is
+  // faster. The strings that a source holds over another vocabulary are copied; once they are many, so is
+  // everything below them. So a vocabulary that is extended again and again has two layers at most.
+  static std::shared_ptr<Vocabulary> extended(const std::shared_ptr<const Vocabulary>& source) {
+    const bool flat = source->base_ == nullptr;
+    if (source->size() < kFewestShared || (!flat && source->n_ > source->base_->n_ / kShareOfLayer))
+      return source->flattened();
+    auto out = std::make_shared<Vocabulary>();
+    out->base_ = flat ? source : source->base_;
+    if (!flat) out->take_strings(*source);
+    return out;
+  }
+
+  // Returns a copy that lies over nothing. The hash table of an attached one is rebuilt, not trusted.
+  std::shared_ptr<Vocabulary> flattened() const {
+    auto out = std::make_shared<Vocabulary>();
+    const Vocabulary& first = base_ ? *base_ : *this;
+    out->take_strings(first);
+    if (base_)
+      for (size_t id = 0; id < n_; ++id) {
+        std::string_view s;
+        if (!string(base_->n_ + id, &s)) throw std::invalid_argument(kDamaged);
+        out->add_new(s, hash_string(s));
+      }
+    return out;
+  }
+
+  size_t size() const { return below() + n_; }
+
+  // The arrays of a vocabulary that lies over nothing.
+  bool is_flat() const { return base_ == nullptr; }
   size_t arena_size() const { return arena_size_; }
   size_t slot_count() const { return slot_mask_ + 1; }
   const char* arena() const { return arena_; }
@@ -109,6 +144,8 @@ class Vocabulary {
 
   // Finds the string of an id < size(); returns false if damaged offsets point outside the arena.
   bool string(size_t id, std::string_view* out) const {
+    if (id < below()) return base_->string(id, out);
+    id -= below();
     const int64_t begin = offsets_[id], end = offsets_[id + 1];
     if (begin < 0 || begin > end || static_cast<uint64_t>(end) > arena_size_) return false;
     *out = {arena_ + begin, static_cast<size_t>(end - begin)};
@@ -116,20 +153,11 @@ class Vocabulary {
   }
 
   int32_t find(std::string_view s, uint64_t hash) const {
-    const uint32_t tag = tag_of(hash);
-    size_t slot = hash & slot_mask_;
-    for (size_t probes = 0; probes <= slot_mask_; ++probes, slot = (slot + 1) & slot_mask_) {
-      const uint32_t entry = slots_[slot];
-      if (entry == 0) return kUnknown;
-      if ((entry >> slot_bits_) != tag) continue;
-      const uint32_t id = id_of(entry);
-      std::string_view known;
-      if (id < n_ && string(id, &known) && known.size() == s.size() &&
-          same_bytes(known.data(), s.data(), s.size())) {
-        return static_cast<int32_t>(id);
-      }
-    }
-    return kUnknown;
+    if (!base_) return find_own(s, hash);
+    const int32_t id = base_->find_own(s, hash);
+    if (id != kUnknown || n_ == 0) return id;
+    const int32_t own = find_own(s, hash);
+    return own == kUnknown ? own : own + static_cast<int32_t>(below());
   }
 
   int32_t find_or_add(std::string_view s, uint64_t hash) {
@@ -138,30 +166,77 @@ class Vocabulary {
   }
 
   // Prefetches for a batch of look-ups: first all slots, then what the slots point to.
-  void prefetch_slot(uint64_t hash) const { prefetch(slots_ + (hash & slot_mask_)); }
+  void prefetch_slot(uint64_t hash) const {
+    const Vocabulary& v = lowest();
+    prefetch(v.slots_ + (hash & v.slot_mask_));
+  }
   void prefetch_offsets(uint64_t hash) const {
-    const uint32_t id = id_of(slots_[hash & slot_mask_]);
-    if (id < n_) prefetch(offsets_ + id);
+    const Vocabulary& v = lowest();
+    const uint32_t id = v.id_of(v.slots_[hash & v.slot_mask_]);
+    if (id < v.n_) prefetch(v.offsets_ + id);
   }
   void prefetch_string(uint64_t hash) const {
-    const uint32_t id = id_of(slots_[hash & slot_mask_]);
+    const Vocabulary& v = lowest();
+    const uint32_t id = v.id_of(v.slots_[hash & v.slot_mask_]);
     std::string_view known;
-    if (id < n_ && string(id, &known)) prefetch(known.data());
+    if (id < v.n_ && v.string(id, &known)) prefetch(known.data());
   }
 
   // Removes every string from id n on, to undo a batch that failed half-way.
   void truncate(size_t n) {
-    if (n >= n_) return;
+    if (n >= size()) return;
     own();
-    n_ = n;
-    owned_offsets_.resize(n + 1);
-    owned_arena_.resize(static_cast<size_t>(owned_offsets_[n]));
+    n_ = n - below();
+    owned_offsets_.resize(n_ + 1);
+    owned_arena_.resize(static_cast<size_t>(owned_offsets_[n_]));
     rebuild(slot_count());
   }
 
  private:
   static constexpr size_t kFewestSlots = 8;
   static constexpr size_t kMostSlots = size_t{1} << 31;
+  static constexpr size_t kFewestShared = size_t{1} << 14;  // strings
+  static constexpr size_t kShareOfLayer = 16;  // a layer has at most 1/16 of the strings below it
+  static constexpr const char* kDamaged = "the vocabulary's string offsets are damaged";
+
+  size_t below() const { return base_ ? base_->n_ : 0; }  // how many strings are in the layer below
+  const Vocabulary& lowest() const { return base_ ? *base_ : *this; }
+
+  // Copies the strings of one layer into this one, which is empty.
+  void take_strings(const Vocabulary& from) {
+    if (!from.attached_) {
+      owned_offsets_ = from.owned_offsets_;
+      owned_arena_ = from.owned_arena_;
+      owned_slots_ = from.owned_slots_;
+      n_ = from.n_;
+      set_slot_count(owned_slots_.size());
+      refresh();
+      return;
+    }
+    arena_ = from.arena_;
+    arena_size_ = from.arena_size_;
+    offsets_ = from.offsets_;
+    n_ = from.n_;
+    attached_ = true;
+    own();
+  }
+
+  int32_t find_own(std::string_view s, uint64_t hash) const {
+    const uint32_t tag = tag_of(hash);
+    size_t slot = hash & slot_mask_;
+    for (size_t probes = 0; probes <= slot_mask_; ++probes, slot = (slot + 1) & slot_mask_) {
+      const uint32_t entry = slots_[slot];
+      if (entry == 0) return kUnknown;
+      if ((entry >> slot_bits_) != tag) continue;
+      const uint32_t id = id_of(entry);
+      std::string_view known;
+      if (id < n_ && string(below() + id, &known) && known.size() == s.size() &&
+          same_bytes(known.data(), s.data(), s.size())) {
+        return static_cast<int32_t>(id);
+      }
+    }
+    return kUnknown;
+  }
 
   // At most 7 of 10 slots are used.
   static bool crowded(size_t n, size_t n_slots) { return n * 10 > n_slots * 7; }
@@ -191,7 +266,7 @@ class Vocabulary {
     }
     place(hash, n_++);
     refresh();
-    return static_cast<int32_t>(n_ - 1);
+    return static_cast<int32_t>(size() - 1);
   }
 
   // Copies the strings of an attached vocabulary; the hash table is rebuilt, not trusted.
@@ -201,7 +276,7 @@ class Vocabulary {
     for (size_t id = 0; id <= n_; ++id) {
       if (offsets_[id] < last || static_cast<uint64_t>(offsets_[id]) > arena_size_ ||
           (id == 0 && offsets_[0] != 0)) {
-        throw std::invalid_argument("the vocabulary's string offsets are damaged");
+        throw std::invalid_argument(kDamaged);
       }
       last = offsets_[id];
     }
@@ -237,17 +312,18 @@ class Vocabulary {
     slots_ = owned_slots_.data();
   }
 
-  const char* arena_ = nullptr;            // [arena_size]
-  size_t arena_size_ = 0;                  //
-  const int64_t* offsets_ = nullptr;       // [n + 1], string id is arena[offsets[id] .. offsets[id + 1])
-  size_t n_ = 0;                           //
-  const uint32_t* slots_ = nullptr;        // [2^slot_bits]
-  size_t slot_mask_ = 0;                   // 2^slot_bits - 1
-  int slot_bits_ = 0;                      //
-  bool attached_ = false;                  // the arrays above belong to the caller
-  std::vector<char> owned_arena_;          // [arena_size]
-  std::vector<int64_t> owned_offsets_{0};  // [n + 1]
-  std::vector<uint32_t> owned_slots_;      // [2^slot_bits]
+  std::shared_ptr<const Vocabulary> base_;  // the layer below, which is flat; ids go on after its own
+  const char* arena_ = nullptr;             // [arena_size]
+  size_t arena_size_ = 0;                   //
+  const int64_t* offsets_ = nullptr;        // [n + 1], string id is arena[offsets[id] .. offsets[id + 1])
+  size_t n_ = 0;                            //
+  const uint32_t* slots_ = nullptr;         // [2^slot_bits]
+  size_t slot_mask_ = 0;                    // 2^slot_bits - 1
+  int slot_bits_ = 0;                       //
+  bool attached_ = false;                   // the arrays above belong to the caller
+  std::vector<char> owned_arena_;           // [arena_size]
+  std::vector<int64_t> owned_offsets_{0};   // [n + 1]
+  std::vector<uint32_t> owned_slots_;       // [2^slot_bits]
 };
 
 }  // namespace crfkit

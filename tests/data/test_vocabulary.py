@@ -231,3 +231,49 @@ def test_the_table_is_as_documented():
         while slots[slot] != entry:
             assert slots[slot] != 0
             slot = (slot + 1) % len(slots)
+
+
+# ---- copies of large vocabularies, which share their names
+
+MANY = [f"name {i}" for i in range(20_000)]
+
+
+@pytest.mark.parametrize("source", [Vocabulary, lambda names: attached(Vocabulary(names))])
+def test_copies_of_a_large_vocabulary_grow_independently(source):
+    first = source(MANY)
+    second, third = first.copy(), first.copy()
+    assert second.add(["x", "name 7", "y"]).tolist() == [20_000, 7, 20_001]
+    assert third.add(["y"]).tolist() == [20_000]
+    assert first.add(["z", "name 8"]).tolist() == [20_000, 8]  # it has been copied before
+    del third
+    fourth = second.copy()
+    assert fourth.add(["w", "x"]).tolist() == [20_002, 20_000]
+    expected = {0: (first, ["z"]), 1: (second, ["x", "y"]), 2: (fourth, ["x", "y", "w"])}
+    for vocabulary, more in expected.values():
+        names = MANY + more
+        for same in (vocabulary, attached(vocabulary), pickle.loads(pickle.dumps(vocabulary))):
+            assert len(same) == len(names)
+            assert same.strings() == names
+            assert same.lookup(["name 19999", *more, "none"]).tolist() == [
+                19_999,
+                *range(20_000, len(names)),
+                -1,
+            ]
+            assert same.strings_of(np.array([len(names) - 1, 3])) == [names[-1], "name 3"]
+    with pytest.raises(IndexError, match="no such name"):
+        first.strings_of(np.array([20_001]))
+    refuses("a name must be str", second.add, ["v", 1])  # ... and "v" is taken back
+    assert second.strings(20_000) == ["x", "y"]
+    assert second.add(["u"]).tolist() == [20_002]
+
+
+def test_copies_of_copies_stay_right():
+    """A layer that has grown large is merged with the one below."""
+    vocabulary, names = Vocabulary(MANY), list(MANY)
+    for i in range(30):
+        vocabulary = vocabulary.copy()
+        new = [f"{i} {j}" for j in range(100)]
+        assert vocabulary.add(new).tolist() == list(range(len(names), len(names) + 100))
+        names += new
+    assert vocabulary.strings() == names
+    assert vocabulary.lookup(names).tolist() == list(range(len(names)))

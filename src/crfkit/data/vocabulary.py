@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit import _native
-from crfkit.arrays import IdArray
+from crfkit.arrays import IdArray, IntArray
 from crfkit.exceptions import ModelFileError
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -58,6 +58,10 @@ class Vocabulary:
         start, stop, _ = slice(start, stop).indices(len(self))
         return self.native.strings(start, stop)
 
+    def strings_of(self, ids: IntArray) -> list[str]:
+        """Return the names with these ids, in their order."""
+        return self.native.strings_of(ids)
+
     def add_columns(self, n: int) -> None:
         """Append ``"0" .. str(n-1)``, the names of an array's columns."""
         self.native.add_columns(n)
@@ -67,8 +71,8 @@ class Vocabulary:
         return self.native.has_columns()
 
     def copy(self) -> Vocabulary:
-        """Return a copy, which can grow independently."""
-        return Vocabulary.from_arrays(self.to_arrays())
+        """Return a copy, which can grow independently. Both share the names of a large vocabulary."""
+        return Vocabulary.from_native(self.native.extended())
 
     def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return copies of its arrays; see docs/model-file.md for their meaning."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -110,6 +111,14 @@ def rows_of(keys: IntArray, width: int, n_attributes: int) -> tuple[IntArray, Id
     """Convert ascending keys ``attribute * width + id`` to indptr [A+1] and ids."""
     indptr = np.searchsorted(keys // width, np.arange(n_attributes + 1)).astype(np.int64)
     return indptr, (keys % width).astype(np.int32)
+
+
+def spread(table: npt.NDArray[Any], ids: IntArray, n_labels: int) -> npt.NDArray[Any]:
+    """Return a table over the old labels as one over the new labels, 0 elsewhere."""
+    kept = np.flatnonzero(ids >= 0)
+    out = np.zeros((n_labels,) * table.ndim, table.dtype)
+    out[np.ix_(*(ids[kept],) * table.ndim)] = table[np.ix_(*(kept,) * table.ndim)]
+    return out
 
 
 def build_index(

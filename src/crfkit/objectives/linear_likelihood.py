@@ -48,6 +48,7 @@ class LinearLikelihood:
         permitted: PermittedPairs | None = None,  # the paths that Z sums over
         c2: float = 0.0,  # the L2 penalty it will get, by which stochastic steps measure the variables
         as_given: bool = False,  # one parameter per feature, in their order, even if it does not occur
+        apart: bool = False,  # the same, measured in units of the data
     ) -> None:
         _check_values(sequences)
         if permitted is not None:
@@ -83,7 +84,7 @@ class LinearLikelihood:
             None if self._sizes is None else self._sizes.units(c2),
             index.n_labels,
             self.n_threads,
-            as_given,
+            as_given or apart,
         )
 
     @property
@@ -97,17 +98,34 @@ class LinearLikelihood:
         loss = self.native.evaluate(x, gradient, None, hessian)
         return Evaluation(loss, gradient, hessian)
 
+    def curvature(self, theta: FloatArray) -> FloatArray:
+        """Return half the estimated second derivative by each feature's weight, at these parameters."""
+        diagonal = self(theta, diagonal=True).diagonal
+        roots = np.empty(self.n_parameters)
+        self.native.penalty_scale(roots)
+        h = 0.5 * self.weights(np.zeros(0) if diagonal is None else diagonal / roots)
+        return np.where(np.isfinite(h), h, 0.0)  # where scores were too large
+
     def penalised(
-        self, *, c2: float, c1: float = 0.0, centre: FloatArray | None = None
+        self,
+        *,
+        c2: float,
+        c1: float = 0.0,
+        centre: FloatArray | None = None,
+        hold: FloatArray | None = None,
     ) -> PenalisedLikelihood:
-        """Return the objective f(w) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁; ``centre`` is w₀, a weight per feature."""
+        """Return the objective f(w) + Σ (c2 + hold)·(w - w₀)² + c1·‖w - w₀‖₁; ``centre`` is w₀.
+
+        ``centre`` and ``hold`` have one number per feature; ``hold`` needs parameters of single features.
+        """
         l1 = None
         if c1:
             l1 = np.empty(self.n_parameters)
             self.native.penalty_scale(l1)
             l1 *= c1
         around = None if centre is None else self.parameters(centre)
-        return PenalisedLikelihood(self, float(c2), l1, around, centre)
+        held = None if hold is None else self.parameters(hold)
+        return PenalisedLikelihood(self, float(c2), l1, around, held, centre)
 
     def units(self, c2: float) -> FloatArray | None:
         """Return the units [P] in which an optimiser should measure x under this penalty; None: all 1."""

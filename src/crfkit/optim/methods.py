@@ -45,6 +45,7 @@ class Method:
     max_iterations: int
     l1: bool = True  # whether it can handle an L1 penalty
     centre: bool = True  # whether it can minimise around a centre
+    restricted: bool = True  # whether some variables can stay where they are
     settings: Mapping[str, Rule] = field(default_factory=dict)
 
 
@@ -137,7 +138,7 @@ def _online(learn: Callable[..., Result], settings: Mapping[str, Rule]) -> Metho
             **task.settings,
         )
 
-    return Method(run, max_iterations=100, l1=False, settings=settings)
+    return Method(run, max_iterations=100, l1=False, restricted=False, settings=settings)
 
 
 _STOCHASTIC_FROM = 500  # sequences

@@ -1,8 +1,8 @@
 """A smooth function with penalties on its variables.
 
-    f(centre + x) + Σ l2 · x²,    to which the optimiser adds Σ l1 · |x|
+    f(centre + x) + Σ (l2 + hold) · x²,    to which the optimiser adds Σ l1 · |x|
 
-If there is a centre, x is the distance from it, and both penalties pull towards it.
+If there is a centre, x is the distance from it, and all penalties pull towards it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ class Penalised(Generic[F]):
     l2: float | Vector = 0.0  # one number, or one per variable [P]
     l1: Vector | None = None  # [P]
     centre: Vector | None = None  # [P]; None: 0
+    hold: Vector | None = None  # [P] what holds single variables in addition to l2; None: nothing
 
     def __call__(self, x: Vector, *, diagonal: bool = False) -> Evaluation:
         """Return value and gradient at x, without the L1 term."""
         here = self.function(self.whole(x), diagonal=diagonal)
-        pull = self.l2 * x
+        l2 = self.l2 if self.hold is None else self.l2 + self.hold
+        pull = l2 * x
         cost = dot(pull, x)
         gradient = np.add(here.gradient, np.add(pull, pull, out=pull), out=pull)  # in place, to save memory
-        estimate = None if here.diagonal is None else here.diagonal + 2 * self.l2
+        estimate = None if here.diagonal is None else here.diagonal + 2 * l2
         return Evaluation(here.value + cost, gradient, estimate)
 
     def whole(self, x: Vector) -> Vector:

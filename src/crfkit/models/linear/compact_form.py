@@ -46,6 +46,7 @@ def rounded(tagger: LinearTagger, drop_below: float = 0.0) -> LinearTagger:
     weights = tagger.weights
     weights = replace(weights, state=nearest(weights.state), pair=nearest(weights.pair))
     smaller = tagger.with_features(tagger.index, weights).compact()
+    smaller.curvature = None  # a small file is made for labelling, not for training on
     if smaller.vocabulary.names_columns() or smaller.associations is not None:
         return smaller
     return _sorted(smaller)

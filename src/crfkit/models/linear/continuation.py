@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.features.index import FeatureIndex
+from crfkit.features.index import FeatureIndex, spread
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
 
@@ -22,27 +21,14 @@ def transfer(
     new = LinearWeights.of(index, w)
     _carry(*_renamed_keys(old, vocabulary, classes), old.weights.state, index.state_keys(), new.state)
     _carry(*_renamed_pair_keys(old, vocabulary, classes), old.weights.pair, index.pair_keys(), new.pair)
-    ids, L = _renamed_labels(old, classes), len(classes)
-    np.copyto(new.edge, _spread(old.weights.edge, ids, L), where=index.edges)
+    ids, L = renamed_labels(old, classes), len(classes)
+    np.copyto(new.edge, spread(old.weights.edge, ids, L), where=index.edges)
     if index.edges2 is not None and new.edge2 is not None and old.weights.edge2 is not None:
-        np.copyto(new.edge2, _spread(old.weights.edge2, ids, L), where=index.edges2)
+        np.copyto(new.edge2, spread(old.weights.edge2, ids, L), where=index.edges2)
     return w
 
 
-def with_features_of(
-    old: LinearTagger, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex
-) -> FeatureIndex:
-    """Return the index with all features of the old model added."""
-    keys, _ = _renamed_keys(old, vocabulary, classes)
-    pair_keys, _ = _renamed_pair_keys(old, vocabulary, classes)
-    ids = _renamed_labels(old, classes)
-    L = len(classes)
-    edges = _spread(old.index.edges, ids, L)
-    edges2 = None if old.index.edges2 is None else _spread(old.index.edges2, ids, L)
-    return index.union(keys, edges, edges2, pair_keys)
-
-
-def _renamed_labels(old: LinearTagger, classes: list[Any]) -> IntArray:
+def renamed_labels(old: LinearTagger, classes: list[Any]) -> IntArray:
     """Return the new id of each old label, -1 if it no longer exists."""
     places = {label: i for i, label in enumerate(classes)}
     return np.array([places.get(label, -1) for label in old.classes], dtype=np.int64)
@@ -53,7 +39,7 @@ def _renamed_keys(old: LinearTagger, vocabulary: Vocabulary, classes: list[Any])
     attributes = vocabulary.lookup(old.vocabulary.strings()).astype(np.int64)  # [old A]
     old_keys = old.index.state_keys()
     attribute = attributes[old_keys // old.index.n_labels]
-    label = _renamed_labels(old, classes)[old_keys % old.index.n_labels]
+    label = renamed_labels(old, classes)[old_keys % old.index.n_labels]
     places = np.flatnonzero((attribute >= 0) & (label >= 0))
     return attribute[places] * len(classes) + label[places], places
 
@@ -65,7 +51,7 @@ def _renamed_pair_keys(
     old_keys, L = old.index.pair_keys(), old.index.n_labels
     if not len(old_keys):
         return old_keys, old_keys
-    labels = _renamed_labels(old, classes)
+    labels = renamed_labels(old, classes)
     attribute = vocabulary.lookup(old.vocabulary.strings()).astype(np.int64)[old_keys // L**2]
     previous, label = labels[old_keys // L % L], labels[old_keys % L]
     places = np.flatnonzero((attribute >= 0) & (previous >= 0) & (label >= 0))
@@ -81,11 +67,3 @@ def _carry(keys: IntArray, places: IntArray, weights: FloatArray, wanted: IntArr
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = keys[at] == wanted
         out[found] = weights[at[found]]
-
-
-def _spread(table: npt.NDArray[Any], ids: IntArray, n_labels: int) -> npt.NDArray[Any]:
-    """Return a table over the old labels as one over the new labels, 0 elsewhere."""
-    kept = np.flatnonzero(ids >= 0)
-    out = np.zeros((n_labels,) * table.ndim, table.dtype)
-    out[np.ix_(*(ids[kept],) * table.ndim)] = table[np.ix_(*(kept,) * table.ndim)]
-    return out

@@ -14,9 +14,8 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.exceptions import ConvergenceWarning, InputError, InputWarning, ModelFileError
+from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
 from crfkit.features.extraction import LostExtraction, fitted_extraction, is_extractor
-from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
 from crfkit.io.model_file import Source
@@ -24,13 +23,12 @@ from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
 from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.foreign import export_crfsuite, load_any
-from crfkit.models.linear import steps
-from crfkit.models.linear.continuation import with_features_of
-from crfkit.models.linear.scales import constant_words, nearly_constant, steepest_words
-from crfkit.models.linear.steps import IndexSettings, TrainingProblem
+from crfkit.models.linear.first_training import Trained, trained
+from crfkit.models.linear.partial_training import continued
+from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
-from crfkit.models.training import Outcome, train
+from crfkit.models.training import Outcome
 from crfkit.models.training_record import chosen_instead
 from crfkit.optim.methods import algorithm_rule
 from crfkit.selection.selected import Selection
@@ -224,9 +222,10 @@ class CRF(SequenceLabeller[LinearTagger]):
         permitted labellings only; decode it with ``constraints=permitted.constraints()``. ``checkpoint`` is a
         path or a :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
         """
+        self._check(X_dev, y_dev)
         previous = getattr(self, "tagger_", None) if self.warm_start else None
-        given = (X, y, sample_weight, X_dev, y_dev, lengths)
-        return self._train(*given, checkpoint, start=previous, centre=None, permitted=permitted)
+        given = X, y, sample_weight, X_dev, y_dev, lengths, Checkpoint.of(checkpoint)
+        return self._finish(trained(self, previous, *given, permitted, self._minimise))
 
     def partial_fit(
         self,
@@ -241,105 +240,59 @@ class CRF(SequenceLabeller[LinearTagger]):
     ) -> CRF:
         """Continue training with new data, which may have new attributes and new labels.
 
-        Minimises ``-Σ weight · log p(y | x) + c2·‖w - w₀‖² + c1·‖w - w₀‖₁`` over the new data, where w₀ are
-        the weights so far (0 for new features). Weights of features not in the new data do not change.
+        Minimises ``-Σ weight · log p(y | x) + Σ (c2 + h)·(w - w₀)² + c1·‖w - w₀‖₁`` over the new data, where
+        w₀ are the weights so far (0 for new features), and h says how firmly earlier data holds each of them.
+        Only weights whose attributes and labels occur in the new data change; the work grows with the new
+        data, not with the model (docs/training.md).
         """
+        self._check(X_dev, y_dev)
         previous = getattr(self, "tagger_", None)
-        given = (X, y, sample_weight, X_dev, y_dev, lengths)
-        return self._train(*given, checkpoint, start=None, centre=previous)
+        given = X, y, sample_weight, X_dev, y_dev, lengths, Checkpoint.of(checkpoint)
+        if previous is None:
+            return self._finish(trained(self, None, *given, None, self._minimise))
+        return self._finish(continued(self, previous, *given, self._minimise))
 
-    def _train(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: npt.ArrayLike | None,
-        X_dev: Any,
-        y_dev: Any,
-        lengths: Any,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None,
-        *,
-        start: LinearTagger | None,
-        centre: LinearTagger | None,
-        permitted: PermittedPairs | None = None,
-    ) -> CRF:
+    def _check(self, X_dev: Any, y_dev: Any) -> None:
         rule.check_parameters(self, self._rules)
-        threads = thread_count(self.n_jobs)
-        checkpoint = Checkpoint.of(checkpoint)
+        thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
-        if centre is not None and centre.index.order != self.order:
-            raise InputError(f"the fitted model has order {centre.index.order}, not {self.order}")
-        data = read_labelled(
-            X,
-            y,
-            template=self.template,
-            extractor=self.extractor if centre is None or centre.extraction is None else centre.extraction,
-            lengths=lengths,
-            vocabulary=None if centre is None else centre.vocabulary.copy(),
-            classes=() if centre is None else centre.classes,
-            sample_weight=sample_weight,
-            class_weight=self.class_weight,
-            n_jobs=self.n_jobs,
-        )
-        encoded, encoder = steps.encode_step(
-            X, data, miner=self.associations, features=self.features, previous=centre, n_jobs=self.n_jobs
-        )
-        names, classes = data.vocabulary, data.classes
-        flat = nearly_constant(encoded.sequences)
-        if len(flat):
-            warnings.warn(constant_words(flat, encoded.sequences, names), InputWarning, stacklevel=3)
-        index = steps.index_step(encoded, data, IndexSettings.of(self))
-        index = index if centre is None else with_features_of(centre, names, classes, index)
-        penalties = {"c1": float(self.c1), "c2": self._l2}
-        objective = steps.objective_step(
-            encoded, data, index, **penalties, centre=centre, permitted=permitted, n_threads=threads
-        )
-        first = steps.start_step(start, data, index, objective)
-        dev = None
-        if X_dev is not None:
-            dev = steps.dev_step(X_dev, y_dev, encoder, classes, index, objective, self.n_jobs)
-        saving = None
-        if checkpoint is not None:
-            deciding = steps.identity(encoded, data, index, permitted, first, objective, dev)
-            saving = checkpoint.begin(self, deciding)
-        problem = TrainingProblem(encoded.sequences, data.labels, objective, first, dev, saving)
-        outcome = self._minimise(problem)
-        self._keep(LinearTagger(classes, encoder, index, objective.weights(outcome.x), self.n_jobs), outcome)
-        if outcome.interrupted:
-            raise KeyboardInterrupt(outcome.message)
-        if saving is not None:
-            saving.end()
-        if not outcome.converged:
-            message = outcome.message
-            if outcome.stuck_at is not None:
-                place = objective.place_of(outcome.stuck_at)
-                message += f". {steepest_words(place, index, encoded.sequences, names, classes)}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        return self
 
     def _minimise(self, problem: TrainingProblem) -> Outcome:
         """Minimise the objective. A subclass may minimise another one over the same data and weights."""
-        return train(
-            problem.objective,
-            problem.start,
+        return problem.minimised(
             algorithm=self.algorithm,
             max_iterations=self.max_iterations,
             tol=float(self.tol),
-            dev=problem.dev,
             patience=self.patience,
             seed=self.random_state,
             verbose=self.verbose,
-            saving=problem.saving,
         )
 
+    def _finish(self, trained: Trained) -> CRF:
+        """Keep a trained model; raise if training was interrupted, warn if it did not converge."""
+        outcome = trained.outcome
+        self._keep(trained.tagger, outcome)
+        if outcome.interrupted:
+            raise KeyboardInterrupt(outcome.message)
+        if trained.saving is not None:
+            trained.saving.end()
+        if not outcome.converged:
+            warnings.warn(outcome.message + trained.advice, ConvergenceWarning, stacklevel=4)
+        return self
+
     def _keep(self, tagger: LinearTagger, outcome: Outcome) -> None:
-        leaves_out = self.c1 > 0 or self.min_freq > 1 or self.features is not None
-        self.tagger_ = tagger.compact() if leaves_out else tagger
+        self.tagger_ = tagger
         self.classes_ = tagger.classes
         self.objective_ = outcome.value
         self.history_ = outcome.history
         self.n_iter_ = len(outcome.history)
         self.converged_ = outcome.converged
+
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether features of weight 0 are left out of the model."""
+        return self.c1 > 0 or self.min_freq > 1 or self.features is not None
 
     @property
     def _l2(self) -> float:

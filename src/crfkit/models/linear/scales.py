@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from crfkit.arrays import IntArray
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
+from crfkit.exceptions import InputWarning
 from crfkit.features.index import FeatureIndex
 
 _SPREAD = 0.01  # of the mean: with less, a column is nearly constant
@@ -34,6 +36,13 @@ def nearly_constant(sequences: Sequences) -> IntArray:
     spread = np.sqrt(np.bincount(where, (values - mean[where]) ** 2, minlength=A) / np.maximum(count, 1))
     size = np.abs(mean)
     return np.flatnonzero(common & (spread < _SPREAD * size) & (spread > _ROUNDING * size))
+
+
+def warn_of_constants(sequences: Sequences, vocabulary: Vocabulary) -> None:
+    """Warn of nearly constant attributes, in the name of the caller of ``fit`` or ``partial_fit``."""
+    flat = nearly_constant(sequences)
+    if len(flat):
+        warnings.warn(constant_words(flat, sequences, vocabulary), InputWarning, stacklevel=4)
 
 
 def constant_words(attributes: IntArray, sequences: Sequences, vocabulary: Vocabulary) -> str:

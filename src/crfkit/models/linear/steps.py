@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-
-from crfkit.arrays import FloatArray
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labels import Labels, label_lists
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.training_data import cut_as
@@ -19,15 +18,16 @@ from crfkit.exceptions import InputError
 from crfkit.features.edge_attributes import EDGE
 from crfkit.features.index import FeatureIndex, build_index
 from crfkit.features.labelled import LabelledInput
-from crfkit.inference import PermittedPairs
+from crfkit.inference import Lattice, PermittedPairs
 from crfkit.mining.miner import AssociationMiner
 from crfkit.models.checkpoint import Saving
-from crfkit.models.linear.continuation import transfer
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
+from crfkit.models.training import Outcome, train
 from crfkit.objectives.dev_set import DevSet
-from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
-from crfkit.potentials.linear import LinearPotential
+from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.optim.methods import find_method
+from crfkit.optim.restricted import Restricted
 from crfkit.selection.selected import Selection
 
 
@@ -37,14 +37,10 @@ class LinearDev:
 
     sequences: Sequences
     labels: DevSet
-    index: FeatureIndex
-    objective: PenalisedLikelihood
+    scores: Callable[[Sequences, FloatArray], Lattice]  # of encoded data at parameters [P]
 
     def __call__(self, x: FloatArray) -> float:
-        weights, n_jobs = self.objective.weights(x), self.labels.n_jobs
-        return self.labels.accuracy(
-            LinearPotential(self.index).scores(self.sequences, weights, n_jobs=n_jobs)
-        )
+        return self.labels.accuracy(self.scores(self.sequences, x))
 
 
 @dataclass(frozen=True)
@@ -57,6 +53,19 @@ class TrainingProblem:
     start: FloatArray  # [P]
     dev: LinearDev | None
     saving: Saving | None  # the checkpoint
+    free: IntArray | None = None  # the parameters that may move; None: all
+
+    def minimised(self, algorithm: str, **settings: Any) -> Outcome:
+        """Minimise the objective in the free parameters; ``settings`` are those of ``train``."""
+        settings |= {"algorithm": algorithm, "saving": self.saving}
+        if self.free is None or not find_method(algorithm)[0].restricted:
+            return train(self.objective, self.start, dev=self.dev, **settings)
+        part = Restricted(self.objective, self.free, len(self.start))
+        dev = self.dev
+        score = None if dev is None else lambda z: dev(part.widened(z))
+        found = train(part, self.start[self.free], dev=score, **settings)
+        stuck_at = None if found.stuck_at is None else int(self.free[found.stuck_at])
+        return replace(found, x=part.widened(found.x), stuck_at=stuck_at)
 
 
 @dataclass(frozen=True)
@@ -106,12 +115,8 @@ def encode_step(
 
 
 def index_step(encoded: Encoded, data: LabelledInput, settings: IndexSettings) -> FeatureIndex:
-    """Return the features that the model gets a weight for."""
+    """Return the features of the data that get a weight."""
     kinds = data.kinds(settings.edge_attributes)
-    if settings.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
-        warnings.warn(
-            f"no attribute begins with a prefix of edge_attributes={settings.edge_attributes!r}", stacklevel=5
-        )
     if settings.features is not None:
         index = settings.features.feature_index(data.vocabulary, data.classes, order=settings.order)
     else:
@@ -127,51 +132,24 @@ def index_step(encoded: Encoded, data: LabelledInput, settings: IndexSettings) -
             transitions=data.has_transitions,
         )
     own = None if encoded.hints is None else encoded.hints.own_among(data.classes)
-    index = index if own is None else index.speaking_for(own)
+    return index if own is None else index.speaking_for(own)
+
+
+def warn_of_nothing(
+    index: FeatureIndex, encoded: Encoded, data: LabelledInput, settings: IndexSettings
+) -> None:
+    """Warn if no attribute is an edge attribute, or if the model has no feature of the data's attributes."""
+    kinds = data.kinds(settings.edge_attributes)
+    if settings.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
+        warnings.warn(
+            f"no attribute begins with a prefix of edge_attributes={settings.edge_attributes!r}", stacklevel=5
+        )
     if settings.features is None and len(index.state_labels) == 0 and encoded.sequences.indices.size:
         warnings.warn(
             f"no attribute occurs min_freq={settings.min_freq:g} times with a label, so the model ignores "
             "X: lower min_freq",
             stacklevel=5,
         )
-    return index
-
-
-def objective_step(
-    encoded: Encoded,
-    data: LabelledInput,
-    index: FeatureIndex,
-    *,
-    c1: float,
-    c2: float,
-    centre: LinearTagger | None,
-    permitted: PermittedPairs | None,
-    n_threads: int,
-) -> PenalisedLikelihood:
-    """Return what training minimises; ``centre`` is the model whose weights the penalties pull towards."""
-    return LinearLikelihood(
-        encoded.sequences,
-        data.labels,
-        index,
-        n_threads=n_threads,
-        weights=data.weights,
-        class_weights=data.class_weights,
-        permitted=permitted,
-        c2=c2,
-    ).penalised(
-        c2=c2,
-        c1=c1,
-        centre=None if centre is None else transfer(centre, data.vocabulary, data.classes, index),
-    )
-
-
-def start_step(
-    previous: LinearTagger | None, data: LabelledInput, index: FeatureIndex, objective: PenalisedLikelihood
-) -> FloatArray:
-    """Return the parameters from which training starts: 0, or those of a previous model."""
-    if previous is None:
-        return np.zeros(objective.n_parameters)
-    return objective.parameters(transfer(previous, data.vocabulary, data.classes, index))
 
 
 def identity(
@@ -182,6 +160,7 @@ def identity(
     start: FloatArray,  # [P]
     objective: PenalisedLikelihood,
     dev: LinearDev | None,
+    free: IntArray | None = None,
 ) -> dict[str, Any]:
     """Return everything but the settings that decides the weights, for the fingerprint of a checkpoint."""
     names = "\0".join(data.vocabulary.strings())
@@ -190,7 +169,7 @@ def identity(
         "training data": (encoded.sequences, names, data.weights),
         "labels": (data.classes, data.labels, data.class_weights, permitted),
         "features": index,
-        "weights to start from": (start, objective.centre),
+        "weights to start from": (start, objective.centre, objective.hold, free),
         "dev data": held,
     }
 
@@ -200,11 +179,13 @@ def dev_step(
     y: Any,
     encoder: InputEncoder,
     classes: list[Any],
-    index: FeatureIndex,
-    objective: PenalisedLikelihood,
+    scores: Callable[[Sequences, FloatArray], Lattice],
     n_jobs: int | None,
 ) -> LinearDev:
-    """Return a function that computes the accuracy of parameters on held-out data."""
+    """Return a function that computes the accuracy of parameters on held-out data.
+
+    ``scores`` returns the scores of encoded data at parameters [P].
+    """
     try:
         y = label_lists(y)
         encoded = encoder.encode(X, cut_as(X, y, None), n_jobs)
@@ -212,4 +193,4 @@ def dev_step(
         held = DevSet.of(y, classes, sequences.offsets, forced=encoded.forced(classes), n_jobs=n_jobs)
     except InputError as error:
         raise InputError(f"in the dev set: {error}") from error
-    return LinearDev(sequences, held, index, objective)
+    return LinearDev(sequences, held, scores)

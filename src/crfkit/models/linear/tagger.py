@@ -28,6 +28,7 @@ from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.models.fitted_model import FittedModel, Piece, Scored, warn_of_unknown_data
 from crfkit.models.kinds import KINDS
+from crfkit.models.linear.curvature import Curvature
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
@@ -51,9 +52,11 @@ class LinearTagger(FittedModel):
         index: FeatureIndex,
         weights: LinearWeights | FloatArray,  # a weight per feature
         n_jobs: int | None = None,
+        curvature: Curvature | None = None,  # how firmly the data seen so far holds them; None: not known
     ) -> None:
         super().__init__(classes, n_jobs)
         self.use(encoder)
+        self.curvature = curvature
         self.potential = LinearPotential(index, weights)
         self.scores_per_position = self.potential.scores_per_position
 
@@ -196,13 +199,22 @@ class LinearTagger(FittedModel):
             associations=associations,
         )
         fewer = replace(weights, state=weights.state[kept], pair=weights.pair[kept_pairs])
-        return self.with_features(index, fewer, encoder)
+        curvature = None if self.curvature is None else self.curvature.at(used)
+        return self.with_features(index, fewer, encoder, curvature)
 
     def with_features(
-        self, index: FeatureIndex, weights: LinearWeights, encoder: InputEncoder | None = None
+        self,
+        index: FeatureIndex,
+        weights: LinearWeights,
+        encoder: InputEncoder | None = None,
+        curvature: Curvature | None = None,
     ) -> LinearTagger:
-        """Return a tagger that differs in its features, and in the encoder if one is given."""
-        other = LinearTagger(self.classes, encoder or self.encoder, index, weights, self.n_jobs)
+        """Return a tagger that differs in its features, and in the encoder if one is given.
+
+        ``curvature`` is that of other features; for the same ones it stays.
+        """
+        curvature = self.curvature if index is self.index else curvature
+        other = LinearTagger(self.classes, encoder or self.encoder, index, weights, self.n_jobs, curvature)
         other.calibration = self.calibration
         return other
 
@@ -230,6 +242,8 @@ class LinearTagger(FittedModel):
                 "pair.ids": self.index.pair_ids,
                 "pair.weights": self.weights.pair,
             }
+        if self.curvature is not None:
+            arrays |= self.curvature.to_arrays()
         own: dict[str, Any] = {}
         if self.template is not None:
             own["template"] = self.template.to_record()
@@ -294,7 +308,7 @@ class LinearTagger(FittedModel):
                 header["associations"], arrays.arrays, vocabulary, classes
             )
         encoder = InputEncoder(vocabulary, template, conjunctions, associations, extraction)
-        return cls(classes, encoder, index, weights, n_jobs)
+        return cls(classes, encoder, index, weights, n_jobs, Curvature.from_arrays(arrays, index))
 
 
 def _transition_dict(

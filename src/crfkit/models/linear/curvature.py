@@ -1,0 +1,139 @@
+"""How firmly the data seen so far holds the weights of a linear CRF.
+
+After training, a weight that moves by d raises the loss of the training data by about h·d², where 2h is the
+second derivative there. Continued training adds these terms to its objective in place of the data, which is
+gone: an online Laplace approximation (Ritter, Botev and Barber, NeurIPS 2018) with a diagonal Hessian.
+
+h is kept as one number per attribute, the mean over its features, and one per transition. A feature that is
+new at a known attribute, because its label is new there, is held like the others: the earlier data had
+occasion to show it, and did not. So is a new transition, like the average one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit import _native
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.features.index import FeatureIndex, spread
+from crfkit.potentials.linear import LinearWeights
+
+Numbers = npt.NDArray[np.float32]
+_IN_FILES = ".curvature"
+_LARGEST = 1e30  # larger ones hold a weight no better
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """Half the second derivatives of the loss of all data so far."""
+
+    edge: Numbers  # [L, L]
+    edge2: Numbers | None  # [L, L, L]; None in a first-order model
+    pair: Numbers  # [A] mean over the pair features of an attribute; [0] if there are none
+    state: Numbers  # [A] mean over the state features of an attribute
+
+    @classmethod
+    def of(cls, index: FeatureIndex, h: FloatArray) -> Curvature:
+        """Return the curvature of a vector with one number per feature."""
+        parts = LinearWeights.of(index, h)
+        return cls(
+            np.maximum(parts.edge, 0).astype(np.float32),
+            None if parts.edge2 is None else np.maximum(parts.edge2, 0).astype(np.float32),
+            _native.row_means(index.pair_indptr, parts.pair, _LARGEST)
+            if index.has_pairs
+            else np.zeros(0, np.float32),
+            _native.row_means(index.state_indptr, parts.state, _LARGEST),
+        )
+
+    def by_feature(self, index: FeatureIndex) -> FloatArray:
+        """Return one number per feature, in the order of ``index.sizes``."""
+        edge2 = np.zeros(0) if self.edge2 is None else self.edge2.ravel()
+        pair = np.repeat(self.pair, np.diff(index.pair_indptr)) if len(self.pair) else np.zeros(0)
+        if index.has_pairs and not len(self.pair):
+            pair = np.zeros(len(index.pair_ids))
+        state = np.repeat(self.state, np.diff(index.state_indptr))
+        return np.concatenate([self.edge.ravel(), edge2, pair, state], dtype=np.float64)
+
+    def at(self, attributes: IntArray) -> Curvature:
+        """Return the curvature of these attributes only; 0 for ids beyond those it has."""
+        return replace(
+            self,
+            pair=_at(self.pair, attributes) if len(self.pair) else self.pair,
+            state=_at(self.state, attributes),
+        )
+
+    def after(self, old: Curvature | None, labels: IntArray, attributes: IntArray, n: int) -> Curvature:
+        """Return the sum with the curvature of earlier data, over n attributes.
+
+        ``labels`` are the old labels among the new ones, ``attributes`` are those of this batch among all.
+        """
+        L, empty = len(self.edge), np.zeros(0, np.float32)
+        state, pair = (empty, empty) if old is None else (old.state, old.pair)
+        edge, edge2 = self.edge, self.edge2
+        if old is not None:
+            edge = edge + spread(old.edge, labels, L)
+            if edge2 is not None and old.edge2 is not None:
+                edge2 = edge2 + spread(old.edge2, labels, L)
+        pairs = len(pair) or len(self.pair)
+        more = self.pair if len(self.pair) else np.zeros(len(attributes), np.float32)
+        return Curvature(
+            edge,
+            edge2,
+            _sum(pair, more, attributes, n) if pairs else empty,
+            _sum(state, self.state, attributes, n),
+        )
+
+    # ---- the model file
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a model file."""
+        parts = {"state": self.state, "edge": self.edge}
+        if self.edge2 is not None:
+            parts["edge2"] = self.edge2
+        if len(self.pair):
+            parts["pair"] = self.pair
+        return {name + _IN_FILES: array for name, array in parts.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Any, index: FeatureIndex) -> Curvature | None:
+        """Return the curvature in a model file (``ModelArrays``); None if it has none."""
+        if "state" + _IN_FILES not in arrays:
+            return None
+        L, A = index.n_labels, index.n_attributes
+
+        def take(name: str, *shape: int) -> Numbers:
+            array: Numbers = arrays.take(name + _IN_FILES, np.float32, shape)
+            if array.size and array.min() < 0:
+                raise arrays.wrong(f"{name + _IN_FILES!r} holds negative numbers")
+            return array
+
+        return cls(
+            take("edge", L, L),
+            None if index.edges2 is None else take("edge2", L, L, L),
+            take("pair", A) if "pair" + _IN_FILES in arrays else np.zeros(0, np.float32),
+            take("state", A),
+        )
+
+
+def spread_over(table: Numbers, known: npt.NDArray[np.bool_]) -> Numbers:
+    """Return the table of transitions with the mean of the known ones wherever none is known."""
+    mean = table[known].mean() if known.any() else 0.0
+    return np.where(known, table, np.float32(mean)).astype(np.float32)
+
+
+def _at(numbers: Numbers, attributes: IntArray) -> Numbers:
+    out = np.zeros(len(attributes), np.float32)
+    known = attributes < len(numbers)
+    out[known] = numbers[attributes[known]]
+    return out
+
+
+def _sum(numbers: Numbers, more: Numbers, attributes: IntArray, n: int) -> Numbers:
+    out = np.zeros(n, np.float32)
+    out[: len(numbers)] = numbers
+    out[attributes] = np.minimum(out[attributes] + more, np.float32(_LARGEST))
+    return out

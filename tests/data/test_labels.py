@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from refusals import refuses
 
+import crfkit.data.labels as labels_module
 from crfkit.data import decode_labels, encode_labels, label_set
 
 
@@ -136,3 +137,19 @@ def test_quick_enough():
     ids = encode_labels(y, classes, offsets).ids
     decode_labels(ids, offsets, classes)
     assert time.perf_counter() - start < 1.0
+
+
+def test_every_different_set_is_encoded_once(monkeypatch):
+    calls = []
+    encoded = labels_module._permitted
+    monkeypatch.setattr(labels_module, "_permitted", lambda *given: calls.append(given) or encoded(*given))
+    y = [[{"A", "B"}, ["B", "C"], None, "A", ("B", "A"), frozenset("C")] * 50] * 4
+    labels = encode_labels(y, ["A", "B", "C"], offsets_of(y))
+    assert len(calls) == 3
+    assert labels.ids[:6].tolist() == [-1, -1, -1, 0, -1, 2]
+    rows = [[True, True, False], [False, True, True], [True] * 3, [True, False, False], [True, True, False]]
+    assert labels.allowed[:5].tolist() == rows
+    assert labels.allowed.shape == (1200, 3)
+    # The place in an error is that of the first one.
+    y[2] = [*y[2][:7], {"A", "D"}, *y[2][8:]]
+    refuses(r"sequence 2, position 7: label 'D'", encode_labels, y, ["A", "B", "C"], offsets_of(y))

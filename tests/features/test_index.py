@@ -152,3 +152,19 @@ def test_too_many_labels_are_refused_before_their_pairs_are_laid_out(n, order, m
         assert tracemalloc.get_traced_memory()[1] < 1 << 26
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_blocks_of_open_runs_add_up(monkeypatch, order):
+    rng = np.random.default_rng(0)
+    y = [
+        [set(rng.choice(list("ABCD"), 2)) if rng.random() < 0.7 else None for _ in range(9)] for _ in range(9)
+    ]
+    sequences = encode([[["a"]] * 9] * 9, Vocabulary(), grow=True)
+    labels = encode_labels(y, list("ABCD"), sequences.offsets)
+    whole = build_index(sequences, labels, 4, order=order, min_freq=7)
+    monkeypatch.setattr("crfkit.features.index._BLOCK", 50)
+    pieces = build_index(sequences, labels, 4, order=order, min_freq=7)
+    assert 0 < whole.edges.sum() < 16
+    assert np.array_equal(whole.edges, pieces.edges)
+    assert order == 1 or np.array_equal(whole.edges2, pieces.edges2)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.data.reading import listed
-from crfkit.data.sequences import checked_ids, gather
+from crfkit.data.sequences import checked_ids, gather, place_of
 from crfkit.exceptions import InputError
 from crfkit.parameters import unstorable
 
@@ -49,7 +49,8 @@ def label_set(y: Iterable[Any]) -> list[Any]:
     types = _types(sequences)
     _check_types(types, sequences)
     if any(issubclass(kind, _PARTIAL) for kind in types):
-        found = set(chain.from_iterable(_members(label) for label in chain.from_iterable(sequences)))
+        sets, single = _sets_and_labels(sequences)
+        found = set(single).union(*sets)
     else:
         found = set(chain.from_iterable(sequences))
     found.discard(None)
@@ -87,7 +88,7 @@ def encode_labels(
             map(index.__getitem__, chain.from_iterable(sequences)), dtype=np.int32, count=n_positions
         )
     except (KeyError, TypeError):  # not in classes, or a set
-        return _encode_partial(sequences, index, n_positions, unknown == "ignore")
+        return _encode_partial(sequences, index, offsets, unknown == "ignore")
     return Labels(ids, None)
 
 
@@ -124,7 +125,8 @@ def _check_types(types: set[type], sequences: list[Sequence[Any]]) -> None:
     """Raise if a label has an unsupported type, or if two labels of different types are equal."""
     partial = any(issubclass(kind, _PARTIAL) for kind in types)
     if partial:
-        types = {type(label) for found in chain.from_iterable(sequences) for label in _members(found)}
+        sets, single = _sets_and_labels(sequences)
+        types = {*map(type, single), *map(type, chain.from_iterable(sets))}
     for kind in types:
         if not issubclass(kind, (str, int, np.integer, np.bool_, type(None))):
             i, t, label = next(
@@ -163,6 +165,18 @@ def _place_of(label: Any, sequences: list[Sequence[Any]]) -> str:
     )
 
 
+def _sets_and_labels(sequences: list[Sequence[Any]]) -> tuple[list[Iterable[Any]], list[Any]]:
+    """Return the sets of labels in y, and everything else in it."""
+    partial = _partial_types(sequences)
+    entries = list(chain.from_iterable(sequences))
+    sets = [entry for entry in entries if type(entry) in partial]
+    return sets, [entry for entry in entries if type(entry) not in partial]
+
+
+def _partial_types(sequences: list[Sequence[Any]]) -> set[type]:
+    return {kind for kind in _types(sequences) if issubclass(kind, _PARTIAL)}
+
+
 def _members(label: Any) -> Iterable[Any]:
     return label if isinstance(label, _PARTIAL) else (label,)
 
@@ -187,62 +201,48 @@ def _check_lengths(sequences: list[Sequence[Any]], offsets: IntArray) -> None:
 
 
 def _encode_partial(
-    sequences: list[Sequence[Any]], index: dict[Any, int], n_positions: int, ignore: bool
+    sequences: list[Sequence[Any]], index: dict[Any, int], offsets: IntArray, ignore: bool
 ) -> Labels:
-    n_labels = len(index)
-    ids = np.full(n_positions, -1, dtype=np.int32)  # [ΣT]
-    several: list[tuple[int, list[int]]] = []  # positions with a set, and the ids in it
-    t = 0
-    for i, sequence in enumerate(sequences):
-        for position, label in enumerate(sequence):
-            if isinstance(label, _PARTIAL):
-                known = _permitted(label, index, ignore, i, position)
-                if len(known) == 1:
-                    ids[t] = known.pop()
-                elif known:
-                    several.append((t, sorted(known)))
-            elif label is not None:
-                ids[t] = index.get(label, -1)
-                if ids[t] < 0 and not ignore:
-                    raise _unknown_label(label, index, i, position)
-            t += 1
-    unsure = ids < 0
-    if not unsure.any():
-        return Labels(ids, None)
-    allowed = np.zeros((n_positions, n_labels), dtype=np.bool_)  # [ΣT, L]
-    allowed[unsure] = True
-    sure = np.flatnonzero(~unsure)
-    allowed[sure, ids[sure]] = True
-    for t, permitted in several:
-        allowed[t] = False
-        allowed[t, permitted] = True
-    return Labels(ids, allowed)
+    """Encode labels that may be missing or sets. Each different entry is encoded once, then looked up."""
+    partial = _partial_types(sequences)
+    entries = [
+        frozenset(label) if type(label) in partial else label for label in chain.from_iterable(sequences)
+    ]
+    numbers = {entry: number for number, entry in enumerate(dict.fromkeys(entries))}
+    kind = np.fromiter(map(numbers.__getitem__, entries), np.int32, count=len(entries))  # [ΣT]
+    ids = np.full(len(numbers), -1, np.int32)  # [K] of the entries
+    rows = np.zeros((len(numbers), len(index)), np.bool_)  # [K, L] labels that an entry permits
+    for entry, number in numbers.items():
+        known: set[int] = set()
+        try:
+            if isinstance(entry, frozenset):
+                known = _permitted(entry, index, ignore)
+            elif entry in index:
+                known = {index[entry]}
+            elif entry is not None and not ignore:
+                raise _unknown_label(entry, index)
+        except InputError as error:
+            sequence, position = place_of(offsets, int(np.argmax(kind == number)))
+            raise InputError(f"sequence {sequence}, position {position}: {error}") from None
+        if len(known) == 1:
+            ids[number] = next(iter(known))
+        rows[number, list(known) if known else slice(None)] = True
+    found = ids[kind]
+    return Labels(found, rows[kind] if (found < 0).any() else None)
 
 
-def _permitted(
-    label: Iterable[Any], index: dict[Any, int], ignore: bool, sequence: int, position: int
-) -> set[int]:
+def _permitted(label: frozenset[Any], index: dict[Any, int], ignore: bool) -> set[int]:
     """Return the ids of the labels in a set; empty (any label) if all are unknown and ignored."""
-    members = list(label)
-    if not members:
-        raise InputError(f"sequence {sequence}, position {position}: an empty set permits no label at all")
-    if None in members:
-        raise InputError(
-            f"sequence {sequence}, position {position}: None within a set of labels; "
-            "use None instead of the set if any label is possible"
-        )
-    known: set[int] = set()
-    for member in members:
-        if member in index:
-            known.add(index[member])
-        elif not ignore:
-            raise _unknown_label(member, index, sequence, position)
-    return known
+    if not label:
+        raise InputError("an empty set permits no label at all")
+    if None in label:
+        raise InputError("None within a set of labels; use None instead of the set if any label is possible")
+    unknown = [member for member in label if member not in index]
+    if unknown and not ignore:
+        raise _unknown_label(unknown[0], index)
+    return {index[member] for member in label if member in index}
 
 
-def _unknown_label(label: Any, index: dict[Any, int], sequence: int, position: int) -> InputError:
+def _unknown_label(label: Any, index: dict[Any, int]) -> InputError:
     shown = ", ".join(repr(known) for known in list(index)[:10]) + (", …" if len(index) > 10 else "")
-    return InputError(
-        f"sequence {sequence}, position {position}: label {label!r} is not among the {len(index)} known "
-        f"ones: {shown}"
-    )
+    return InputError(f"label {label!r} is not among the {len(index)} known ones: {shown}")

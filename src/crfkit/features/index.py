@@ -17,6 +17,7 @@ from crfkit.data.training_data import check_label_count
 from crfkit.features.edge_attributes import EDGE, STATE
 
 Mask = BoolArray
+_BLOCK = 1 << 20  # numbers at once
 
 
 @dataclass(frozen=True)
@@ -213,11 +214,26 @@ def _transitions(offsets: IntArray, labels: Labels, n_labels: int, span: int, mi
     known = (runs >= 0).all(axis=0)
     counts = np.bincount(np.ravel_multi_index(tuple(runs[:, known]), shape), minlength=n_labels**span)
     if labels.allowed is not None:
-        kinds, kind = np.unique(labels.allowed, axis=0, return_inverse=True)  # [K, L], [ΣT]
-        open_runs = np.stack([kind.ravel()[last[~known] - span + 1 + k] for k in range(span)])  # [span, M]
-        distinct, n_runs = np.unique(open_runs, axis=1, return_counts=True)
-        for run, n_times in zip(distinct.T, n_runs, strict=True):
-            rows = [kinds[k] for k in run]
-            if not any(row.all() and n_labels > 1 for row in rows):
-                counts.reshape(shape)[np.ix_(*(np.flatnonzero(row) for row in rows))] += n_times
+        counts = counts + _open_runs(labels.allowed, last[~known], span).ravel()
     return (counts >= max(1, min_freq)).reshape(shape)
+
+
+def _open_runs(allowed: BoolArray, last: IntArray, span: int) -> IntArray:
+    """Return how many runs permit each labelling, [L] * span; a run ends at each of the positions ``last``.
+
+    Runs with a position of which nothing is known count for none. The counts are sums of outer products, so
+    a matrix product gives them; blocks are small enough for whole numbers in single precision.
+    """
+    L = allowed.shape[1]
+    counts = np.zeros((L ** (span - 1), L), np.int64)
+    vague: BoolArray = np.logical_and.reduce(allowed, axis=1) & (L > 1)  # [ΣT]
+    for k in range(span):
+        last = last[~vague[last - k]]
+    size = max(1, _BLOCK // L ** (span - 1))
+    for begin in range(0, len(last), size):
+        block = last[begin : begin + size]
+        before = allowed[block - span + 1].astype(np.float32)  # [M, L], then [M, L²]
+        for k in range(span - 2, 0, -1):
+            before = (before[:, :, None] * allowed[block - k][:, None, :]).reshape(len(block), -1)
+        counts += (before.T @ allowed[block].astype(np.float32)).astype(np.int64)
+    return counts

@@ -75,12 +75,11 @@ def _with_rows(old: Rows, new: Rows, ids: IntArray, n_attributes: int) -> Rows:
     """Return the old rows with the new ones as those of the attributes ``ids``; -1: an empty row."""
     here = np.flatnonzero(ids >= 0)
     rows, lengths = ids[here], np.diff(new.indptr)[here]
-    bounds = offsets_of(lengths)
-    if n_attributes == len(old.indptr) - 1 and np.array_equal(lengths, np.diff(old.indptr)[rows]):
+    if n_attributes == len(old.indptr) - 1 and (lengths == old.indptr[rows + 1] - old.indptr[rows]).all():
         weights = old.weights.copy()
         weights[gather(old.indptr, rows)[1]] = new.weights
         return Rows(old.indptr, old.ids, weights)
-    return Rows(*_native.replace_rows(*old, rows, bounds, new.ids, new.weights, n_attributes))
+    return Rows(*_native.replace_rows(*old, rows, offsets_of(lengths), new.ids, new.weights, n_attributes))
 
 
 def _renamed(rows: Rows, names: IdArray, width: int) -> Rows:

@@ -52,6 +52,12 @@ def test_rival(data, tmp_path):
     assert "python benchmarks/rivals/crfsuite.py --quick" in written
 
 
+def test_confidence(data):
+    printed = output("confidence.py", "--quick", "--data", "conll2000", data=data)
+    for row in ("| temperature, ", "| isotonic ", "| compact, without weights below 0.05 |", "| 99 % "):
+        assert row in printed
+
+
 def test_command_line(data):
     printed = output("rivals/command_line.py", "--quick", data=data)
     for tool in ("crfkit", "python-crfsuite"):

@@ -1,6 +1,8 @@
 // An open model as Python holds it, and answers about scored sequences as Python objects.
 #pragma once
 
+#include <nanobind/stl/string.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -97,6 +99,7 @@ class OpenModel {
 // A sequence with its scores and, once they have been asked for, log Z and marginals. Has no Python objects.
 struct ScoredSequence {
   SequenceScores scores;
+  std::optional<SequenceScores> tempered;  // divided by the temperature, of a model that has one
   bool has_log_z = false;
   double log_z = 0;
   std::vector<double> marginals;  // [T, L] or empty
@@ -143,12 +146,19 @@ inline nb::object labels_of(const OpenModel& model, const SequenceScores& x, Scr
   return label_list(model, scratch->labels);
 }
 
+// The scores that probabilities come from.
+inline const SequenceScores& probability_scores(const OpenModel& model, ScoredSequence* sequence) {
+  if (!model.tagger().has_temperature()) return sequence->scores;
+  if (!sequence->tempered) sequence->tempered = model.tagger().tempered(sequence->scores);
+  return *sequence->tempered;
+}
+
 inline double log_z_of(const OpenModel& model, ScoredSequence* sequence) {
   if (sequence->has_log_z || sequence->scores.length == 0) return sequence->log_z;
   double log_z = 0;
   const Borrowed scratch(model.tagger().pool());
-  computing(model, sequence->scores,
-            [&] { log_z = model.tagger().chain().log_z(sequence->scores, &scratch->memory); });
+  const SequenceScores& x = probability_scores(model, sequence);
+  computing(model, x, [&] { log_z = model.tagger().probability_chain().log_z(x, &scratch->memory); });
   sequence->log_z = log_z;
   sequence->has_log_z = true;
   return log_z;
@@ -158,8 +168,9 @@ inline const std::vector<double>& marginals_of(const OpenModel& model, ScoredSeq
   if (!sequence->marginals.empty() || sequence->scores.length == 0) return sequence->marginals;
   std::vector<double> found;
   const Borrowed scratch(model.tagger().pool());
-  computing(model, sequence->scores,
-            [&] { model.tagger().chain().log_z(sequence->scores, &scratch->memory, &found); });
+  const SequenceScores& x = probability_scores(model, sequence);
+  computing(model, x, [&] { model.tagger().probability_chain().log_z(x, &scratch->memory, &found); });
+  model.tagger().calibration().apply(&found, model.labels().size());
   if (sequence->marginals.empty()) sequence->marginals = std::move(found);  // unless another thread has
   return sequence->marginals;
 }
@@ -183,7 +194,10 @@ inline double score_of(const OpenModel& model, const ScoredSequence& sequence, c
 
 // Rounding must not make it more than 1.
 inline double probability_of(const OpenModel& model, ScoredSequence& sequence, const int32_t* ids) {
-  return std::exp(std::min(score_of(model, sequence, ids) - log_z_of(model, &sequence), 0.0));
+  if (sequence.scores.length == 0) return 1;
+  const SequenceScores& x = probability_scores(model, &sequence);
+  const double score = model.tagger().probability_chain().path_score(x, ids);
+  return std::exp(std::min(score - log_z_of(model, &sequence), 0.0));
 }
 
 inline nb::list best_labellings(const OpenModel& model, ScoredSequence& sequence, size_t k) {
@@ -192,9 +206,10 @@ inline nb::list best_labellings(const OpenModel& model, ScoredSequence& sequence
     found.emplace_back(std::vector<int32_t>(), 0.0);
   } else {
     const Borrowed scratch(model.tagger().pool());
-    computing(model, sequence.scores, [&] {
-      model.tagger().chain().nbest(
-          sequence.scores, k, &scratch->memory,
+    const SequenceScores& x = probability_scores(model, &sequence);
+    computing(model, x, [&] {
+      model.tagger().probability_chain().nbest(
+          x, k, &scratch->memory,
           [&](const std::vector<int32_t>& path, double score) { found.emplace_back(path, score); });
     });
   }
@@ -202,6 +217,36 @@ inline nb::list best_labellings(const OpenModel& model, ScoredSequence& sequence
   nb::list out;
   for (const auto& [path, score] : found) {
     out.append(nb::make_tuple(label_list(model, path), std::exp(std::min(score - log_z, 0.0))));
+  }
+  return out;
+}
+
+// Tuples (start, stop, type, probability) of the segments of the model's labels.
+inline nb::list predicted_segments(const OpenModel& model, ScoredSequence* sequence) {
+  const Tagger& tagger = model.tagger();
+  const LabelSegments& rules = tagger.segments();
+  if (!rules.problem().empty()) {
+    raise("InputError", "the label " + quoted(rules.problem()) +
+                            " has no tag, but others have one, such as 'B-LOC': such labels do not say which "
+                            "segments there are; CRF.predict_segments can read them as runs");
+  }
+  nb::list out;
+  if (sequence->scores.length == 0) return out;
+  const Borrowed scratch(tagger.pool());
+  const SequenceScores& x = probability_scores(model, sequence);
+  std::vector<SegmentPlace> places;
+  std::vector<double> found;
+  computing(model, x, [&] {
+    tagger.decode(sequence->scores, scratch.get());
+    places = rules.find(scratch->labels);
+    if (!places.empty())
+      found = tagger.probability_chain().segment_probabilities(x, rules.rules(), places, &scratch->memory);
+  });
+  for (size_t i = 0; i < places.size(); ++i) {
+    const nb::object type = rules.is_run() ? model.labels()[rules.label_of(places[i].kind)]
+                                           : nb::cast(rules.name_of(places[i].kind));
+    const double p = tagger.calibration().segments ? (*tagger.calibration().segments)(found[i]) : found[i];
+    out.append(nb::make_tuple(places[i].start, places[i].stop, type, p));
   }
   return out;
 }

@@ -122,6 +122,9 @@ struct BoundAnalysis {
   nb::list marginals() const {
     return answering([&] { return marginal_dicts(*model, sequence.get()); });
   }
+  nb::list segments() const {
+    return answering([&] { return predicted_segments(*model, sequence.get()); });
+  }
   nb::list nbest(Py_ssize_t k) const {
     if (k < 1)
       raise("InputError", "k must be a whole number of labellings, at least 1; got " + std::to_string(k));
@@ -234,6 +237,9 @@ void bind_tagger(nb::module_& m) {
       .def("marginals", &BoundAnalysis::marginals,
            nb::sig("def marginals(self) -> list[dict[typing.Any, float]]"),
            "Return one dict {label: probability} per position.")
+      .def("segments", &BoundAnalysis::segments,
+           nb::sig("def segments(self) -> list[tuple[int, int, typing.Any, float]]"),
+           "Return the segments of the labels: (start, stop, type, probability).")
       .def("nbest", &BoundAnalysis::nbest, "k"_a,
            nb::sig("def nbest(self, k: int) -> list[tuple[list[typing.Any], float]]"),
            "Return the k most probable labellings with their probabilities, best first.");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "chain/nbest.h"
 #include "chain/path_score.h"
+#include "chain/segment_probability.h"
 #include "simd/kernels.h"
 
 namespace crfkit {
@@ -72,6 +74,16 @@ class ChainTables {
   }
   ChainTables(const ChainTables&) = delete;
   ChainTables& operator=(const ChainTables&) = delete;
+
+  // The same with all scores multiplied by a factor.
+  std::unique_ptr<ChainTables> times(double factor) const {
+    const auto scaled = [factor](std::vector<double> scores) {
+      for (double& s : scores) s *= factor;
+      return scores;
+    };
+    return std::make_unique<ChainTables>(dims_.labels, scaled(edge_), scaled(edge2_), scaled(start_),
+                                         scaled(end_));
+  }
 
   int labels() const { return dims_.labels; }
   const std::vector<double>& edge() const { return edge_; }
@@ -165,6 +177,33 @@ class ChainTables {
                                                  memory->room(log_workspace_size(dims_, x.length)), out);
     if (dead >= 0) throw NoPath(dead);
     return log_z;
+  }
+
+  // Returns the probabilities of segments. T >= 1.
+  std::vector<double> segment_probabilities(const SequenceScores& x, const SegmentRules& rules,
+                                            const std::vector<SegmentPlace>& places,
+                                            ChainMemory* memory) const {
+    const LatticeView view = this->view(x);
+    const LogTables log_tables = tables(x, memory);
+    const auto T = static_cast<size_t>(x.length), L = static_cast<size_t>(dims_.labels);
+    std::vector<double> marginals(T * L * (dims_.order == 1 ? 1 : 1 + L));
+    double log_z = 0;
+    LogOut out = {};
+    out.log_z = &log_z;
+    out.node = marginals.data();
+    out.pair = dims_.order == 1 ? nullptr : out.node + T * L;
+    const int64_t dead = kernels().log_posterior(dims_, view, log_tables,
+                                                 memory->room(log_workspace_size(dims_, x.length)), out);
+    if (dead >= 0) throw NoPath(dead);
+    double* alpha = memory->room(x.length * (dims_.states + 1) + dims_.padded);
+    double* maxima = alpha + x.length * dims_.states;
+    kernels().log_forward(dims_, view, log_tables, alpha, maxima, maxima + x.length);
+    const StateSums sums{alpha, maxima, out.node, out.pair};
+    std::vector<double> found;
+    for (const SegmentPlace& place : places) {
+      found.push_back(segment_probability(dims_, view, log_tables, rules, place, sums, memory->padded));
+    }
+    return found;
   }
 
   // Calls visit(labels [T], score) for the k best paths, best first. T >= 1.

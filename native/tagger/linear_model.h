@@ -2,7 +2,7 @@
 //
 //   node_t(l) = Σ_a value_a w[a, l]        edge_t(k, l) = w[k, l] + Σ_a value_a w[a, k, l]
 //
-// Arrays of crfkit's own files are used where they lie.
+// Arrays of crfkit's own files are used where they lie, except for those in the compact form.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 
 #include "foreign/any_model.h"
 #include "foreign/names_vocabulary.h"
+#include "linear/compact_form.h"
 #include "program/feature_program.h"
 #include "tagger/attribute_rules.h"
 #include "tagger/chain_tables.h"
@@ -34,29 +35,31 @@ class LinearModel {
     const auto L = static_cast<int64_t>(n_labels);
     const bool second = file.has("edge2.weights");
     paired_ = file.has("pair.weights");
-    state_.indptr = file.take<int64_t>("state.indptr", {ModelFile::kAny});
-    state_.columns = file.take<int32_t>("state.labels", {ModelFile::kAny});
-    if (paired_) {
-      pair_.indptr = file.take<int64_t>("pair.indptr", {state_.indptr.size()});
-      pair_.columns = file.take<int32_t>("pair.ids", {ModelFile::kAny});
+    const auto compact = file.header().member("compact");
+    if (compact) {
+      read_compact(file, *compact, L);
+    } else {
+      read_rows(file, L);
     }
-    check_rows(state_.indptr, state_.columns, L, "its feature index");
-    if (paired_) check_rows(pair_.indptr, pair_.columns, L * L, "its feature index");
     const auto edge = file.take<double>("edge.weights", {n_labels, n_labels});
     std::vector<double> edge2;
     if (second) {
       const auto found = file.take<double>("edge2.weights", {n_labels, n_labels, n_labels});
       edge2.assign(found.begin(), found.end());
     }
-    if (paired_) pair_.weights = file.take<double>("pair.weights", {pair_.columns.size()});
-    state_.weights = file.take<double>("state.weights", {state_.columns.size()});
+    if (!compact) {
+      if (paired_) pair_.weights = file.take<double>("pair.weights", {pair_.columns.size()});
+      state_.weights = file.take<double>("state.weights", {state_.columns.size()});
+    }
     file.take<bool>("edge.mask", {n_labels, n_labels});
     if (second) file.take<bool>("edge2.mask", {n_labels, n_labels, n_labels});
     paired_ = paired_ && !pair_.columns.empty();
     chain_ = std::make_unique<ChainTables>(static_cast<int>(L), std::vector<double>(edge.begin(), edge.end()),
                                            std::move(edge2), std::vector<double>(), std::vector<double>());
-    read_vocabulary(file);
-    file.take<int64_t>("state.indptr", {vocabulary_->size() + 1});
+    if (!compact) {
+      read_vocabulary(file);
+      file.take<int64_t>("state.indptr", {vocabulary_->size() + 1});
+    }
     read_program(file);
     if (const auto record = file.header().member("conjunctions"); record && !record->is_null()) {
       conjunctions_ = std::make_unique<AttributeConjunctions>(*record, *vocabulary_);
@@ -180,6 +183,48 @@ class LinearModel {
     std::swap(*rows, *out);
   }
 
+  void read_rows(const ModelFile& file, int64_t L) {
+    state_.indptr = file.take<int64_t>("state.indptr", {ModelFile::kAny});
+    state_.columns = file.take<int32_t>("state.labels", {ModelFile::kAny});
+    if (paired_) {
+      pair_.indptr = file.take<int64_t>("pair.indptr", {state_.indptr.size()});
+      pair_.columns = file.take<int32_t>("pair.ids", {ModelFile::kAny});
+    }
+    check_rows(state_.indptr, state_.columns, L, "its feature index");
+    if (paired_) check_rows(pair_.indptr, pair_.columns, L * L, "its feature index");
+  }
+
+  // scales: the weights that 1 stands for.
+  void read_compact(const ModelFile& file, const Json& scales, int64_t L) {
+    bool sound = scales.is_object() && scales.member("state") && (scales.member("pair") || !paired_);
+    if (sound) {
+      scales.for_each_member([&](std::string_view part, const Json& scale) {
+        const double value = scale.real().value_or(0);
+        sound &= (part == "state" || part == "pair") && value > 0 && value < 1e9;
+      });
+    }
+    if (!sound) throw Damage("its compact form is malformed");
+    const auto names = file.take<uint8_t>("vocabulary.names", {ModelFile::kAny});
+    vocabulary_ = std::make_unique<Vocabulary>();
+    CompactReader(text_of(names)).names(vocabulary_.get());
+    scales.for_each_member([&](std::string_view part, const Json& scale) {
+      const bool pairs = part == "pair";
+      paired_ |= pairs;
+      ExpandedRows& own = pairs ? expanded_pair_ : expanded_state_;
+      const std::string name(part);
+      const auto rows = file.take<uint8_t>(name + ".rows", {ModelFile::kAny});
+      CompactReader(text_of(rows)).rows(vocabulary_->size(), pairs ? L * L : L, &own.indptr, &own.columns);
+      for (const int16_t weight : file.take<int16_t>(name + ".weights", {own.columns.size()})) {
+        own.weights.push_back(weight * *scale.real());
+      }
+      (pairs ? pair_ : state_) = {own.indptr, own.columns, own.weights};
+    });
+  }
+
+  static std::string_view text_of(std::span<const uint8_t> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
   void read_vocabulary(const ModelFile& file) {
     const auto arena = file.take<uint8_t>("vocabulary.arena", {ModelFile::kAny});
     const auto offsets = file.take<int64_t>("vocabulary.offsets", {ModelFile::kAny});
@@ -241,9 +286,16 @@ class LinearModel {
     }
   }
 
-  ForeignModel foreign_;  // of another tool's file: owns the arrays
-  Rows state_;            // [A] rows of labels
-  Rows pair_;             // [A] rows of previous label * L + label
+  struct ExpandedRows {
+    std::vector<int64_t> indptr;
+    std::vector<int32_t> columns;
+    std::vector<double> weights;
+  };
+
+  ForeignModel foreign_;                         // of another tool's file: owns the arrays
+  ExpandedRows expanded_state_, expanded_pair_;  // of a file in the compact form: own the arrays
+  Rows state_;                                   // [A] rows of labels
+  Rows pair_;                                    // [A] rows of previous label * L + label
   bool paired_ = false;
   std::unique_ptr<ChainTables> chain_;
   std::unique_ptr<Vocabulary> vocabulary_;

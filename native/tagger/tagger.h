@@ -4,11 +4,14 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tagger/calibration.h"
+#include "tagger/label_segments.h"
 #include "tagger/linear_model.h"
 #include "tagger/scratch.h"
 #include "tagger/tree_model.h"
@@ -58,6 +61,27 @@ class Tagger {
   const TreeModel* trees() const { return trees_.get(); }      // null if it is a linear model
   const ChainTables& chain() const { return linear_ != nullptr ? linear_->chain() : trees_->chain(); }
   ScratchPool* pool() const { return &pool_; }
+  const Calibration& calibration() const { return calibration_; }
+
+  // The scores and transitions that probabilities come from: divided by the temperature, if there is one.
+  const ChainTables& probability_chain() const { return tempered_ != nullptr ? *tempered_ : chain(); }
+  bool has_temperature() const { return tempered_ != nullptr; }
+  SequenceScores tempered(SequenceScores x) const {
+    for (std::vector<double>* scores : {&x.node, &x.edge}) {
+      for (double& s : *scores) s *= 1 / calibration_.temperature;
+    }
+    return x;
+  }
+
+  // How the labels encode segments; worked out when it is first asked for.
+  const LabelSegments& segments() const {
+    std::call_once(segments_once_, [this] {
+      std::vector<std::pair<std::string, bool>> labels;
+      for (const Label& label : labels_) labels.emplace_back(label.text, label.is_integer);
+      segments_ = std::make_unique<LabelSegments>(labels);
+    });
+    return *segments_;
+  }
 
   // Whether it makes attributes, or table values, from cells of text.
   bool takes_rows() const { return trees_ != nullptr || linear_->program() != nullptr; }
@@ -94,6 +118,8 @@ class Tagger {
     } else {
       linear_ = std::make_unique<LinearModel>(content, labels_.size());
     }
+    calibration_ = Calibration(content.header());
+    if (calibration_.temperature != 1) tempered_ = chain().times(1 / calibration_.temperature);
   }
 
   void read_labels(const Json& header) {
@@ -118,6 +144,10 @@ class Tagger {
   std::vector<Label> labels_;  // [L]
   std::unique_ptr<LinearModel> linear_;
   std::unique_ptr<TreeModel> trees_;
+  Calibration calibration_;
+  std::unique_ptr<ChainTables> tempered_;  // null without a temperature
+  mutable std::once_flag segments_once_;
+  mutable std::unique_ptr<LabelSegments> segments_;
   mutable ScratchPool pool_;
 };
 

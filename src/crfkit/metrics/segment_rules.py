@@ -79,7 +79,10 @@ def segment_rules(labels: Sequence[Hashable], scheme: str | None = None) -> Segm
     ['Street', 'City']
     """
     L = len(labels)
-    tagged = [isinstance(label, str) and label[:1] in _TAGS and label[1:2] in ("", "-") for label in labels]
+    tagged = [
+        isinstance(label, str) and label != "" and label[0] in _TAGS and label[1:2] in ("", "-")
+        for label in labels
+    ]
     if scheme == RUNS or (scheme is None and not any(tagged)):
         inside = np.array([label != "O" for label in labels])  # [L]
         differ = ~np.eye(L, dtype=np.bool_)

@@ -2,6 +2,7 @@
 // that are combined in block order do not depend on timing.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -27,6 +28,14 @@ std::vector<int64_t> equal_runs(int64_t n, int threads, Length&& length) {
     if (seen * threads >= total * static_cast<int64_t>(cuts.size())) cuts.push_back(i + 1);
   }
   cuts.resize(static_cast<size_t>(threads) + 1, n);
+  return cuts;
+}
+
+// The same without empty runs, and so perhaps fewer: [runs + 1].
+template <class Length>
+std::vector<int64_t> filled_runs(int64_t n, int threads, Length&& length) {
+  std::vector<int64_t> cuts = equal_runs(n, threads, length);
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return cuts;
 }
 

@@ -28,7 +28,7 @@ int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const Lo
     PosteriorOut<double> out = wanted;
     out.node = wanted.node ? padded : nullptr;
     out.pair_row = d.labels;
-    double* memory = worker.room(scaled_workspace_size<double>(d, x.length, false));
+    double* memory = worker.room(scaled_workspace_size<double>(d, x.length, x.length, false));
     if (kernels().scaled_posterior(batch.exp_edges(), x.length, padded, nullptr, memory, out)) {
       if (wanted.node)
         for (int64_t t = 0; t < x.length; ++t)

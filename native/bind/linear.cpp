@@ -263,6 +263,15 @@ void bind_linear(nb::module_& m) {
           },
           "positions"_a)
       .def(
+          "cut_sequences",
+          [](LinearObjective& self, int64_t whole, int64_t piece) {
+            require(piece >= 1 && whole >= piece + self.order(), "whole must be at least piece + order");
+            require(piece % kCountBlock == 0 || self.pairs_in_edges(), "piece must be a multiple of 64");
+            self.set_lengths({whole, piece});
+          },
+          "whole"_a, "piece"_a)
+      .def_prop_ro("longest_whole", [](const LinearObjective& self) { return self.lengths().whole; })
+      .def(
           "penalty_scale",
           [](const LinearObjective& self, Array<double> out) {
             require(static_cast<int64_t>(out.shape(0)) == self.n_parameters(), "out has the wrong length");

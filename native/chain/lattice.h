@@ -29,9 +29,15 @@ struct ChainDims {
   int64_t forget_stride;  // distance in memory of in-states (j, c) and (j + 1, c)
 };
 
-// The scores of one sequence; -inf forbids.
+// A piece of a sequence of T positions: first .. last - 1. Arrays of a piece begin at its first position.
+struct Piece {
+  int64_t first, last, T;
+};
+
+// The scores of one sequence, or of a piece of it; -inf forbids.
 struct LatticeView {
-  int64_t length;                   // T
+  int64_t length;                   // T, or the positions of the piece
+  int64_t first;                    // where in the sequence it begins: 0 unless it is a piece
   const double* node;               // [T, L]
   const double* start;              // [L] or null
   const double* end;                // [L] or null
@@ -113,9 +119,9 @@ static inline LogTables cut_log_tables(const ChainDims& d, double* memory, bool 
   return tables;
 }
 
-// The doubles log_posterior needs as workspace for a sequence of T positions.
-static inline int64_t log_workspace_size(const ChainDims& d, int64_t T) {
-  return T * (d.states + 1) + 2 * d.states + 2 * d.padded;
+// The doubles log_posterior needs as workspace for this many positions.
+static inline int64_t log_workspace_size(const ChainDims& d, int64_t positions) {
+  return positions * (d.states + 1) + 3 * d.states + 2 * d.padded;
 }
 
 // The doubles viterbi needs as workspace: δ, ψ, the maxima, and one 16-bit back-pointer per state.
@@ -163,12 +169,13 @@ constexpr int kCountBlock = 64;  // positions whose expected transitions are sum
 // position by position, because a sequence that turns out unsound must leave no trace.
 static inline bool counts_apart(int64_t T, bool pairs) { return pairs || T > kCountBlock; }
 
-// The doubles scaled_posterior needs as workspace for a sequence of T positions.
+// The doubles scaled_posterior needs as workspace for a sequence of T positions, or for pieces of up to n.
 template <class Real>
-static inline int64_t scaled_workspace_size(const ChainDims& d, int64_t T, bool pairs) {
+static inline int64_t scaled_workspace_size(const ChainDims& d, int64_t T, int64_t n, bool pairs) {
   const int64_t block = T < kCountBlock ? T : kCountBlock;
-  int64_t reals = T * (d.padded + d.states + 1) + block * d.states + 2 * d.states + expand_size(d) + d.padded;
-  if (pairs) reals += (T + 1) * d.labels * d.padded + d.padded;
+  int64_t reals =
+      n * (d.padded + d.states + 1) + block * d.states + 3 * d.states + expand_size(d) + d.padded + 1;
+  if (pairs) reals += (n + 1) * d.labels * d.padded + d.padded;
   return (counts_apart(T, pairs) ? d.states * d.labels : 0) + reals * sizeof(Real) / sizeof(double) + 1;
 }
 

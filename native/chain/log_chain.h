@@ -52,13 +52,14 @@ inline void fill_shared_tables(const ChainDims& d, const double* const* edges, c
   for (int t = 1; t <= d.order; ++t) fill_table(d, edges, t, tables);
 }
 
+// The table that leads into position t of the view.
 inline const double* table_at(const ChainDims& d, const LatticeView& x, const LogTables& tables, int64_t t) {
   if (!tables.shared) {
     const double* edges[kMaxOrder];
     for (int k = 0; k < d.order; ++k) edges[k] = x.edges[k] + t * x.edge_strides[k];
-    fill_table(d, edges, t, tables);
+    fill_table(d, edges, x.first + t, tables);
   }
-  return t >= d.order ? tables.full : tables.expand[t];
+  return x.first + t >= d.order ? tables.full : tables.expand[x.first + t];
 }
 
 // ψ_t: [Lp], -inf in the padding.
@@ -66,7 +67,7 @@ inline void fill_psi(const ChainDims& d, const LatticeView& x, int64_t t, double
   const int L = d.labels;
   const double* node = x.node + t * L;
   for (int l = 0; l < L; ++l) psi[l] = node[l];
-  if (t == 0 && x.start)
+  if (x.first + t == 0 && x.start)
     for (int l = 0; l < L; ++l) psi[l] += x.start[l];
   if (t == x.length - 1 && x.end)
     for (int l = 0; l < L; ++l) psi[l] += x.end[l];
@@ -100,7 +101,9 @@ struct CarefulSum {
 //
 // combine(t, rows, in, psi, place, to) computes the labels of one pack: `rows` holds F, [L, Lp], `in` α_{t-1}
 // with stride forget_stride; it writes to[0..W), which is α_t from `place` on. alpha_at(t) points to α_t.
-// Returns the first position that no permitted path reaches, or -1. maxima: a, [T]; psi: [Lp] workspace.
+// Returns the first position that no permitted path reaches, or -1. maxima: a, [T]; psi: [Lp] workspace. If
+// the view is a piece, alpha_at(-1) is α of the position before it, and its end scores are null unless it is
+// the last.
 template <class AlphaAt, class Combine>
 CRFKIT_INLINE int64_t log_recursion(const ChainDims& d, const LatticeView& x, const LogTables& tables,
                                     double* maxima, double* psi, AlphaAt&& alpha_at, Combine&& combine) {
@@ -108,14 +111,15 @@ CRFKIT_INLINE int64_t log_recursion(const ChainDims& d, const LatticeView& x, co
   const int L = d.labels, Lp = d.padded;
   for (int64_t t = 0; t < x.length; ++t) {
     poll_at(t);
+    const int64_t place = x.first + t;
     double* now = alpha_at(t);
-    const double* before = t > 0 ? alpha_at(t - 1) : nullptr;
-    const double* table = t > 0 ? table_at(d, x, tables, t) : nullptr;
-    const int64_t H = contexts_at(d, t);
+    const double* before = place > 0 ? alpha_at(t - 1) : nullptr;
+    const double* table = place > 0 ? table_at(d, x, tables, t) : nullptr;
+    const int64_t H = contexts_at(d, place);
     fill_psi(d, x, t, psi);
-    if (t == 0) {
+    if (place == 0) {
       for (int l = 0; l < Lp; ++l) now[l] = psi[l];
-    } else if (t < d.order) {  // histories grow by a label: each has one predecessor
+    } else if (place < d.order) {  // histories grow by a label: each has one predecessor
       for (int64_t h = 0; h < H; ++h) {
         const double in = before[state_offset(d, h)];
         for (int l = 0; l < Lp; ++l) now[h * Lp + l] = psi[l] + (in + table[h * Lp + l]);
@@ -158,36 +162,46 @@ inline double log_sum(const double* v, int64_t n) {
   return max + log(sum_lanes<double>(sum));
 }
 
-inline double log_partition(const ChainDims& d, int64_t T, const double* alpha, const double* maxima) {
-  CarefulSum total;
-  for (int64_t t = 0; t < T; ++t) total.add(maxima[t]);
-  total.add(log_sum(alpha + (T - 1) * d.states, contexts_at(d, T - 1) * d.padded));
-  return total.sum + total.carry;
+// The arrays log_posterior works in, for a sequence or a piece of n positions.
+struct LogWork {
+  double* alpha;   // [n, states], and before it α of the position before a piece
+  double* beta;    // [states]
+  double* onward;  // [states] ψ_t + β_t
+  double* psi;     // [Lp]
+  double* row;     // [Lp]
+  double* maxima;  // [n]
+};
+
+// A workspace in `memory`, log_workspace_size doubles.
+inline LogWork cut_log_work(const ChainDims& d, int64_t n, double* memory) {
+  LogWork w;
+  w.alpha = memory + d.states;
+  w.beta = w.alpha + n * d.states;
+  w.onward = w.beta + d.states;
+  w.psi = w.onward + d.states;
+  w.row = w.psi + d.padded;
+  w.maxima = w.row + d.padded;
+  return w;
 }
 
-// Computes what LogOut requests for one sequence of T >= 1 positions. Returns the first position that no
-// permitted path reaches (then nothing is added to the counts), or -1. memory: log_workspace_size doubles.
-inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const LogTables& tables,
-                             double* memory, const LogOut& out) {
+// β of the last position of a sequence.
+inline void begin_backward(const ChainDims& d, double* beta) {
+  for (int64_t s = 0; s < d.states; ++s) beta[s] = s % d.padded < d.labels ? 0 : kForbidden;
+}
+
+// The recursion from right to left, of a sequence or a piece, from w.beta at its last position; w.alpha and
+// w.maxima are those of log_forward. Unless the piece is the first, w.beta becomes that of the position
+// before.
+inline void log_backward(const ChainDims& d, const LatticeView& x, const LogTables& tables, const LogWork& w,
+                         const LogOut& out) {
   constexpr int W = Lanes<double>::count;
   const int L = d.labels, Lp = d.padded;
-  const int64_t T = x.length;
-  double* alpha = memory;               // [T, states]
-  double* beta = alpha + T * d.states;  // [states]
-  double* onward = beta + d.states;     // [states] ψ_t + β_t
-  double* psi = onward + d.states;      // [Lp]
-  double* row = psi + Lp;               // [Lp]
-  double* maxima = row + Lp;            // [T]
-  const int64_t dead = log_forward(d, x, tables, alpha, maxima, psi);
-  if (dead >= 0) return dead;
-  *out.log_z = log_partition(d, T, alpha, maxima);
-  if (!(out.node || out.pair || out.window || out.counts || out.entropy)) return -1;
-
-  for (int64_t s = 0; s < d.states; ++s) beta[s] = s % Lp < L ? 0 : kForbidden;
+  double *beta = w.beta, *onward = w.onward, *psi = w.psi, *row = w.row;
+  const double *alpha = w.alpha, *maxima = w.maxima;
   double entropy = 0;
-  for (int64_t t = T - 1; t >= 0; --t) {
+  for (int64_t t = x.length - 1; t >= 0; --t) {
     poll_at(t);
-    const int64_t H = contexts_at(d, t);
+    const int64_t place = x.first + t, H = contexts_at(d, place);
     const double* alpha_t = alpha + t * d.states;
     for (int64_t s = 0; s < H * Lp; s += W) store(onward + s, load(alpha_t + s) + load(beta + s));
     const double q = log_sum(onward, H * Lp);
@@ -200,19 +214,19 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
       for (int i = 0; i < L * L; ++i) pair[i] = 0;
     if (out.window)
       for (int64_t i = 0; i < d.contexts * L * L; ++i) out.window[t * d.contexts * L * L + i] = 0;
-    if (node || (pair && d.order > 1 && t > 0) || (out.entropy && t == 0)) {
+    if (node || (pair && d.order > 1 && place > 0) || (out.entropy && place == 0)) {
       for (int64_t h = 0; h < H; ++h) {
         for (int l = 0; l < Lp; l += W) store(row + l, exponential<double>(load(onward + h * Lp + l) - q));
         if (node)
           for (int l = 0; l < L; ++l) node[l] += row[l];
-        if (pair && d.order > 1 && t > 0)
+        if (pair && d.order > 1 && place > 0)
           for (int l = 0; l < L; ++l) pair[h % L * L + l] += row[l];
-        if (out.entropy && t == 0)
+        if (out.entropy && place == 0)
           for (int l = 0; l < L; ++l)
             if (row[l] > 0) entropy -= row[l] * (onward[h * Lp + l] - q);
       }
     }
-    if (t == 0) break;
+    if (place == 0) break;
 
     fill_psi(d, x, t, psi);
     for (int64_t h = 0; h < H; ++h)
@@ -220,9 +234,9 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
 
     // Computes β of one in-state (row i of the table) and the probabilities of the labels after it.
     const double* table = table_at(d, x, tables, t);
-    double* counts = !out.counts ? nullptr : t >= d.order ? out.counts : out.expand[t];
+    double* counts = !out.counts ? nullptr : place >= d.order ? out.counts : out.expand[place];
     double* window = d.order == 1 ? pair : nullptr;
-    if (out.window && t >= d.order) window = out.window + t * d.contexts * L * L;
+    if (out.window && place >= d.order) window = out.window + t * d.contexts * L * L;
     auto leave = [&](int64_t i, double in_alpha, int64_t context) {
       const double* scores = table + i * Lp;
       const double* to = onward + context * Lp;
@@ -248,7 +262,7 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
       return max + log_total;
     };
     const double* alpha_in = alpha_t - d.states;
-    if (t >= d.order) {
+    if (place >= d.order) {
       for (int64_t c = 0; c < d.contexts; ++c)
         for (int j = 0; j < L; ++j) {
           const int64_t in = in_offset(d, c) + j * d.forget_stride;
@@ -257,9 +271,26 @@ inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const Log
     } else {
       for (int64_t h = 0; h < H; ++h) beta[state_offset(d, h)] = leave(h, alpha_in[state_offset(d, h)], h);
     }
-    subtract_maximum(beta, contexts_at(d, t - 1) * Lp);
+    subtract_maximum(beta, contexts_at(d, place - 1) * Lp);
   }
   if (out.entropy) *out.entropy = entropy;
+}
+
+// Computes what LogOut requests for one sequence of T >= 1 positions. Returns the first position that no
+// permitted path reaches (then nothing is added to the counts), or -1. memory: log_workspace_size doubles.
+inline int64_t log_posterior(const ChainDims& d, const LatticeView& x, const LogTables& tables,
+                             double* memory, const LogOut& out) {
+  const int64_t T = x.length;
+  const LogWork w = cut_log_work(d, T, memory);
+  const int64_t dead = log_forward(d, x, tables, w.alpha, w.maxima, w.psi);
+  if (dead >= 0) return dead;
+  CarefulSum total;
+  for (int64_t t = 0; t < T; ++t) total.add(w.maxima[t]);
+  total.add(log_sum(w.alpha + (T - 1) * d.states, contexts_at(d, T - 1) * d.padded));
+  *out.log_z = total.sum + total.carry;
+  if (!(out.node || out.pair || out.window || out.counts || out.entropy)) return -1;
+  begin_backward(d, w.beta);
+  log_backward(d, x, tables, w, out);
   return -1;
 }
 

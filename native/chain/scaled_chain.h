@@ -51,19 +51,20 @@ CRFKIT_INLINE Real spare(const ChainDims& d, Real scale) {
   return 2 * static_cast<Real>(d.labels + 4) * std::numeric_limits<Real>::min() * (1 + scale);
 }
 
-// α and its sums. tables: [T, L, Lp] of exponentiate_pairs, or null; row: [Lp].
+// α and its sums, of a piece; unless it is the first, α and its sum of the position before it lie before
+// them. tables: [n, L, Lp] of exponentiate_pairs, or null; row: [Lp].
 template <class Real, int K>
-void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real* tables, Real* row,
+void forward(const SharedEdges<Real>& e, const Piece& piece, const Real* psi, const Real* tables, Real* row,
              Real* alpha, Real* sums) {
   constexpr int W = Lanes<Real>::count;
   const ChainDims& d = e.dims;
   const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
-  Real scale = 1;
-  for (int64_t t = 0; t < T; ++t, psi += Lp, alpha += d.states) {
+  Real scale = piece.first == 0 ? Real(1) : 1 / sums[-1];
+  for (int64_t t = piece.first; t < piece.last; ++t, psi += Lp, alpha += d.states, ++sums) {
     poll_at(t);
     Pack<Real> sum = splat<Real>(0);
     const Pack<Real> lift = splat(spare(d, scale));
-    const Real* table = tables && t > 0 ? tables + t * L * Lp : nullptr;
+    const Real* table = tables && t > 0 ? tables + (t - piece.first) * L * Lp : nullptr;
     const Real* factors = d.order > 1 ? table : nullptr;
     if (t >= d.order) {
       const Real* before = alpha - d.states;
@@ -98,19 +99,20 @@ void forward(const SharedEdges<Real>& e, int64_t T, const Real* psi, const Real*
         }
       }
     }
-    sums[t] = sum_lanes<Real>(sum);
-    scale = 1 / sums[t];
+    *sums = sum_lanes<Real>(sum);
+    scale = 1 / *sums;
   }
 }
 
-// The arrays scaled_posterior works in, cut from one piece of memory.
+// The arrays scaled_posterior works in, cut from one block of memory, for a sequence or a piece of n
+// positions.
 template <class Real>
 struct ScaledWork {
   double* counts;   // [C, L, Lp] of this sequence, where counts_apart
-  Real* psi;        // [T, Lp]
-  Real* tables;     // [T, L, Lp] of exponentiate_pairs, or null
-  Real* alpha;      // [T, states]
-  Real* sums;       // [T] Σ α_t
+  Real* psi;        // [n, Lp]
+  Real* tables;     // [n, L, Lp] of exponentiate_pairs, or null
+  Real* alpha;      // [n, states], and before it α of the position before a piece
+  Real* sums;       // [n] Σ α_t, likewise
   Real* v;          // [min(T, kCountBlock), states] ψ_t β_t k_t / q_t
   Real* beta;       // [states]
   Real* weighted;   // [states] ψ_t β_t
@@ -121,26 +123,26 @@ struct ScaledWork {
 };
 
 template <class Real>
-ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, bool pairs, double* memory) {
+ScaledWork<Real> cut_workspace(const ChainDims& d, int64_t T, int64_t n, bool pairs, double* memory) {
   ScaledWork<Real> w;
   w.counts = memory;
   Real* p = reinterpret_cast<Real*>(memory + (counts_apart(T, pairs) ? d.states * d.labels : 0));
-  auto take = [&p](int64_t n) {
+  auto take = [&p](int64_t size) {
     Real* taken = p;
-    p += n;
+    p += size;
     return taken;
   };
-  w.psi = take(T * d.padded);
-  w.alpha = take(T * d.states);
+  w.psi = take(n * d.padded);
+  w.alpha = take((n + 1) * d.states) + d.states;
   w.v = take((T < kCountBlock ? T : kCountBlock) * d.states);
   w.beta = take(d.states);
   w.weighted = take(d.states);
   w.expand = take(expand_size(d));
   w.row = take(d.padded);
-  w.tables = pairs ? take(T * d.labels * d.padded) : nullptr;
+  w.tables = pairs ? take(n * d.labels * d.padded) : nullptr;
   w.paired = pairs ? take(d.padded) : nullptr;
   w.pair_sums = pairs ? take(d.labels * d.padded) : nullptr;
-  w.sums = take(T);
+  w.sums = take(n + 1) + 1;
   return w;
 }
 
@@ -203,32 +205,37 @@ void settle_pair_sums(const ChainDims& d, const ScaledWork<Real>& w) {
 }
 
 // Computes β, marginals and counts. False if probability may have been lost; counts are then unchanged.
+// Pieces come last one first, w.beta and what is counted so far stay in w between them. All but the first
+// have a multiple of kCountBlock positions, or there are pair scores in order 1.
 template <class Real, int K>
-bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
+bool backward(const SharedEdges<Real>& e, const Piece& piece, const ScaledWork<Real>& w,
               const PosteriorOut<Real>& out) {
   constexpr int W = Lanes<Real>::count;
   const ChainDims& d = e.dims;
   const int L = d.labels, Lp = K > 0 ? K * W : d.padded;
   const Real floor = Floor<Real>::value;
+  const int64_t T = piece.T;
   const bool one_block = T <= kCountBlock, apart = counts_apart(T, w.tables != nullptr);
   const int64_t capacity = one_block ? T : kCountBlock;
   const int64_t table_size = d.states * L;
-  if (out.counts && apart)
-    for (int64_t i = 0; i < table_size; ++i) w.counts[i] = 0;
   const bool in_table = w.tables && d.order == 1;  // pair scores are part of the edges
-  if (in_table)
+  if (in_table && (piece.last == T || !out.counts))
     for (int64_t i = 0; i < table_size; ++i) w.pair_sums[i] = 0;
-  for (int64_t s = 0; s < d.states; ++s) w.beta[s] = s % Lp < L ? 1 : 0;
+  if (piece.last == T) {
+    if (out.counts && apart)
+      for (int64_t i = 0; i < table_size; ++i) w.counts[i] = 0;
+    for (int64_t s = 0; s < d.states; ++s) w.beta[s] = s % Lp < L ? 1 : 0;
+  }
 
   bool sound = true;
   int64_t waiting = 0;  // positions from t on whose v waits at the end of w.v
-  for (int64_t t = T - 1; t >= 0; --t) {
+  for (int64_t t = piece.last - 1; t >= piece.first; --t) {
     poll_at(t);
-    const int64_t H = contexts_at(d, t);
-    const Real* psi = w.psi + t * Lp;
-    const Real* alpha = w.alpha + t * d.states;
-    const Real* table = w.tables && t > 0 ? w.tables + t * L * Lp : nullptr;
-    const Real before = t > 0 ? w.sums[t - 1] : Real(1);
+    const int64_t H = contexts_at(d, t), i = t - piece.first;  // place in the piece
+    const Real* psi = w.psi + i * Lp;
+    const Real* alpha = w.alpha + i * d.states;
+    const Real* table = w.tables && t > 0 ? w.tables + i * L * Lp : nullptr;
+    const Real before = t > 0 ? w.sums[i - 1] : Real(1);
     const Pack<Real> lifted = splat(spare(d, 1 / before));  // what forward added: forbidden labels get 0
     Pack<Real> q_pack = splat<Real>(0), b_pack = splat<Real>(0);
     CRFKIT_UNROLL
@@ -251,20 +258,20 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
           store(w.weighted + h * Lp + l, load(w.weighted + h * Lp + l) * load(factors + l));
       }
     const Real q = sum_lanes<Real>(q_pack);
-    sound &= q >= floor && q * before >= floor && w.sums[t] >= floor;
+    sound &= q >= floor && q * before >= floor && w.sums[i] >= floor;
     const Real inverse = 1 / q;
     if (out.node)
-      for (int l = 0; l < Lp; l += W) store(out.node + t * Lp + l, load(w.row + l) * inverse);
+      for (int l = 0; l < Lp; l += W) store(out.node + i * Lp + l, load(w.row + l) * inverse);
     if (out.pair && (t == 0 || !in_table))
       fill_pairs<Real>(e, t, alpha, w, inverse, inverse / before, out.pair_row,
-                       out.pair + t * L * out.pair_row);
+                       out.pair + i * L * out.pair_row);
     if (t == 0) break;
 
     const Real share = inverse / before;  // k_t / q_t
     const Real scale = 1 / sum_lanes<Real>(b_pack), lift = spare(d, scale);
     if (in_table) {
       backward_pairs<Real, K>(d, table, alpha - d.states, share, scale, w,
-                              out.pair ? out.pair + t * L * Lp : nullptr);
+                              out.pair ? out.pair + i * L * Lp : nullptr);
       if (out.counts && t % kCountBlock == 1) settle_pair_sums(d, w);
     } else if (t >= d.order) {
       if (out.counts) {
@@ -304,7 +311,7 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
       }
     }
   }
-  if (!sound || !out.counts) return sound;
+  if (!sound || !out.counts || piece.first > 0) return sound;
 
   const Real* oldest = w.alpha + (d.order - 1) * d.states;
   const Real* v = w.v + (capacity - waiting) * d.states;
@@ -320,15 +327,47 @@ bool backward(const SharedEdges<Real>& e, int64_t T, const ScaledWork<Real>& w,
   return true;
 }
 
+// log Z of what has been seen, by parts: the maxima of nodes and pairs, logarithms of Σ α, and a product of
+// such sums whose logarithm has not been taken yet.
+struct ScaledTotals {
+  double nodes, pairs, logs, product;
+};
+constexpr ScaledTotals kNoTotals = {0, 0, 0, 1};
+
+// Exponentiates the scores of a piece and runs forward through it. False: a position permits no label.
+template <class Real, int K>
+bool run_forward(const SharedEdges<Real>& e, const Piece& piece, const Real* node, const Real* pairs,
+                 const ScaledWork<Real>& w, ScaledTotals* totals) {
+  if (!exponentiate_nodes<Real, K>(e, piece, node, w.psi, &totals->nodes)) return false;
+  if (pairs) exponentiate_pairs<Real>(e, piece, pairs, w.tables, &totals->pairs);
+  forward<Real, K>(e, piece, w.psi, w.tables, w.paired, w.alpha, w.sums);
+  for (int64_t t = 0; t < piece.last - piece.first; ++t) {
+    totals->product *= static_cast<double>(w.sums[t]);
+    if (totals->product < 1e-30 || totals->product > 1e200) {
+      totals->logs += log(totals->product);
+      totals->product = 1;
+    }
+  }
+  return true;
+}
+
+template <class Real>
+double log_z_of(const SharedEdges<Real>& e, int64_t T, const ScaledTotals& totals) {
+  const ChainDims& d = e.dims;
+  double log_z = totals.nodes + totals.pairs + e.start_max + e.end_max;
+  for (int t = 1; t < d.order && t < T; ++t) log_z += e.expand_max[t];
+  if (T > d.order) log_z += static_cast<double>(T - d.order) * e.full_max;
+  return log_z + (totals.logs + log(totals.product));
+}
+
 template <class Real, int K>
 bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real* node, const Real* pairs,
                                double* memory, const PosteriorOut<Real>& out) {
   const ChainDims& d = e.dims;
-  const ScaledWork<Real> w = cut_workspace<Real>(d, T, pairs != nullptr, memory);
-  double log_z;
-  if (!exponentiate_nodes<Real, K>(e, T, node, w.psi, &log_z)) return false;
-  if (pairs) log_z += exponentiate_pairs<Real>(e, T, pairs, w.tables);
-  forward<Real, K>(e, T, w.psi, w.tables, w.paired, w.alpha, w.sums);
+  const Piece all = {0, T, T};
+  const ScaledWork<Real> w = cut_workspace<Real>(d, T, T, pairs != nullptr, memory);
+  ScaledTotals totals = kNoTotals;
+  if (!run_forward<Real, K>(e, all, node, pairs, w, &totals)) return false;
 
   bool wanted = out.node || out.pair || out.counts;
   if (!wanted) {  // log Z alone: when no single state has become tiny, nothing is lost and β is not needed
@@ -343,20 +382,8 @@ bool scaled_posterior_of_width(const SharedEdges<Real>& e, int64_t T, const Real
       }
     }
   }
-  if (wanted && !backward<Real, K>(e, T, w, out)) return false;
-
-  log_z += e.start_max + e.end_max;
-  for (int t = 1; t < d.order && t < T; ++t) log_z += e.expand_max[t];
-  if (T > d.order) log_z += static_cast<double>(T - d.order) * e.full_max;
-  double product = 1;  // of the sums, so that a logarithm is taken only now and then
-  for (int64_t t = 0; t < T; ++t) {
-    product *= static_cast<double>(w.sums[t]);
-    if (product < 1e-30 || product > 1e200) {
-      log_z += log(product);
-      product = 1;
-    }
-  }
-  *out.log_z = log_z + log(product);
+  if (wanted && !backward<Real, K>(e, all, w, out)) return false;
+  *out.log_z = log_z_of(e, T, totals);
   return true;
 }
 

@@ -6,9 +6,10 @@
 
 namespace crfkit::CRFKIT_ISA {
 
-// Computes ψ = exp(node - max), 0 in the padding, and the sum of maxima. False: a position permits no label.
+// Computes ψ = exp(node - max), 0 in the padding, and adds up the maxima. False: a position permits no label.
 template <class Real, int K>
-bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node, Real* psi, double* maxima) {
+bool exponentiate_nodes(const SharedEdges<Real>& e, const Piece& piece, const Real* node, Real* psi,
+                        double* maxima) {
   constexpr int W = Lanes<Real>::count;
   const int L = e.dims.labels, Lp = K > 0 ? K * W : e.dims.padded;
   const int packs = K > 0 ? K : Lp / W;
@@ -16,8 +17,8 @@ bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node,
   Pack<Real> mask[kTail];              // is added to them: -inf in the padding
   for (int i = 0; i < kPadding; ++i)
     mask[i / W][i % W] = Lp - kPadding + i < L ? Real(0) : -static_cast<Real>(HUGE_VAL);
-  double total = 0;
-  for (int64_t t = 0; t < T; ++t, node += Lp, psi += Lp) {
+  double total = *maxima;
+  for (int64_t t = piece.first; t < piece.last; ++t, node += Lp, psi += Lp) {
     Pack<Real> last[kTail], top = splat(-static_cast<Real>(HUGE_VAL));
     CRFKIT_UNROLL
     for (int k = 0; k < kTail; ++k) {
@@ -34,19 +35,22 @@ bool exponentiate_nodes(const SharedEdges<Real>& e, int64_t T, const Real* node,
     CRFKIT_UNROLL
     for (int k = 0; k < kTail; ++k) store(psi + (packs - kTail + k) * W, exponential<Real>(last[k] - max));
   }
-  Real* final_row = psi - Lp;  // the end scores count at the last position
-  for (int l = 0; l < Lp; ++l) final_row[l] *= e.end[l];
+  if (piece.last == piece.T) {
+    Real* final_row = psi - Lp;  // the end scores count at the last position
+    for (int l = 0; l < Lp; ++l) final_row[l] *= e.end[l];
+  }
   *maxima = total;
   return true;
 }
 
-// Computes P_t for t >= 1, in order 1 times M; returns the sum of the maxima. scores, tables: [T, L, Lp].
+// Computes P_t for t >= 1, in order 1 times M; adds up the maxima. scores, tables: [n, L, Lp] of the piece.
 template <class Real>
-double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* scores, Real* tables) {
+void exponentiate_pairs(const SharedEdges<Real>& e, const Piece& piece, const Real* scores, Real* tables,
+                        double* maxima) {
   constexpr int W = Lanes<Real>::count;
   const int64_t size = static_cast<int64_t>(e.dims.labels) * e.dims.padded;
-  double total = 0;
-  for (int64_t t = 1; t < T; ++t) {
+  double total = *maxima;
+  for (int64_t t = piece.first == 0 ? 1 : 0; t < piece.last - piece.first; ++t) {
     const Real* from = scores + t * size;
     Real* to = tables + t * size;
     Pack<Real> top = load(from);
@@ -59,7 +63,7 @@ double exponentiate_pairs(const SharedEdges<Real>& e, int64_t T, const Real* sco
     else
       for (int64_t i = 0; i < size; i += W) store(to + i, exponential<Real>(load(from + i) - max));
   }
-  return total;
+  *maxima = total;
 }
 
 // Returns ψ_t P_t for the labels after history h: psi itself if there are no pair scores, else `row`.

@@ -128,6 +128,11 @@ class LinearGroup {
   LinearTable<const float> weights() const { return {weights_.dense.data(), weights_.sparse.data()}; }
   LinearTable<float> weights() { return {weights_.dense.data(), weights_.sparse.data()}; }
 
+  LinearTable<const float> copy_weights(ParameterTable<float>& to) const {
+    to = weights_;
+    return {to.dense.data(), to.sparse.data()};
+  }
+
   // Returns sums, set to zero, in the kernel's form.
   LinearSums zeros(GroupSums& sums) const { return sums.reset(layout_); }
 

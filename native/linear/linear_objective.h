@@ -13,6 +13,8 @@
 #include "linear/linear_edges.h"
 #include "linear/linear_group.h"
 #include "linear/linear_problem.h"
+#include "linear/linear_workspace.h"
+#include "linear/pair_group.h"
 #include "simd/kernels.h"
 
 namespace crfkit {
@@ -37,13 +39,14 @@ class LinearObjective {
         d_(chain_dims(s_.order, s_.labels)),
         state_(attributes, d_.padded),
         edges_(d_, s_.free) {
-    if (pairs) make_pairs(*pairs);
+    if (pairs) pair_.emplace(make_pair_group(*pairs, s_.offsets, d_));
     make_masks();
-    for (int64_t i = 0; i < n_sequences(); ++i) longest_ = std::max(longest_, length(i));
+    lengths_ = PieceLengths::of(d_, with_pairs(), !s_.allowed.empty());
     all_offsets_ = s_.offsets;
     count_observed();
-    blocks_.resize(static_cast<size_t>(s_.threads));
   }
+
+  LinearObjective(const LinearObjective&) = delete;  // it points into itself
 
   int64_t n_sequences() const { return static_cast<int64_t>(s_.offsets.size()) - 1; }
   int64_t n_positions() const { return all_offsets_.back(); }  // ΣT, shown or not
@@ -62,6 +65,11 @@ class LinearObjective {
   const LinearEdges& edges() const { return edges_; }
   int64_t first_edge() const { return state_.n_parameters(); }
   int64_t first_pair() const { return first_edge() + edges_.n_parameters(); }
+
+  // Which sequences are computed in pieces; tests make them short.
+  const PieceLengths& lengths() const { return lengths_; }
+  bool pairs_in_edges() const { return with_pairs() && s_.order == 1; }
+  void set_lengths(const PieceLengths& lengths) { lengths_ = lengths; }
 
   // Restricts the objective to the first T positions; the sequence they end in is cut off there. Later
   // positions are not read, and with attributes `as_given` nothing depends on them. Growing data is laid out
@@ -97,23 +105,20 @@ class LinearObjective {
   double evaluate(const double* theta, const int32_t* ids, int64_t n, double* gradient, double* diagonal) {
     load(theta);
     prepare_chain();
-    const std::vector<int64_t> cuts =
-        equal_runs(n, s_.threads, [&](int64_t i) { return length(ids ? ids[i] : i); });
-    parallel_for(s_.threads, s_.threads, [&](int b, int) {
-      LinearBlock block = sums_of(blocks_[static_cast<size_t>(b)], diagonal != nullptr);
-      kernels().linear_block(problem(), weights(), ids, cuts[static_cast<size_t>(b)],
-                             cuts[static_cast<size_t>(b) + 1], block);
-      blocks_[static_cast<size_t>(b)].loss = block.loss;
-    });
+    over_runs(
+        n, [&](int64_t i) { return length(ids ? ids[i] : i); }, diagonal != nullptr,
+        [&](int64_t first, int64_t last, LinearBlock& block) {
+          kernels().linear_block(problem(), weights(), ids, first, last, block);
+        });
     double loss = 0;
-    for (const Block& b : blocks_) loss += b.loss;
+    for (size_t b = 0; b < used_; ++b) loss += blocks_[b].loss;
     collect(gradient, &Block::state, &Block::pair, 1);
     EdgeTables table = expected_transitions();
     if (diagonal) {
       collect(diagonal, &Block::state_diag, &Block::pair_diag, 2);
       std::vector<double> spread(static_cast<size_t>(d_.labels), 0.0);
-      for (const Block& b : blocks_)
-        for (size_t l = 0; l < spread.size(); ++l) spread[l] += b.label_diag[l];
+      for (size_t b = 0; b < used_; ++b)
+        for (size_t l = 0; l < spread.size(); ++l) spread[l] += blocks_[b].label_diag[l];
       edges_.diagonal(table, spread, diagonal + first_edge());
     }
     if (ids) {
@@ -139,12 +144,11 @@ class LinearObjective {
     spans.log_cost = log_cost;
     const auto n = static_cast<int64_t>(ends.size() / 2);
     const LinearWeights w = this->weights();
-    const std::vector<int64_t> cuts = equal_runs(n, s_.threads, [&](int64_t i) {
+    auto span_length = [&](int64_t i) {
       return ends[static_cast<size_t>(2 * i) + 1] - ends[static_cast<size_t>(2 * i)];
-    });
-    parallel_for(s_.threads, s_.threads, [&](int b, int) {
-      LinearBlock block = sums_of(blocks_[static_cast<size_t>(b)], false);
-      for (int64_t i = cuts[static_cast<size_t>(b)]; i < cuts[static_cast<size_t>(b) + 1]; ++i) {
+    };
+    over_runs(n, span_length, false, [&](int64_t first, int64_t last, LinearBlock& block) {
+      for (int64_t i = first; i < last; ++i) {
         const auto id = static_cast<int32_t>(2 * i);
         block.loss = 0;
         kernels().linear_block(spans, w, &id, 0, 1, block);
@@ -170,14 +174,17 @@ class LinearObjective {
   }
   double run_steps(const int32_t* ids, int64_t n, double step0, double c2, double t) {
     const double lambda = 2 * c2 / static_cast<double>(n_sequences());
+    if (blocks_.empty()) blocks_.resize(1);
     Block& buffers = blocks_[0];
     double loss = 0;
     for (int64_t first = 0, last = 0; first < n; first = last) {
-      int64_t transitions = 0;
-      while (last < n && (last - first < kEdgeBatch || transitions < kEdgeTransitions))
+      int64_t transitions = 0, longest = 0;
+      while (last < n && (last - first < kEdgeBatch || transitions < kEdgeTransitions)) {
+        longest = std::max(longest, length(ids[last]));
         transitions += std::max<int64_t>(0, length(ids[last++]) - 1);
+      }
       prepare_chain();
-      LinearBlock block = transitions_of(buffers);
+      LinearBlock block = transitions_of(buffers, longest);
       block.state.recent = state_.weights();
       if (pair_) block.pair.recent = pair_->weights();
       double edge_step = 0;
@@ -190,7 +197,7 @@ class LinearObjective {
         work_ += state_.work(s_.offsets[at], s_.offsets[at + 1]);
         if (pair_) work_ += pair_->work(s_.offsets[at], s_.offsets[at + 1]);
         block.step = static_cast<float>(-step / scale_);
-        kernels().linear_block(problem(), weights(), ids, i, i + 1, block);
+        kernels().linear_block(problem(), weights_for_step(length(ids[i])), ids, i, i + 1, block);
       }
       loss += block.loss;
       edge_step /= static_cast<double>(last - first);
@@ -219,34 +226,6 @@ class LinearObjective {
   static constexpr int64_t kEdgeBatch = 8;         // sequences
   static constexpr int64_t kEdgeTransitions = 64;  // in them, at least
 
-  // Lays out the attributes that score label pairs, without those at the first position of a sequence, where
-  // there is no pair.
-  void make_pairs(const AttributeData& x) {
-    std::vector<uint8_t> starts(static_cast<size_t>(x.n_positions) + 1, 0);
-    for (int64_t first : s_.offsets) starts[static_cast<size_t>(first)] = 1;
-    std::vector<int64_t> indptr{0};
-    std::vector<int32_t> indices;
-    std::vector<double> values;
-    for (int64_t t = 0; t < x.n_positions; ++t) {
-      for (int64_t i = x.indptr[t]; i < x.indptr[t + 1] && !starts[static_cast<size_t>(t)]; ++i) {
-        const int32_t a = x.indices[i];
-        if (x.state_indptr[a] == x.state_indptr[a + 1]) continue;
-        indices.push_back(a);
-        if (x.values) values.push_back(x.values[i]);
-      }
-      indptr.push_back(static_cast<int64_t>(indices.size()));
-    }
-    std::vector<int32_t> slots(static_cast<size_t>(x.state_indptr[x.n_attributes]));
-    for (size_t f = 0; f < slots.size(); ++f)
-      slots[f] = x.state_labels[f] / s_.labels * d_.padded + x.state_labels[f] % s_.labels;
-    AttributeData kept = x;
-    kept.indptr = indptr.data();
-    kept.indices = indices.data();
-    kept.values = x.values ? values.data() : nullptr;
-    kept.state_labels = slots.data();
-    pair_.emplace(kept, s_.labels * d_.padded);
-  }
-
   // Converts permissions [M, L, L] to masks [M, L, Lp] that are added to scores.
   void make_masks() {
     const auto L = static_cast<size_t>(s_.labels), Lp = static_cast<size_t>(d_.padded);
@@ -270,8 +249,8 @@ class LinearObjective {
 
   struct Block {
     GroupSums state, pair, state_diag, pair_diag;
-    std::vector<float> node, bound, pairs, bound_pairs, row;
-    std::vector<double> label_diag, counts, expand[kMaxOrder], memory;
+    std::vector<double> label_diag, counts, expand[kMaxOrder];
+    LinearWorkspace workspace;
     double loss = 0;
   };
 
@@ -343,9 +322,38 @@ class LinearObjective {
     return w;
   }
 
-  // Returns a block's sums, set to zero, in the kernel's form.
-  LinearBlock sums_of(Block& b, bool with_diagonal) const {
-    LinearBlock out = transitions_of(b);
+  // Returns the weights for a stochastic step on a sequence. A step changes them piece by piece: those that a
+  // long sequence is scored with must be a copy.
+  LinearWeights weights_for_step(int64_t T) {
+    LinearWeights w = weights();
+    if (T <= lengths_.whole) return w;
+    w.state = state_.copy_weights(old_state_);
+    if (pair_) w.pair = pair_->copy_weights(old_pair_);
+    return w;
+  }
+
+  // Calls run(first, last, block) for one run of the n sequences per thread, of about equally many positions.
+  // There are as many blocks as there are such runs: threads without work cost nothing.
+  template <class Length, class Run>
+  void over_runs(int64_t n, Length&& length_of, bool with_diagonal, Run&& run) {
+    const std::vector<int64_t> cuts = filled_runs(n, s_.threads, length_of);
+    used_ = cuts.size() - 1;
+    if (blocks_.size() < used_) blocks_.resize(used_);
+    const auto n_runs = static_cast<int>(used_);
+    parallel_for(n_runs, n_runs, [&](int b, int) {
+      const int64_t first = cuts[static_cast<size_t>(b)], last = cuts[static_cast<size_t>(b) + 1];
+      int64_t longest = 0;
+      for (int64_t i = first; i < last; ++i) longest = std::max(longest, length_of(i));
+      Block& own = blocks_[static_cast<size_t>(b)];
+      LinearBlock block = sums_of(own, longest, with_diagonal);
+      run(first, last, block);
+      own.loss = block.loss;
+    });
+  }
+
+  // Returns a block's sums, set to zero, in the kernel's form, with room for sequences of these lengths.
+  LinearBlock sums_of(Block& b, int64_t longest, bool with_diagonal) const {
+    LinearBlock out = transitions_of(b, longest);
     out.state = state_.zeros(b.state);
     if (pair_) out.pair = pair_->zeros(b.pair);
     if (with_diagonal) {
@@ -357,31 +365,17 @@ class LinearObjective {
     return out;
   }
 
-  // Returns a block with sums of transitions only, and the workspaces.
-  LinearBlock transitions_of(Block& b) const {
-    const auto Lp = static_cast<size_t>(d_.padded);
+  // Returns a block with sums of transitions only, and the workspace.
+  LinearBlock transitions_of(Block& b, int64_t longest) const {
     b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);
-    b.node.resize(static_cast<size_t>(longest_) * Lp);
-    if (!s_.allowed.empty()) b.bound.resize(static_cast<size_t>(longest_) * Lp);
-    if (with_pairs()) {
-      b.pairs.resize(b.node.size() * static_cast<size_t>(d_.labels));
-      b.bound_pairs.resize(b.bound.size() * static_cast<size_t>(d_.labels));
-    }
-    b.row.resize(with_pairs() ? Lp * static_cast<size_t>(d_.labels) : Lp);
-    b.memory.resize(static_cast<size_t>(linear_memory_size(d_, longest_, with_pairs())));
     LinearBlock out{};
+    b.workspace.lend(d_, with_pairs(), !s_.allowed.empty(), lengths_, longest, out);
     out.step = 1;
     out.counts = b.counts.data();
     for (int t = 1; t < s_.order; ++t) {
       b.expand[t].assign(static_cast<size_t>(power(d_.labels, t) * d_.padded), 0.0);
       out.expand[t] = b.expand[t].data();
     }
-    out.node = b.node.data();
-    out.bound = b.bound.data();
-    out.pairs = with_pairs() ? b.pairs.data() : nullptr;
-    out.bound_pairs = b.bound_pairs.data();
-    out.row = b.row.data();
-    out.memory = b.memory.data();
     return out;
   }
 
@@ -389,7 +383,7 @@ class LinearObjective {
   auto over_blocks(GroupSums Block::* sums) const {
     return [this, sums](auto&& of) {
       double sum = 0;
-      for (const Block& block : blocks_) sum += of(block.*sums);
+      for (size_t b = 0; b < used_; ++b) sum += of(blocks_[b].*sums);
       return sum;
     };
   }
@@ -415,7 +409,7 @@ class LinearObjective {
   }
   EdgeTables expected_transitions() const {
     EdgeTables table = edges_.zeros();
-    for (const Block& b : blocks_) add_expected(b, table);
+    for (size_t b = 0; b < used_; ++b) add_expected(blocks_[b], table);
     return table;
   }
 
@@ -435,8 +429,10 @@ class LinearObjective {
   int64_t work_ = 0;   // numbers read since then
   double scale_ = 1;   // the weights are this times those of state_ and pair_
   std::vector<int64_t> all_offsets_;  // [N + 1] before `show`
-  int64_t longest_ = 0;
-  std::vector<Block> blocks_;
+  PieceLengths lengths_{};
+  ParameterTable<float> old_state_, old_pair_;  // before a stochastic step on a long sequence
+  std::vector<Block> blocks_;                   // one per thread that has had work
+  size_t used_ = 0;                             // blocks of the last pass
 };
 
 }  // namespace crfkit

@@ -44,14 +44,24 @@ struct LinearProblem {
   const float* masks;      // [M, L, Lp] 0, or -inf where a label pair is forbidden; null: all are permitted
 };
 
-// The doubles a block needs as `memory` for sequences of up to T positions: scores and marginals, the chain's
-// workspace, and in log space the edge scores of each position and a table of them.
-static inline int64_t linear_memory_size(const ChainDims& d, int64_t T, bool pairs) {
-  const int64_t scaled = scaled_workspace_size<double>(d, T, pairs);
-  const int64_t logs = log_workspace_size(d, T) + (pairs ? log_tables_size(d) : 0);
-  const int64_t pair_scores = pairs ? 2 * T * d.labels * d.padded : 0;
-  return 2 * T * d.padded + pair_scores + 8 + (scaled > logs ? scaled : logs);
+// The doubles a block needs as `memory` for n positions at once: scores and marginals, the chain's workspace,
+// and in log space the edge scores of each position and a table of them.
+static inline int64_t linear_memory_size(const ChainDims& d, int64_t n, bool pairs) {
+  const int64_t scaled = scaled_workspace_size<double>(d, kCountBlock + 1, n, pairs);
+  const int64_t logs = log_workspace_size(d, n) + (pairs ? log_tables_size(d) : 0);
+  const int64_t pair_scores = pairs ? 2 * n * d.labels * d.padded : 0;
+  return 2 * n * d.padded + pair_scores + 8 + (scaled > logs ? scaled : logs);
 }
+
+// Long sequences are cut into pieces of `length` positions; the first one has those that remain, and at least
+// as many as the order, so that histories do not grow beyond it (linear_pieces.h).
+static inline int64_t piece_count(const ChainDims& d, int64_t T, int64_t length) {
+  return (T - d.order) / length + 1;
+}
+// The most positions that a piece may have.
+static inline int64_t piece_rows(const ChainDims& d, int64_t length) { return length + d.order - 1; }
+// The doubles kept per piece: α before it and its sum, β at its end.
+static inline int64_t mark_size(const ChainDims& d) { return 2 * d.states + 1; }
 
 // One number per parameter, as the kernel reads or adds it.
 template <class Real>
@@ -85,12 +95,15 @@ struct LinearBlock {
   double* label_diag;         // [Lp] Σ p (1 - p) by label; null: not requested
   double* counts;             // [C, L, Lp] expected minus (for partial labels) constrained transitions
   double* expand[kMaxOrder];  // [L^t, Lp]
-  float* node;                // [longest, Lp] workspace: scores, then marginals
-  float* bound;               // [longest, Lp] workspace, the same under partial labels
-  float* pairs;               // [longest, L, Lp] workspace: scores of label pairs, then marginals; or null
-  float* bound_pairs;         // [longest, L, Lp] workspace, the same under partial labels
+  int64_t whole;              // sequences of more positions are computed in pieces
+  int64_t piece;              // positions of a piece
+  float* node;                // [n, Lp] workspace: scores, then marginals, of a sequence or a piece
+  float* bound;               // [n, Lp] workspace, the same under partial labels
+  float* pairs;               // [n, L, Lp] workspace: scores of label pairs, then marginals; or null
+  float* bound_pairs;         // [n, L, Lp] workspace, the same under partial labels
   float* row;                 // [L * Lp] workspace
   double* memory;             // workspace of the chain
+  double* marks;              // [pieces, 2 states + 1] workspace, twice under partial labels
   float step;                 // 1, or what a stochastic step multiplies the gradient with
   double loss;                // Σ weight (log Z - score)
 };

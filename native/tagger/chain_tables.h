@@ -165,7 +165,7 @@ class ChainTables {
       PosteriorOut<double> scaled = out;
       scaled.node = marginals != nullptr ? padded : nullptr;
       scaled.pair_row = L;
-      double* work = memory->room(scaled_workspace_size<double>(dims_, x.length, false));
+      double* work = memory->room(scaled_workspace_size<double>(dims_, x.length, x.length, false));
       if (kernels().scaled_posterior(exp_edges_, x.length, padded, nullptr, work, scaled)) {
         for (int64_t t = 0; marginals != nullptr && t < x.length; ++t) {
           std::copy_n(padded + t * Lp, L, out.node + t * L);

@@ -3,7 +3,6 @@
 import io
 import os
 import pickle
-import sys
 import warnings
 from inspect import signature
 
@@ -97,7 +96,7 @@ def test_grid_search_and_cross_validation(name):
 
 def test_answers_are_those_of_enumeration(name):
     model = fitted(name)
-    lattice, forced = next(model.tagger_.pieces(X, whole=True))
+    lattice, forced = next(model.tagger_.pieces(X))
     assert forced is None
     arrays, marginals = model.predict_marginals(X, as_arrays=True), model.predict_marginals(X)
     best, posterior, nbest = model.predict(X), model.predict_posterior(X), model.predict_nbest(X, 4)
@@ -154,12 +153,55 @@ def test_large_batches_are_cut_into_pieces(name, monkeypatch):
     model = fitted(name)
     labels, arrays = model.predict(X), model.predict_marginals(X, as_arrays=True)
     best = [paths[0][0] for paths in model.predict_nbest(X, 1)]
-    monkeypatch.setattr(sys.modules[type(model.tagger_).__module__], "_PIECE", 100)
+    monkeypatch.setattr(type(model.tagger_), "piece_scores", 100)
     assert sum(1 for _ in model.tagger_.pieces(X)) > 1
     assert model.predict(X) == labels
     assert [paths[0][0] for paths in model.predict_nbest(X, 1)] == best
     for found, whole in zip(model.predict_marginals(X, as_arrays=True), arrays, strict=True):
         np.testing.assert_allclose(found, whole, atol=1e-12)
+
+
+def test_constraints_apply_to_pieces(name, monkeypatch):
+    """Known labels, and masks of every shape, mean the same positions however the batch is cut."""
+    model, rng, n = fitted(name), np.random.default_rng(3), sum(LENGTHS)
+    known = [[label if rng.random() < 0.2 else None for label in labels] for labels in Y]
+    some = [[{"P", label} if rng.random() < 0.2 else None for label in labels] for labels in Y]
+    positions = rng.random((n, 3)) < 0.9
+    positions[np.arange(n), rng.integers(0, 3, n)] = True
+    steps = Constraints(transitions=rng.random((n, 3, 3)) < 0.95)
+    given = [
+        {"known": known},
+        {"known": some},
+        {"constraints": STAY},
+        {"constraints": Constraints(positions=positions)},
+        {"constraints": steps, "known": [["P"] + [None] * (length - 1) for length in LENGTHS]},
+    ]
+
+    def found(chosen):
+        arrays = model.predict_marginals(X, as_arrays=True, **chosen)
+        return model.predict(X, **chosen), np.concatenate(arrays)
+
+    whole = [found(chosen) for chosen in given]
+    monkeypatch.setattr(type(model.tagger_), "piece_scores", 100)
+    assert sum(1 for _ in model.tagger_.pieces(X)) > 1
+    for (labels, arrays), chosen in zip(whole, given, strict=True):
+        again, in_pieces = found(chosen)
+        assert again == labels
+        np.testing.assert_allclose(in_pieces, arrays, atol=1e-12)
+    wrong = [[None] * length for length in LENGTHS]
+    wrong[-1][:2] = "P", "Q"
+    with pytest.raises(NoPathError, match=f"sequence {len(X) - 1}:") as caught:
+        model.predict(X, known=wrong, constraints=STAY)
+    assert caught.value.sequence == len(X) - 1
+    for bad, message in [
+        ({"constraints": Constraints(positions=positions[1:])}, f"each of the {n} positions of the batch"),
+        (
+            {"constraints": Constraints(transitions=np.ones((n - 1, 3, 3), bool))},
+            "transitions must have a row",
+        ),
+        ({"known": known[1:]}, f"X has {len(X)} sequences but y has {len(X) - 1}"),
+    ]:
+        refuses(message, model.predict, X, **bad)
 
 
 def test_empty_sequences_and_empty_batches(name):

@@ -5,7 +5,7 @@ them. A label scheme (BIO and its variants, a grammar of genes) is a function th
 object for a list of label names.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,23 @@ class Constraints:
                 )
             combined[field.name] = a & b
         return Constraints(**combined)
+
+    def at(self, positions: slice, n_positions: int) -> "Constraints":
+        """Return the constraints on some positions of a batch of ``n_positions``."""
+        if positions == slice(0, n_positions):
+            return self
+        parts: dict[str, BoolArray] = {}
+        for name, dimensions in (("positions", 2), ("transitions", 3)):
+            if np.ndim(getattr(self, name)) != dimensions:
+                continue  # the same everywhere, or none
+            mask = _mask(name, getattr(self, name))
+            if len(mask) != n_positions:
+                raise InputError(
+                    f"{name} must have a row for each of the {n_positions} positions of the batch; "
+                    f"got shape {mask.shape}"
+                )
+            parts[name] = mask[positions]
+        return replace(self, **parts)
 
 
 def forced_labels(labels: npt.ArrayLike, n_labels: int) -> Constraints:
@@ -115,7 +132,8 @@ def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
         start = _forbid("starts", np.zeros(n_labels) if start is None else start, all_of.starts, (n_labels,))
     if all_of.ends is not None:
         end = _forbid("ends", np.zeros(n_labels) if end is None else end, all_of.ends, (n_labels,))
-    return Lattice(node, edge, lattice.offsets, start, end, edge2)
+    constrained = Lattice(node, edge, lattice.offsets, start, end, edge2)
+    return constrained.numbered_from(lattice.first_sequence)
 
 
 def partial_log_likelihood(

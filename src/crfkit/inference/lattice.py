@@ -12,6 +12,7 @@ position that the sequence has: nothing at ordinary scores, and 10⁻⁶ at scor
 give wrong probabilities, and are refused.
 """
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,7 @@ class Lattice:
     start: FloatArray | None  # [L]
     end: FloatArray | None  # [L]
     edge2: FloatArray | None  # [L, L, L] or [ΣT, L, L, L]
+    first_sequence: int  # number of its first sequence in a batch of which it is a piece, for messages
 
     def __init__(
         self,
@@ -84,6 +86,15 @@ class Lattice:
         )
         set_field(self, "start", None if start is None else _boundary("start", start, n_labels))
         set_field(self, "end", None if end is None else _boundary("end", end, n_labels))
+        set_field(self, "first_sequence", 0)
+
+    def numbered_from(self, first_sequence: int) -> "Lattice":
+        """Return the same lattice; messages call its first sequence by this number."""
+        if first_sequence == self.first_sequence:
+            return self
+        numbered = copy(self)
+        object.__setattr__(numbered, "first_sequence", first_sequence)
+        return numbered
 
     @property
     def order(self) -> int:
@@ -124,12 +135,13 @@ def require_paths(lattice: Lattice, dead: IntArray) -> None:
     if len(failed) == 0:
         return
     i = int(failed[0])
+    number = lattice.first_sequence + i
     others = f" (nor through {len(failed) - 1} other sequences)" if len(failed) > 1 else ""
     error = NoPathError(
-        f"no permitted path through sequence {i}{others}: at its position {int(dead[i])} every label is "
+        f"no permitted path through sequence {number}{others}: at its position {int(dead[i])} every label is "
         f"forbidden or cannot be reached from the positions before; allow more labels or transitions there"
     )
-    error.sequence = i
+    error.sequence = number
     raise error
 
 

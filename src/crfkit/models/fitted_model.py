@@ -1,6 +1,6 @@
 """The common part of all fitted models: labels, probabilities and n-best lists from scores.
 
-A subclass implements how X becomes a lattice (``pieces``); decoding, marginals and n-best lists are here.
+A subclass implements how X becomes lattices (``prepare``); decoding, marginals and n-best lists are here.
 Nothing here imports scikit-learn, so that tagging starts quickly.
 """
 
@@ -10,14 +10,14 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from crfkit.arrays import BoolArray, FloatArray, IdArray
-from crfkit.data.labels import decode_labels, encode_labels, label_lists
+from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
+from crfkit.data.labels import Labels, decode_labels, encode_labels, label_lists
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.inference import (
     Constraints,
@@ -41,7 +41,20 @@ if TYPE_CHECKING:
     from crfkit.inference import SegmentRules, Segments
 
 _Self = TypeVar("_Self", bound="FittedModel")
-Piece = tuple[Lattice, IdArray | None]  # scores; labels that are certain [ΣT], -1: none
+
+
+class Piece(NamedTuple):
+    """The scores of some sequences of a batch."""
+
+    lattice: Lattice
+    forced: IdArray | None  # [ΣT] labels that are certain, -1: none
+
+
+class Prepared(NamedTuple):
+    """A batch that has been read, to be scored piece by piece."""
+
+    offsets: IntArray  # [N+1]
+    score: Callable[[int, int], Piece]  # scores the sequences start..stop-1
 
 
 class Scored(NamedTuple):
@@ -161,6 +174,7 @@ class FittedModel(ABC):
         """Return the content in the compact form, without weights below ``drop_below``."""
         raise InputError(f"a {self.in_files} has no compact form; only a linear-chain CRF has one")
 
+    piece_scores: ClassVar[int] = 1 << 20  # computed at once: they stay in the cache until they are read
     decoding = "viterbi"  # default method of ``decode``; or "marginal"
     boundary_gain = 0.0  # gain of a right boundary in "marginal"
 
@@ -191,11 +205,26 @@ class FittedModel(ABC):
             lattice = constrain(lattice, permitted_labels(allowed))
         if constraints is None and scored.forced is None:
             return scored._replace(lattice=lattice)
-        return scored._replace(lattice=self.permit(lattice, constraints, None, scored.forced))
+        return scored._replace(lattice=self.permit(lattice, constraints, scored.forced))
 
     @abstractmethod
-    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
-        """Yield the scores of a batch of sequences, in pieces of bounded size unless ``whole``."""
+    def prepare(self, X: Any, lengths: Any = None) -> Prepared:
+        """Read a batch of sequences, to be scored in pieces."""
+
+    def pieces(self, X: Any, lengths: Any = None) -> Iterator[Piece]:
+        """Yield the scores of a batch of sequences, in pieces of bounded size."""
+        prepared = self.prepare(X, lengths)
+        for start, stop in self.cuts(prepared.offsets):
+            yield prepared.score(start, stop)
+
+    def cuts(self, offsets: IntArray) -> list[tuple[int, int]]:
+        """Return the first sequence of each piece of a batch, and the one after its last."""
+        n = len(offsets) - 1
+        size = max(1, self.piece_scores // max(1, self.scores_per_position))  # positions
+        if offsets[-1] <= size:
+            return [(0, n)]
+        starts = np.flatnonzero(np.diff(offsets[:-1] // size, prepend=-1)).tolist()
+        return list(zip(starts, [*starts[1:], n], strict=True))
 
     def decode(
         self,
@@ -350,32 +379,41 @@ class FittedModel(ABC):
         constraints: Constraints | None,
         known: Any,
     ) -> Iterator[Lattice]:
-        """Yield the lattices of X with constraints and known labels applied."""
-        whole = constraints is not None or known is not None
-        for lattice, forced in self.pieces(X, lengths, whole=whole):
-            yield self.permit(lattice, constraints, known, forced)
+        """Yield the lattices of X, in pieces, with constraints and known labels applied."""
+        for _, _, lattice in self.constrained_pieces(self.prepare(X, lengths), constraints, known):
+            yield lattice
+
+    def constrained_pieces(
+        self, prepared: Prepared, constraints: Constraints | None, known: Any
+    ) -> Iterator[tuple[int, int, Lattice]]:
+        """Yield start, stop and the lattice of the sequences start..stop-1, with constraints applied."""
+        if constraints is not None and not isinstance(constraints, Constraints):
+            raise InputError(
+                f"constraints must be a crfkit.inference.Constraints, got {type(constraints).__name__}"
+            )
+        offsets, labels = prepared.offsets, None
+        if known is not None:
+            labels = encode_labels(label_lists(known, "known"), self.classes, offsets)
+        for start, stop in self.cuts(offsets):
+            lattice, forced = prepared.score(start, stop)
+            here = slice(int(offsets[start]), int(offsets[stop]))
+            if labels is not None:
+                ids, allowed = labels.ids[here], labels.allowed
+                rows = Labels(ids, None if allowed is None else allowed[here]).permitted(len(self.classes))
+                lattice = constrain(lattice, permitted_labels(rows))
+            rules = None if constraints is None else constraints.at(here, int(offsets[-1]))
+            yield start, stop, self.permit(lattice.numbered_from(start), rules, forced)
 
     def permit(
         self,
         lattice: Lattice,
         constraints: Constraints | None,
-        known: Any,
         forced: IdArray | None,  # [ΣT]
     ) -> Lattice:
-        """Return a lattice with constraints, known labels and forced labels (those that X makes certain).
+        """Return a lattice with constraints and forced labels (those that X makes certain).
 
         Forced labels are ignored in a sequence where they would leave no path.
         """
-        if constraints is not None and not isinstance(constraints, Constraints):
-            raise InputError(
-                f"constraints must be a crfkit.inference.Constraints, got {type(constraints).__name__}"
-            )
-        if known is not None:
-            labels = encode_labels(label_lists(known, "known"), self.classes, lattice.offsets)
-            allowed = labels.allowed
-            if allowed is None:
-                allowed = labels.ids[:, None] == np.arange(len(self.classes))
-            lattice = constrain(lattice, permitted_labels(allowed))
         if constraints is not None:
             lattice = constrain(lattice, constraints)
         return lattice if forced is None else force_where_possible(lattice, forced, n_jobs=self.n_jobs)

@@ -43,7 +43,7 @@ def test_the_dual_is_observed_minus_expected(cliques):
     model = KernelCRF(n_cliques=None, cliques=cliques, reg=0.5, **TIGHT).fit(X, Y)
     assert model.dual_.shape == (96, 3)
     K = Kernel("rbf", gamma=model.gamma_).between(np.vstack(X), np.vstack(X))
-    lattice, _ = next(model.tagger_.pieces(X, whole=True))
+    lattice, _ = next(model.tagger_.pieces(X))
     np.testing.assert_allclose(K @ model.dual_, lattice.node, atol=5e-3)
     if cliques == "vertex+edge":
         inner = np.arange(96) % 8 > 0
@@ -111,7 +111,7 @@ def test_risk_falls_with_every_clique():
 def test_the_path_agrees_with_the_model():
     """The dev scores in the path are those of the final model."""
     model = KernelCRF(n_cliques=10, tol=1e-3).fit(X[:8], Y[:8], X_dev=X[8:], y_dev=Y[8:])
-    lattice, _ = next(model.tagger_.pieces(X[8:], whole=True))
+    lattice, _ = next(model.tagger_.pieces(X[8:]))
     labels = flat(Y[8:])
     score = lattice.node[np.arange(32), labels].sum()
     score += sum(model.transitions_[a, b] for y in Y[8:] for a, b in pairwise(y))

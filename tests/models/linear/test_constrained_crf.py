@@ -160,7 +160,7 @@ def test_constraints_look_at_permitted_labellings_alone():
     crf = ConstrainedCRF(tau=3.0).fit(X, Y, permitted=pairs)
     assert crf.feasible_
     tagger = crf.tagger_
-    lattice = tagger.permit(tagger.lattice(tagger.encode(X, None)), pairs.constraints(), None, None)
+    lattice = tagger.permit(tagger.lattice(tagger.encode(X, None)), pairs.constraints(), None)
     scores = []
     for i in range(12):
         part = slice(lattice.offsets[i], lattice.offsets[i + 1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,17 @@ from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.kernels.graph_map import GraphMap, Spectrum
 from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
-from crfkit.models.fitted_model import FittedModel, Piece, Scored
+from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored
 from crfkit.models.kinds import KINDS
 from crfkit.optional import needed
 from crfkit.potentials.kernel import KernelPotential, KernelTerm
-
-_PIECE = 1 << 22  # kernel values and scores computed at once
 
 
 class KernelTagger(FittedModel):
     """A tagger with coefficients on selected cliques. ``decode`` uses the method ``decoding``."""
 
     in_files = KINDS["kernel"].in_files
+    piece_scores = 1 << 22  # with kernel values
 
     def __init__(
         self,
@@ -62,15 +61,16 @@ class KernelTagger(FittedModel):
         positions = self._positions(X)
         return Scored(self.potential.scores(positions), None, True)
 
-    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
+    def prepare(self, X: Any, lengths: Any = None) -> Prepared:
         positions = self._positions(X, lengths)
-        size = max(1, _PIECE // self.scores_per_position)  # positions
-        if whole or positions.n_positions <= size:
-            yield self.potential.scores(positions), None
-            return
-        piece = positions.offsets[:-1] // size  # [N] the piece of each sequence
-        for number in np.unique(piece):
-            yield self.potential.scores(positions.subset(np.flatnonzero(piece == number))), None
+
+        def score(start: int, stop: int) -> Piece:
+            chosen = positions
+            if stop - start < positions.n_sequences:
+                chosen = positions.subset(np.arange(start, stop))
+            return Piece(self.potential.scores(chosen), None)
+
+        return Prepared(positions.offsets, score)
 
     # ---- files
 

@@ -325,8 +325,11 @@ class CRF(SequenceLabeller[LinearTagger]):
 
         tagger = self._fitted()
         encoded = tagger.encode(X, lengths)
-        lattice = tagger.permit(tagger.lattice(encoded), constraints, known, tagger.forced(encoded))
-        return list(explain(tagger, encoded.sequences, lattice))
+        decisions: list[list[Decision]] = []
+        prepared = tagger.prepare_encoded(encoded)
+        for start, stop, lattice in tagger.constrained_pieces(prepared, constraints, known):
+            decisions += explain(tagger, encoded.sequences.subset(range(start, stop)), lattice)
+        return decisions
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from crfkit.features.template import Template
 from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
-from crfkit.models.fitted_model import FittedModel, Piece, Scored, warn_of_unknown_data
+from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored, warn_of_unknown_data
 from crfkit.models.kinds import KINDS
 from crfkit.models.linear.curvature import Curvature
 from crfkit.models.linear.input_encoder import InputEncoder
@@ -34,8 +34,6 @@ from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 if TYPE_CHECKING:
     from crfkit.mining.associations import Associations
-
-_PIECE = 1 << 20  # scores computed at once: they stay in the cache until they are read
 
 
 class LinearTagger(FittedModel):
@@ -103,23 +101,28 @@ class LinearTagger(FittedModel):
         """Return the scores of encoded data."""
         return self.potential.scores(X.sequences, n_jobs=self.n_jobs)
 
-    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
-        """Yield the scores of a batch, and its labels that are certain."""
+    def prepare(self, X: Any, lengths: Any = None) -> Prepared:
         encoded = self.encode(X, lengths)
-        sequences, forced = encoded.sequences, self.forced(encoded)
-        if not self._knows(sequences) and not self.vocabulary.names_columns():  # an array may be all 0
+        if (
+            not self._knows(encoded.sequences) and not self.vocabulary.names_columns()
+        ):  # an array may be all 0
             names = ", ".join(map(repr, self.vocabulary.strings(0, min(3, len(self.vocabulary)))))
             warn_of_unknown_data(f"has no attribute that the model knows (such as {names})")
-        size = max(1, _PIECE // self.potential.scores_per_position)  # positions
-        if whole or sequences.n_positions <= size:
-            yield self.lattice(encoded), forced
-            return
-        piece = (sequences.offsets[:-1] // size).astype(np.int64)  # [N] the piece of each sequence
-        for number in np.unique(piece):
-            chosen = np.flatnonzero(piece == number)
-            scores = self.potential.scores(sequences.subset(chosen), n_jobs=self.n_jobs)
-            positions = slice(sequences.offsets[chosen[0]], sequences.offsets[chosen[-1] + 1])
-            yield scores, None if forced is None else forced[positions]
+        return self.prepare_encoded(encoded)
+
+    def prepare_encoded(self, encoded: Encoded) -> Prepared:
+        """Return encoded data, to be scored in pieces."""
+        sequences, forced = encoded.sequences, self.forced(encoded)
+
+        def score(start: int, stop: int) -> Piece:
+            chosen = sequences
+            if stop - start < sequences.n_sequences:
+                chosen = sequences.subset(np.arange(start, stop))
+            lattice = self.potential.scores(chosen, n_jobs=self.n_jobs)
+            here = slice(sequences.offsets[start], sequences.offsets[stop])
+            return Piece(lattice, None if forced is None else forced[here])
+
+        return Prepared(sequences.offsets, score)
 
     def scored(self, X: Any) -> Scored:
         """Return the scores of a batch, with the labels that rules make certain."""

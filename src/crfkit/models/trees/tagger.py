@@ -13,13 +13,12 @@ from crfkit.data.tables import Table, TableSchema
 from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
-from crfkit.models.fitted_model import FittedModel, Piece, Scored, warn_of_unknown_data
+from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored, warn_of_unknown_data
 from crfkit.models.kinds import KINDS
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 from crfkit.potentials.transitions import TransitionTables
 from crfkit.potentials.tree import TreePotential
 
-_PIECE = 1 << 20  # scores computed at once
 Stage = tuple[int, TransitionTables | None]  # after a round: how many trees there are, and the tables
 
 
@@ -86,18 +85,13 @@ class TreeTagger(FittedModel):
         """Return the scores of an encoded table."""
         return self.potential.scores(X, n_jobs=self.n_jobs)
 
-    def pieces(self, X: Any, lengths: Any = None, *, whole: bool = False) -> Iterator[Piece]:
+    def prepare(self, X: Any, lengths: Any = None) -> Prepared:
         table = self.encode(X, lengths)
         if not _knows(table) and self.schema.width is not None:  # names of columns were checked already
             warn_of_unknown_data("has only missing values and unseen categories")
-        size = max(1, _PIECE // self.scores_per_position)  # positions
-        if whole or table.n_positions <= size:
-            yield self.lattice(table), None
-            return
-        number = table.offsets[:-1] // size  # [N] which piece a sequence is in
-        bounds = np.flatnonzero(np.diff(number, prepend=-1)).tolist()
-        for start, stop in zip(bounds, [*bounds[1:], table.n_sequences], strict=True):
-            yield self.lattice(table.piece(start, stop)), None
+        return Prepared(
+            table.offsets, lambda start, stop: Piece(self.lattice(table.piece(start, stop)), None)
+        )
 
     def scored(self, X: Any) -> Scored:
         table = self.encode(X)

@@ -125,7 +125,7 @@ void computing(const OpenModel& model, const SequenceScores& x, Fn&& fn) {
   if (x.length * L * L < kLong) {
     fn();
   } else {
-    const nb::gil_scoped_release released;
+    const Unlocked released;
     fn();
   }
 }

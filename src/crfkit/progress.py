@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from crfkit.log import inform
 from crfkit.optional import find
 
 
@@ -12,6 +13,8 @@ class Progress:
     """Displays iterations of training. ``verbose``: False: nothing, True: a bar or lines, 2: always lines."""
 
     def __init__(self, verbose: bool | int, total: int | None) -> None:
+        self._shown = 0
+        self._last: dict[str, Any] = {}
         self._bar: Any = None
         self._lines = bool(verbose)
         if verbose and int(verbose) < 2:
@@ -30,6 +33,8 @@ class Progress:
             sys.stderr.flush()
 
     def show(self, record: dict[str, Any]) -> None:
+        self._shown += 1
+        self._last = record
         if self._bar is not None:
             self._bar.update()
             self._bar.set_postfix_str(_words(record))
@@ -38,7 +43,9 @@ class Progress:
             sys.stderr.flush()
 
     def close(self, message: str) -> None:
-        """Close the display and write why training ended."""
+        """Close the display, and write and log why training ended."""
+        facts = f": {_words(self._last)}" if self._last else ""
+        inform("training", "training ended after %d iterations%s (%s)", self._shown, facts, message)
         if self._bar is not None:
             self._bar.close()
         if self._bar is not None or self._lines:

@@ -12,6 +12,7 @@ from typing import Any
 
 from crfkit import _native
 from crfkit.exceptions import InputError
+from crfkit.log import inform
 
 _MAPPED_FROM = 64 << 20  # bytes; larger files are mapped, so that processes share their pages
 
@@ -54,6 +55,7 @@ class Tagger(_native.Tagger):
         content, name = _content(source)
         super().__init__(content, name)
         self._source = source
+        inform("models", "opened %s (%s)", name, self.format)
 
     def __reduce__(self) -> tuple[type[Tagger], tuple[Any]]:
         return type(self), (self._source,)

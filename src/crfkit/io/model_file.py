@@ -22,6 +22,7 @@ import numpy.typing as npt
 from crfkit.exceptions import ModelFileError
 from crfkit.io.model_formats import MAGIC
 from crfkit.io.writing import open_output
+from crfkit.log import inform
 from crfkit.parameters import DIGITS
 
 VERSION = 1
@@ -61,6 +62,8 @@ def write_model(
     with open_output(path, size=size, compress=False) as file:
         for chunk in chunks:
             file.write(chunk)
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else getattr(path, "name", "<stream>")
+    inform("models", "wrote %s (%s, %d bytes)", name, header.get("model", "no model"), size)
 
 
 def read_model(
@@ -85,7 +88,9 @@ def read_model(
     else:
         name = os.fspath(source)
         data = _open(name, mmap)
-    return _parse(data, name, verify)
+    header, arrays = _parse(data, name, verify)
+    inform("models", "opened %s (%s, %d bytes)", name, header.get("model", "no model"), len(data))
+    return header, arrays
 
 
 def _serialise(

@@ -12,6 +12,7 @@ from crfkit.features.index import FeatureIndex
 from crfkit.features.template import Template
 from crfkit.io.model_file import Source
 from crfkit.io.model_formats import MODEL_FORMATS, OWN, START, model_format
+from crfkit.log import inform
 from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
@@ -76,7 +77,9 @@ def load_any(
         return LinearTagger.load(source, n_jobs, mmap=mmap)
     from crfkit.io.foreign_model import read_foreign  # not needed for crfkit's own models
 
-    return _tagger(read_foreign(source, found, encoding), _name(source), n_jobs), {}
+    tagger = _tagger(read_foreign(source, found, encoding), _name(source), n_jobs)
+    inform("models", "opened %s (%s)", _name(source), found)
+    return tagger, {}
 
 
 def export_crfsuite(tagger: LinearTagger, path: str | os.PathLike[str] | IO[bytes]) -> None:

@@ -32,7 +32,9 @@ def test_training_and_files_are_logged(caplog, capfd, tmp_path):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("model", [KernelCRF(n_cliques=2, gamma=1.0), TreeCRF(n_iterations=2, min_samples_leaf=1)])
+@pytest.mark.parametrize(
+    "model", [KernelCRF(n_cliques=2, gamma=1.0), TreeCRF(n_iterations=2, min_samples_leaf=1)]
+)
 def test_other_models_log_their_training(model, caplog, capfd):
     rows = [[[0.0], [1.0]], [[1.0], [0.0]], [[1.0]]]
     with caplog.at_level(logging.INFO, "crfkit"):

@@ -12,6 +12,7 @@ constexpr int kBlocks = 64;       // blocks per batch: enough for threads to sha
 constexpr int kCountTables = 16;  // fewer if each block sums in a table of its own,
 constexpr int64_t kLargeTable = int64_t{1} << 20;  // and fewer still if such a table is large
 constexpr int kLargeCountTables = 4;
+constexpr int64_t kMostPairs = int64_t{1} << 24;  // marginals of label pairs of one sequence: 128 MB
 
 // Uses scaled probabilities where they are proven right, else log space; entropy and windows always use log
 // space. Returns what log_posterior returns.
@@ -248,23 +249,31 @@ void bind_segments(nb::module_& m) {
           if (bounds.data()[i] == bounds.data()[i + 1]) return;
           const LatticeView x = batch.view(i);
           const int64_t T = x.length;
-          worker.node.resize(static_cast<size_t>(T * L * (d.order == 1 ? 1 : 1 + L)));
+          const bool pairs = d.order > 1 || T * L * L <= kMostPairs;
+          worker.node.resize(static_cast<size_t>(T * L * (pairs ? 1 + L : 1)));
           double log_z;
           LogOut out = {};
           out.log_z = &log_z;
           out.node = worker.node.data();
-          out.pair = d.order == 1 ? nullptr : out.node + T * L;
+          out.pair = pairs ? out.node + T * L : nullptr;
           dead.data()[i] = posterior(batch, i, worker, out);
           if (dead.data()[i] >= 0) return;
+          const auto place = [&](int64_t k) {
+            return SegmentPlace{starts.data()[k], stops.data()[k], wanted.data()[k]};
+          };
+          if (d.order == 1 && pairs) {
+            for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
+              probability.data()[k] =
+                  segment_probability(L, T, rules, place(k), out.node, out.pair, worker.padded);
+            return;
+          }
           const LogTables tables = batch.tables(worker.tables);
           double* alpha = worker.room(T * (d.states + 1) + d.padded);
           double* maxima = alpha + T * d.states;
           kernels().log_forward(d, x, tables, alpha, maxima, maxima + T);
           const StateSums sums{alpha, maxima, out.node, out.pair};
           for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
-            probability.data()[k] = segment_probability(d, x, tables, rules,
-                                                        {starts.data()[k], stops.data()[k], wanted.data()[k]},
-                                                        sums, worker.padded);
+            probability.data()[k] = segment_probability(d, x, tables, rules, place(k), sums, worker.padded);
         });
       },
       "batch"_a, "kinds"_array, "opens"_array, "joins"_array, "closes"_array, "starts"_array, "stops"_array,

@@ -9,7 +9,10 @@
 //   p(j | c, l) = exp(α_{t-1}[j, c] + F_t[c][j, l] + ψ_t[l] - a_t - α_t[c, l])      α, F, ψ, a: log_chain.h
 //   p(segment) = Σ_s p(state s at `stop`) · r_stop(s)
 //
-// Nothing cancels, and it costs the length of the segment, not that of the sequence.
+// Nothing cancels, and it costs the length of the segment, not that of the sequence. In order 1 the marginals
+// of label pairs do as well, and are found faster: given all observations, the labels are a Markov chain with
+//
+//   p(y_t = l | y_{t-1} = k) = p(y_{t-1} = k, y_t = l) / p(y_{t-1} = k)
 #pragma once
 
 #include <cmath>
@@ -96,6 +99,40 @@ inline double segment_probability(const ChainDims& d, const LatticeView& x, cons
       if (r > 0 && ends) total += sums.of_state(d, last_step, c, l) * r;
     }
   return total < 1 ? total : 1;  // rounding must not make it more than 1
+}
+
+// The same in order 1, from marginals: node [T, L] and pair [T, L, L]. memory grows to 2 L doubles.
+inline double segment_probability(int64_t L, int64_t T, const SegmentRules& rules,
+                                  const SegmentPlace& segment, const double* node, const double* pair,
+                                  std::vector<double>& memory) {
+  memory.resize(static_cast<size_t>(2 * L));
+  double* before = memory.data();  // [L] of permitted steps up to t-1 and this label there
+  double* now = before + L;        // [L] the same at t
+  const int64_t last_step = segment.stop < T ? segment.stop : T - 1;
+  for (int64_t t = segment.start; t <= last_step; ++t) {
+    poll_at(t);
+    for (int64_t l = 0; l < L; ++l) now[l] = 0;
+    if (t == 0) {
+      for (int64_t l = 0; l < L; ++l)
+        if (rules.kinds[l] == segment.kind && rules.opens[L * L + l]) now[l] = node[l];
+    } else {
+      const bool first = t == segment.start;
+      const uint8_t* mask = first ? rules.opens : t < segment.stop ? rules.joins : rules.closes;
+      const int64_t row = !first && t == segment.stop ? L + 1 : L;
+      for (int64_t k = 0; k < L; ++k) {
+        if (!first && !(before[k] > 0 && node[(t - 1) * L + k] > 0)) continue;
+        const double share = first ? 1 : before[k] / node[(t - 1) * L + k];
+        for (int64_t l = 0; l < L; ++l)
+          if (mask[k * row + l] && (!first || rules.kinds[l] == segment.kind))
+            now[l] += share * pair[(t * L + k) * L + l];
+      }
+    }
+    std::swap(before, now);
+  }
+  double total = 0;
+  for (int64_t l = 0; l < L; ++l)
+    if (segment.stop < T || rules.closes[l * (L + 1) + L]) total += before[l];
+  return total < 1 ? total : 1;
 }
 
 }  // namespace crfkit

@@ -102,6 +102,24 @@ def test_long_sequences(order: int) -> None:
     assert np.array_equal(probability, same)
 
 
+@pytest.mark.parametrize("length", [4000, 4200])  # the longer one has too many pairs to hold
+def test_runs_of_many_labels(length: int) -> None:
+    """Given the observations, the labels are a Markov chain: so runs follow from marginals of pairs."""
+    lattice = big_lattice([length], 64, scale=2.0)
+    labels = viterbi(lattice).labels
+    rules = segment_rules([f"X{k}" for k in range(64)])
+    found = rules.find(labels, lattice.offsets)
+    node, pair, _ = marginals(lattice, edge=True)
+    assert pair is not None
+    expected = []
+    for start, stop, k in zip(found.start, found.stop, found.kind, strict=True):
+        p = node[0, k] if start == 0 else pair[start, :, k].sum() - pair[start, k, k]
+        for t in range(start + 1, stop):
+            p *= pair[t, k, k] / node[t - 1, k]
+        expected.append(p if stop == length else p * (1 - pair[stop, k, k] / node[stop - 1, k]))
+    np.testing.assert_allclose(segment_probabilities(lattice, rules, found), expected, rtol=1e-9, atol=1e-12)
+
+
 def test_words_of_errors() -> None:
     lattice = Lattice(np.zeros((3, 2)), np.zeros((2, 2)), [0, 3])
     rules = segment_rules(["O", "X"])

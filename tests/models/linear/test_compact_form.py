@@ -1,7 +1,9 @@
 """The compact form of linear models: round trips, size, damage, and what it changes."""
 
 import io
+import json
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from model_files import rewritten, saved
 from refusals import refuses, unreadable
 
-from crfkit import CRF, _native
+from crfkit import CRF, Tagger, _native
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import ModelFileError
 from crfkit.io.model_file import read_model
@@ -160,3 +162,22 @@ def test_every_cut_is_refused():
                 "cannot read the model", CRF.load, rewritten(content, {name: lambda a, end=end: a[:end]})
             )
     assert header["compact"]
+
+
+# ---- files of version 0.2.0, which every later version must read
+
+STORED = Path(__file__).parent / "compact_files"
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+def test_stored_files(method):
+    expected = json.loads((STORED / "answers.json").read_text(encoding="utf-8"))[method]
+    model, tagger = CRF.load(STORED / f"{method}.crfkit"), Tagger(STORED / f"{method}.crfkit")
+    assert not model.calibration_.is_none
+    assert model.predict(expected["X"]) == expected["labels"]
+    batch = model.predict_segments(expected["X"])
+    single = [tagger.analyse_tokens(tokens).segments() for tokens in expected["X"]]
+    for found in (batch, single):
+        for segments, own in zip(found, expected["segments"], strict=True):
+            assert [list(segment[:3]) for segment in segments] == [segment[:3] for segment in own]
+            assert [p for *_, p in segments] == pytest.approx([p for *_, p in own], rel=1e-9)

@@ -192,15 +192,22 @@ inline double score_of(const OpenModel& model, const ScoredSequence& sequence, c
   return sequence.scores.length == 0 ? 0.0 : model.tagger().chain().path_score(sequence.scores, ids);
 }
 
-// Rounding must not make it more than 1.
-inline double probability_of(const OpenModel& model, ScoredSequence& sequence, const int32_t* ids) {
-  if (sequence.scores.length == 0) return 1;
-  const SequenceScores& x = probability_scores(model, &sequence);
-  const double score = model.tagger().probability_chain().path_score(x, ids);
-  return std::exp(std::min(score - log_z_of(model, &sequence), 0.0));
+// The probability of a labelling with this score, or its logarithm: long labellings have probabilities that
+// are too small for a double. Rounding must not make it more than 1.
+inline double normalised(double score, double log_z, bool log) {
+  const double value = std::min(score - log_z, 0.0);
+  return log ? value : std::exp(value);
 }
 
-inline nb::list best_labellings(const OpenModel& model, ScoredSequence& sequence, size_t k) {
+inline double probability_of(const OpenModel& model, ScoredSequence& sequence, const int32_t* ids,
+                             bool log = false) {
+  if (sequence.scores.length == 0) return normalised(0.0, 0.0, log);
+  const SequenceScores& x = probability_scores(model, &sequence);
+  const double score = model.tagger().probability_chain().path_score(x, ids);
+  return normalised(score, log_z_of(model, &sequence), log);
+}
+
+inline nb::list best_labellings(const OpenModel& model, ScoredSequence& sequence, size_t k, bool log) {
   std::vector<std::pair<std::vector<int32_t>, double>> found;
   if (sequence.scores.length == 0) {
     found.emplace_back(std::vector<int32_t>(), 0.0);
@@ -216,7 +223,7 @@ inline nb::list best_labellings(const OpenModel& model, ScoredSequence& sequence
   const double log_z = log_z_of(model, &sequence);
   nb::list out;
   for (const auto& [path, score] : found) {
-    out.append(nb::make_tuple(label_list(model, path), std::exp(std::min(score - log_z, 0.0))));
+    out.append(nb::make_tuple(label_list(model, path), normalised(score, log_z, log)));
   }
   return out;
 }

@@ -104,8 +104,8 @@ struct BoundAnalysis {
   double score(std::optional<nb::object> labels) const {
     return answering([&] { return score_of(*model, *sequence, ids(labels).data()); });
   }
-  double probability(std::optional<nb::object> labels) const {
-    return answering([&] { return probability_of(*model, *sequence, ids(labels).data()); });
+  double probability(std::optional<nb::object> labels, bool log) const {
+    return answering([&] { return probability_of(*model, *sequence, ids(labels).data(), log); });
   }
   double marginal(nb::handle label, Py_ssize_t position) const {
     return answering([&] {
@@ -125,10 +125,10 @@ struct BoundAnalysis {
   nb::list segments() const {
     return answering([&] { return predicted_segments(*model, sequence.get()); });
   }
-  nb::list nbest(Py_ssize_t k) const {
+  nb::list nbest(Py_ssize_t k, bool log) const {
     if (k < 1)
       raise("InputError", "k must be a whole number of labellings, at least 1; got " + std::to_string(k));
-    return answering([&] { return best_labellings(*model, *sequence, static_cast<size_t>(k)); });
+    return answering([&] { return best_labellings(*model, *sequence, static_cast<size_t>(k), log); });
   }
   size_t length() const { return static_cast<size_t>(sequence->scores.length); }
 
@@ -230,8 +230,10 @@ void bind_tagger(nb::module_& m) {
       .def("score", &BoundAnalysis::score, "labels"_a = nb::none(),
            "Return the score of a labelling, by default of the best: the logarithm of its weight, not "
            "normalised.")
-      .def("probability", &BoundAnalysis::probability, "labels"_a = nb::none(),
-           "Return the probability of a labelling, by default of the best.")
+      .def("probability", &BoundAnalysis::probability, "labels"_a = nb::none(), nb::kw_only(),
+           "log"_a = false,
+           "Return the probability of a labelling, by default of the best; or its logarithm, which long "
+           "labellings need: their probabilities may be too small for a float.")
       .def("marginal", &BoundAnalysis::marginal, "label"_a, "position"_a,
            "Return the probability of a label at a position.")
       .def("marginals", &BoundAnalysis::marginals,
@@ -240,9 +242,10 @@ void bind_tagger(nb::module_& m) {
       .def("segments", &BoundAnalysis::segments,
            nb::sig("def segments(self) -> list[tuple[int, int, typing.Any, float]]"),
            "Return the segments of the labels: (start, stop, type, probability).")
-      .def("nbest", &BoundAnalysis::nbest, "k"_a,
-           nb::sig("def nbest(self, k: int) -> list[tuple[list[typing.Any], float]]"),
-           "Return the k most probable labellings with their probabilities, best first.");
+      .def("nbest", &BoundAnalysis::nbest, "k"_a, nb::kw_only(), "log"_a = false,
+           nb::sig("def nbest(self, k: int, *, log: bool = False) -> list[tuple[list[typing.Any], float]]"),
+           "Return the k most probable labellings with their probabilities, or log probabilities, best "
+           "first.");
 }
 
 }  // namespace crfkit

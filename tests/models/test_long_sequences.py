@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from crfkit import CRF
+from crfkit import CRF, Tagger
 from crfkit.cli.tag_output import probability_text
 
 LABELS = "PQR"
@@ -64,6 +64,18 @@ def test_nbest_of_a_long_sequence(model, long):
     plain = model.predict_nbest([long], 5)[0]
     assert [labels for labels, _ in plain] == [labels for labels, _ in found]
     assert [p for _, p in plain] == [0.0] * 5  # the reason for log=True
+
+
+def test_the_tagger_for_one_sequence(model, long, tmp_path):
+    model.save(tmp_path / "model")
+    found = Tagger(tmp_path / "model").analyse(long)
+    expected = model.predict_nbest([long], 3, log=True)[0]
+    assert [labels for labels, _ in found.nbest(3, log=True)] == [labels for labels, _ in expected]
+    logs = [log for _, log in expected]
+    assert [log for _, log in found.nbest(3, log=True)] == pytest.approx(logs, rel=1e-12)
+    assert found.probability(log=True) == pytest.approx(logs[0], rel=1e-12)
+    assert found.probability(expected[2][0], log=True) == pytest.approx(logs[2], rel=1e-12)
+    assert found.probability() == 0.0
 
 
 def test_short_ones_agree(model, long):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from crfkit import CRF, TreeCRF
+from crfkit import CRF, Tagger, TreeCRF
 from crfkit.compat import pycrfsuite, sklearn_crfsuite
 from crfkit.exceptions import InputError, InputWarning
 
@@ -58,6 +58,7 @@ def test_one_sequence_taggers_are_silent(crf, tmp_path):
     tagger = pycrfsuite.Tagger()
     tagger.open(str(tmp_path / "model"))
     assert not the_warnings(lambda: tagger.tag(UNKNOWN[0]))
+    assert not the_warnings(lambda: Tagger(tmp_path / "model").tag(UNKNOWN[0]))
     other = sklearn_crfsuite.CRF(model_filename=str(tmp_path / "model"))
     assert not the_warnings(lambda: other.predict_single(UNKNOWN[0]))
     assert not the_warnings(lambda: other.predict_marginals_single(UNKNOWN[0]))

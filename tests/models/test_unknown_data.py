@@ -30,7 +30,7 @@ def crf():
 @pytest.mark.parametrize("method", ["predict", "predict_posterior", "predict_marginals", "predict_nbest"])
 def test_one_warning_per_call(crf, method, monkeypatch):
     for size in (1 << 20, 1):  # also where the batch is cut into pieces
-        monkeypatch.setattr("crfkit.models.linear.tagger._PIECE", size)
+        monkeypatch.setattr(crf.tagger_, "piece_scores", size)
         (seen,) = the_warnings(lambda: getattr(crf, method)(UNKNOWN))
         assert seen.category is InputWarning
         assert "X has no attribute that the model knows (such as 'a', 'b', 'c')" in str(seen.message)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from linear_problems import Problem, make_problem
+from refusals import refuses
 
 from crfkit.inference import PermittedPairs
 from crfkit.objectives.linear_likelihood import LinearLikelihood
@@ -108,6 +109,24 @@ def test_lengths_of_pieces_that_cannot_be():
     ]:
         with pytest.raises(ValueError, match=message):
             native.cut_sequences(whole, piece)
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({"order": 2}, "use order=1 or fewer labels$"),
+        ({"pairs": True}, "use no edge_attributes or fewer labels$"),
+        ({}, "use fewer labels$"),
+    ],
+)
+def test_what_cannot_fit_is_refused_with_words(options, advice, monkeypatch):
+    problem = make_problem(7, 3, [10], **options)
+    monkeypatch.setattr("crfkit.objectives.linear_likelihood.physical_memory", lambda: None)
+    likelihood(problem)  # a machine that does not say
+    monkeypatch.setattr("crfkit.objectives.linear_likelihood.physical_memory", lambda: 1000)
+    refuses("training with 3 labels", likelihood, problem)
+    refuses("needs .* GB for tables of transitions, but this machine has 1e-06 GB", likelihood, problem)
+    refuses(advice, likelihood, problem)
 
 
 MEASURE = """

@@ -10,6 +10,7 @@ gradient are native: native/linear/linear_objective.h.
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
@@ -64,6 +65,7 @@ class LinearLikelihood:
         self._sizes = None if as_given else AttributeSizes(sequences)
         self.n_examples = sequences.n_sequences  # N
         self.n_threads = max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD))
+        _check_memory(index, min(self.n_threads, max(1, sequences.n_sequences)))
         self.native = _native.LinearObjective(
             sequences.offsets,
             sequences.indptr,
@@ -237,6 +239,35 @@ class PenalisedLikelihood(Penalised[LinearLikelihood]):
         x = np.zeros(self.n_parameters)
         x[parameter] = 1.0
         return int(np.flatnonzero(self.function.weights(x))[0])
+
+
+def _check_memory(index: FeatureIndex, n_threads: int) -> None:
+    """Raise if tables of transitions and of label pairs need more memory than the machine has.
+
+    Everything else grows with the data and its features alone: long sequences are computed in pieces.
+    """
+    L, order = index.n_labels, 1 if index.edges2 is None else 2
+    rows = L**order * ((L + 7) // 8 * 8)  # entries of a table of transitions, padded
+    shared = 56 * rows  # weights, observed and expected transitions; exponentials in two precisions
+    own = 16 * rows + (40 * L * L if index.has_pairs else 0)  # of a thread: sums, and scores of a position
+    needed, memory = shared + n_threads * own, physical_memory()
+    if memory is None or needed <= memory:
+        return
+    advice = "order=1 or " if order == 2 else "no edge_attributes or " if index.has_pairs else ""
+    fewer = f", or n_jobs=1, which needs {(shared + own) / 1e9:.3g} GB" if n_threads > 1 else ""
+    raise InputError(
+        f"training with {L:,} labels{' in order 2' if order == 2 else ''} on {n_threads} threads needs "
+        f"{needed / 1e9:.3g} GB for tables of transitions, but this machine has {memory / 1e9:.3g} GB: use "
+        f"{advice}fewer labels{fewer}"
+    )
+
+
+def physical_memory() -> int | None:
+    """Return the bytes of memory that the machine has; None if it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def _check_values(sequences: Sequences) -> None:

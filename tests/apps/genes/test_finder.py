@@ -1,5 +1,7 @@
 """The gene finder on generated genomes."""
 
+import copy
+
 import numpy as np
 import pytest
 from refusals import refuses, unreadable
@@ -149,6 +151,32 @@ def test_gradient():
         d = rng.normal(size=len(names))
         slope = (objective(x + 1e-5 * d).value - objective(x - 1e-5 * d).value) / 2e-5
         assert slope == pytest.approx(gradient @ d, rel=1e-4)
+    assert objective(x * 1e12).value == np.inf  # a step that is too long, not an error
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ("coding bias", "base scores of a gene finder must be at most"),
+        ("start bias", "site scores of a gene finder"),
+        ("single bias", "exon length scores of a gene finder"),
+        ("intron length", "intron length scores of a gene finder"),
+    ],
+)
+def test_scores_beyond_what_sums_can_hold_are_refused(finder, genome, weight, message):
+    """As in lattices: from 10⁹ on, probabilities would be wrong."""
+    text = genome[0]
+    huge = copy.copy(finder)
+    huge._w = finder._w.copy()
+    at = huge._names.at(weight)
+    for value in (9e8, -9e8):  # the bound is 10⁹
+        if not weight.endswith("length"):
+            huge._w[at] = value
+            assert np.isfinite(huge.posterior(text)["+"].coding).all()
+    for value in (1.1e9, -1.1e9, 1e300):
+        huge._w[at] = value
+        refuses(message, huge.predict, [text])
+        refuses(message, huge.posterior, text)
 
 
 def test_faults():

@@ -25,6 +25,7 @@ from crfkit.apps.genes.structure_scores import (
     Tracks,
     WeightNames,
     native_batch,
+    scores_fit,
     segment_scores,
     segments_backward,
 )
@@ -118,9 +119,11 @@ class StructureLikelihood:
         return Evaluation(loss + self._c2 * dot(away, away), gradient)
 
     def loss(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return Σ_i (log Z - S) and its gradient by the weights w."""
+        """Return Σ_i (log Z - S) and its gradient by the weights w; ∞ where scores are too large."""
         batch, names, evidence = self._batch, self._names, self._evidence
         there, lengths = batch.scores(names, w), segment_scores(evidence, names, w)
+        if not scores_fit(there, lengths):
+            return np.inf, np.zeros(len(names))  # optimisers then try a smaller step
         log_z = np.empty(batch.n_sequences)
         d = Tracks(np.zeros_like(there.content), np.zeros_like(there.sites))
         d_lengths = Segments(np.zeros_like(lengths.exon), np.zeros_like(lengths.intron))

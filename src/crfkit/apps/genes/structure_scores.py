@@ -22,6 +22,8 @@ from crfkit.apps.genes.lengths import EXON_KINDS
 from crfkit.apps.genes.signals import SITES
 from crfkit.arrays import FloatArray
 from crfkit.data.sequences import offsets_of
+from crfkit.exceptions import InputError
+from crfkit.inference.lattice import LARGEST_SCORE
 
 MIN_INTRON = 20
 SPLIT_STOP = -3.0  # a stop codon that an intron cuts in two is rare
@@ -143,6 +145,24 @@ def segments_backward(evidence: Evidence, names: WeightNames, d: Segments, gradi
     gradient[names.at("intron length")] += float(np.einsum("n,n", d.intron, evidence.intron))
 
 
+def scores_fit(there: Tracks, lengths: Segments) -> bool:
+    """Return whether all scores are -inf or at most ``LARGEST_SCORE`` in size."""
+    tables = (there.content, there.sites, lengths.exon, lengths.intron)
+    return all(_native.scores_fit(table.reshape(-1), LARGEST_SCORE) for table in tables)
+
+
+def _require(what: str, scores: FloatArray) -> None:
+    if _native.scores_fit(scores.reshape(-1), LARGEST_SCORE):
+        return
+    wrong = np.argwhere(~((np.abs(scores) <= LARGEST_SCORE) | (scores == -np.inf)))
+    value = scores[tuple(wrong[0])]
+    raise InputError(
+        f"{what} scores of a gene finder must be at most {LARGEST_SCORE:g} in size, or -inf to forbid; got "
+        f"{value:g} at row {wrong[0][-2] if wrong.shape[1] > 1 else wrong[0][0]}: sums over structures would "
+        "be wrong. Its weights are damaged, or it was trained with too small a penalty c2"
+    )
+
+
 def native_batch(
     forward: StrandBatch,
     there: Tracks,
@@ -150,7 +170,14 @@ def native_batch(
     lengths: Segments,
     partial: float,
 ) -> _native.GeneBatch:
-    """Return the scores in the form that the C++ core takes."""
+    """Return the scores in the form that the C++ core takes; raise if any is too large for exact sums."""
+    _require("base", there.content)
+    _require("site", there.sites)
+    if back is not None:
+        _require("base", back[1].content)
+        _require("site", back[1].sites)
+    _require("exon length", lengths.exon)
+    _require("intron length", lengths.intron)
     return _native.GeneBatch(
         forward.offsets,
         forward.codes,

@@ -6,6 +6,8 @@ import numpy as np
 
 from crfkit.exceptions import InputError
 
+_MOST = 4096
+
 
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``: None and -1 mean every core this process may use.
@@ -21,4 +23,6 @@ def thread_count(n_jobs: int | None) -> int:
         raise InputError(
             f"n_jobs must be a positive number of threads, or None or -1 for all cores; got {n_jobs!r}"
         )
+    if n_jobs > _MOST:
+        raise InputError(f"n_jobs must be at most {_MOST} threads, got {n_jobs}")
     return int(n_jobs)

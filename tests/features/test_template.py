@@ -240,3 +240,7 @@ def test_what_a_template_may_expand_to():
     with pytest.raises(InputError) as told:
         Template.parse("U0:%y" + "a" * 100_000)
     assert len(str(told.value)) < 500
+
+
+def test_single_cells_beside_lines_without_any():
+    assert list(Template.parse("U00:%x[0,0]\nU01\nU02:").single_cells) == ["U00:"]

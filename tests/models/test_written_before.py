@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from model_files import rewritten
+from refusals import unreadable
 
 import crfkit
 from crfkit.apps.genes import GeneFinder
@@ -35,3 +37,11 @@ def test_same_genes():
     finder = GeneFinder.load(gzip.decompress((FOLDER / "genes.crfkit.gz").read_bytes()))
     found = finder.predict(GENES["X"])
     assert [[list(map(list, gene.exons)) for gene in genes] for genes in found] == GENES["genes"]
+
+
+@pytest.mark.parametrize(
+    "record", [{"outer_history": 5}, {"outer_history": [1]}, {"violations": ["x"]}, {"c2": []}, {"c2": None}]
+)
+def test_a_malformed_record_of_constraints(record):
+    content = rewritten((FOLDER / "constrained.crfkit").read_bytes(), {"validation_constraints": record})
+    unreadable("its constraints are malformed", crfkit.ConstrainedCRF.load, content)

@@ -41,6 +41,7 @@ formats:
       formats of models (default: by the name of OUT)
 {options.TABLES}
 {options.template("turns columns into attributes")}
+{options.SPREADSHEET_SAFE}
 labels:
 {options.label_column("the last; 'none': the data has no labels")}
   --labels FROM:TO          convert labels between IOB1, IOB2, IOE1, IOE2, IOBES and BILOU; FROM may be auto

@@ -46,7 +46,9 @@ def convert_data(arguments: argparse.Namespace) -> None:
                 _refuse(arguments, "template", f"{target.name} has cells, not attributes")
                 if target.has_header:
                     tables = (_named(table, arguments) for table in tables)
-                target.write(arguments.output, tables)
+                    target.write(arguments.output, tables, spreadsheet_safe=arguments.spreadsheet_safe)
+                else:
+                    target.write(arguments.output, tables)
             else:
                 _write_attributes(arguments, target, tables)
             return

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
-from crfkit.cli.messages import UsageError
+from crfkit.cli.messages import UsageError, show
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -98,13 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump(result, sys.stdout, ensure_ascii=False, indent=2)
         print()
         return 0
-    print(report)
+    show(report)
     if per_label is not None:
-        print(f"\n{per_label}")
+        show(f"\n{per_label}")
     if confusion is not None:
-        print("\n" + "\n".join(_confusion_lines(confusion)))
+        show("\n" + "\n".join(_confusion_lines(confusion)))
     if sureness is not None:
-        print("\n" + "\n".join(sureness.lines()))
+        show("\n" + "\n".join(sureness.lines()))
     return 0
 
 

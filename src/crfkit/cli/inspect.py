@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from crfkit.cli.loading import load_model, model_source
-from crfkit.cli.messages import UsageError
+from crfkit.cli.messages import UsageError, show
 from crfkit.cli.options import declare
 from crfkit.exceptions import InputError
 
@@ -69,14 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"the model has no label {arguments.label!r}; it has {', '.join(labels) or 'none'}")
     if arguments.dump:
         for row in inspector.dump(arguments, model, header):
-            print(*row, sep="\t")
+            show("\t".join(map(str, row)))
     elif arguments.json:
         found = inspector.to_json(arguments, model, header)
         json.dump(found, sys.stdout, ensure_ascii=False, indent=2)
         print()
     else:
         sections = inspector.sections(arguments, model, header)
-        print("\n\n".join("\n".join(lines) for lines in sections if lines))
+        show("\n\n".join("\n".join(lines) for lines in sections if lines))
     return 0
 
 
@@ -89,7 +89,7 @@ def _open(path: str) -> tuple[Any, dict[str, Any], str]:
     source = model_source(path)
     if model_format(source) == OWN:
         header, _ = open_model(source)
-        if header.get("model") not in {kind.in_files for kind in KINDS.values()}:
+        if header.get("model") not in [kind.in_files for kind in KINDS.values()]:
             from crfkit.apps.genes.finder import GeneFinder
 
             return GeneFinder.load(source), header, "genes"

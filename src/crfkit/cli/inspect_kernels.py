@@ -63,7 +63,9 @@ def _cliques(header: dict[str, Any], label: str | None) -> list[Clique]:
 
 def _summary_lines(path: str, tagger: KernelTagger, header: dict[str, Any]) -> list[str]:
     lines = [f"{path}: kernel CRF{file_size(path)}"]
-    rows = [("labels", f"{len(tagger.classes):,}", ""), ("columns", f"{tagger.width:,}", "of numbers")]
+    rows = [("labels", f"{len(tagger.classes):,}", "")]
+    if tagger.width is not None:
+        rows.append(("columns", f"{tagger.width:,}", "of numbers"))
     for term, words in zip(tagger.potential.terms, header["kernels"], strict=True):
         table = term.vertex if term.vertex is not None else term.edge
         settings = ", ".join(f"{k} {v:g}" for k, v in words.items() if isinstance(v, float) and k == "gamma")

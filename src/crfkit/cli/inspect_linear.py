@@ -187,6 +187,8 @@ def _training(header: dict[str, Any]) -> dict[str, Any] | None:
     objective = header.get("objective")
     if not isinstance(parameters, dict) or not isinstance(history, list) or not isinstance(objective, float):
         return None
+    if not all(isinstance(record, dict) for record in history):
+        return None
     return {
         "parameters": parameters,
         "objective": objective,

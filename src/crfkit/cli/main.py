@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import gc
 import io
 import os
@@ -19,7 +20,7 @@ from importlib import import_module
 from typing import Any
 
 from crfkit import __version__
-from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.messages import UsageError, complain, note, warn
 from crfkit.cli.options import HelpFormatter
 from crfkit.cli.output_files import unchanged
 from crfkit.exceptions import CRFKitError
@@ -89,16 +90,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     stopped by SIGTERM, which does what Ctrl-C does.
     """
     argv = sys.argv[1:] if argv is None else argv
+    _open_closed_streams()
     gc.set_threshold(100_000)  # fewer garbage-collection passes make start-up faster
     # Otherwise NumPy's BLAS, which no command uses, starts one thread per core when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an ASCII terminal shows ? instead of failing
     top = parser(argv)
-    arguments, surplus = top.parse_known_args(argv)
+    try:
+        arguments, surplus = top.parse_known_args(argv)
+    except SystemExit:  # --help and --version have written to standard output
+        if not _flushed():
+            return KNOWN_ERROR
+        raise
     if arguments.command is None:
         top.print_help()
-        return WRONG_USAGE
+        return WRONG_USAGE if _flushed() else KNOWN_ERROR
     code = _run(arguments, surplus)
     if code not in (DONE, CLOSED_PIPE):
         with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C
@@ -119,20 +126,21 @@ def _run(arguments: argparse.Namespace, surplus: Sequence[str]) -> int:
             code: int = arguments.run(arguments)
             sys.stdout.flush()
     except UsageError as error:
-        print(f"crfkit {arguments.command}: {error}", file=sys.stderr)
-        print(f"'crfkit {arguments.command} --help' shows the options", file=sys.stderr)
+        complain(f"crfkit {arguments.command}: {error}")
+        complain(f"'crfkit {arguments.command} --help' shows the options")
         return WRONG_USAGE
-    except BrokenPipeError:
-        _forget_output()
+    except BrokenPipeError as error:
+        _forget_output(error)
         return CLOSED_PIPE
     except (CRFKitError, OSError) as error:
-        print(f"crfkit: {_words(error)}", file=sys.stderr)
+        complain(f"crfkit: {_words(error)}")
+        _forget_output(error)
         return KNOWN_ERROR
     except MemoryError:
-        print("crfkit: out of memory", file=sys.stderr)
+        complain("crfkit: out of memory")
         return KNOWN_ERROR
     except KeyboardInterrupt as error:
-        print(f"crfkit: {str(error) or 'stopped'}", file=sys.stderr)
+        complain(f"crfkit: {str(error) or 'stopped'}")
         return TERMINATED if terminated else INTERRUPTED
     return code
 
@@ -160,11 +168,41 @@ def _words(error: Exception) -> str:
     """Return the message of an error; for system errors without the error number."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
+    if error.errno == errno.EBADF and error.filename is None:
+        return "standard input or standard output is closed: name a file, or do not close it"
     return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
 
 
-def _forget_output() -> None:
-    """Discard the output still buffered for the closed pipe; Python would complain about it at exit."""
+def _flushed() -> bool:
+    """Write what is buffered for standard output; return whether that works."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        complain(f"crfkit: {_words(error)}")
+        _forget_output(error)
+        return False
+    return True
+
+
+def _open_closed_streams() -> None:
+    """Give a standard stream that was closed a descriptor: reading and writing then fail with an error.
+
+    Without it, the next file that is opened would take its place, and messages could get into that file.
+    """
+    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest number that is free
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
+
+
+def _forget_output(error: Exception) -> None:
+    """Discard the output still buffered for a closed stream; Python would complain about it at exit."""
+    if not isinstance(error, OSError) or error.errno not in (errno.EPIPE, errno.EBADF):
+        return
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

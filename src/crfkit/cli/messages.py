@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from crfkit.io.text_width import visible
+
 
 class UsageError(Exception):
     """Wrong or contradicting options; the message names them and says what to do."""
@@ -12,7 +14,8 @@ class UsageError(Exception):
 
 def ending(history: list[dict[str, Any]], converged: bool) -> str:
     """Describe how training ended."""
-    on_dev = [record["dev_accuracy"] for record in history if record.get("dev_accuracy") is not None]
+    found = [record.get("dev_accuracy") for record in history]
+    on_dev = [accuracy for accuracy in found if isinstance(accuracy, float)]
     if on_dev:
         return f"iteration {on_dev.index(max(on_dev)) + 1} kept, the best on the dev set"
     return "converged" if converged else "not converged"
@@ -20,9 +23,19 @@ def ending(history: list[dict[str, Any]], converged: bool) -> str:
 
 def note(text: str) -> None:
     """Print a note about progress or results."""
-    print(f"crfkit: {text}", file=sys.stderr, flush=True)
+    complain(f"crfkit: {text}")
 
 
 def warn(text: str) -> None:
     """Print a warning about the result."""
-    print(f"crfkit: warning: {text}", file=sys.stderr, flush=True)
+    complain(f"crfkit: warning: {text}")
+
+
+def complain(text: str) -> None:
+    """Print to standard error; on a terminal, control characters in the text are shown as escapes."""
+    print(visible(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+
+
+def show(text: object) -> None:
+    """Print a result; on a terminal, control characters in it are shown as escapes, except bold and dim."""
+    print(visible(str(text), styled=True) if sys.stdout.isatty() else text)

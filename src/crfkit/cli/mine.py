@@ -70,6 +70,7 @@ what to show:
   --examples N>=0 = 1       examples from the data per printed rule, if the data has columns; 0: none
   --columns A,B,…           names of the columns in the listing (default: x[row,column])
   --csv FILE                all rules as a table; - is standard output
+{options.SPREADSHEET_SAFE}
   --json FILE               all rules as JSON; - is standard output
   --html FILE               an HTML page to read, sort and search; - is standard output
   --html-rules N>=1 = 1000  number of rules on the page
@@ -209,7 +210,8 @@ def _write(found: RuleFile, data: Data | None, arguments: argparse.Namespace) ->
     if arguments.output is not None:
         keep(arguments.output, found.save, "the rules")
     if arguments.csv is not None:
-        keep(arguments.csv, rules.to_csv, "the table")
+        table = partial(rules.to_csv, spreadsheet_safe=arguments.spreadsheet_safe)
+        keep(arguments.csv, table, "the table")
     if arguments.json is not None:
         keep(arguments.json, rules.to_json, "the list")
     if arguments.html is not None:

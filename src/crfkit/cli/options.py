@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from crfkit.cli.tables import terminal_columns
@@ -26,8 +26,12 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return f"{text} (default: %(default)s)"
 
 
-def whole(least: int) -> type[int]:
-    """Return an option type: a whole number of at least ``least``."""
+_MOST = 2**31 - 1
+_MOST_SEED = 10**18
+
+
+def whole(least: int, most: int = _MOST) -> type[int]:
+    """Return an option type: a whole number from ``least`` to ``most``."""
 
     class Whole(int):
         """A whole number; argparse shows the name of the class in its messages."""
@@ -36,13 +40,23 @@ def whole(least: int) -> type[int]:
             number = super().__new__(cls, text)
             if number < least:
                 raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+            if number > most:
+                raise argparse.ArgumentTypeError(f"{text} is more than {most}")
             return number
 
     Whole.__name__ = "whole number"
     return Whole
 
 
-_TYPES: dict[str, type] = {"int": int, "float": float}
+def _integer(text: str) -> int:
+    number = int(text)
+    if abs(number) > _MOST:
+        raise argparse.ArgumentTypeError(f"{text} is not between -{_MOST} and {_MOST}")
+    return number
+
+
+_integer.__name__ = "whole number"
+_TYPES: dict[str, Callable[[str], Any]] = {"int": _integer, "float": float}
 _MARKS: dict[str, dict[str, Any]] = {"...": {"nargs": "+"}, "]": {"nargs": "?"}, "!": {"required": True}}
 _LINE = re.compile(
     r"(?P<names>[\w-]+(?:, [\w-]+)*)"
@@ -82,7 +96,8 @@ def declare(parser: Group, text: str, more: Mapping[str, Mapping[str, Any]] | No
         if found["value"] is None:
             settings["action"] = "store_true"
         else:
-            kind = whole(int(found["least"])) if found["least"] else _TYPES.get(found["type"], str)
+            most = _MOST_SEED if "--seed" in names else _MOST
+            kind = whole(int(found["least"]), most) if found["least"] else _TYPES.get(found["type"], str)
             settings["type"] = kind
             if "|" in found["value"]:
                 settings["choices"] = tuple(map(kind, found["value"].split("|")))
@@ -135,3 +150,5 @@ TABLES = """\
   --snap  jsonl: widen labelled spans that cut a token to whole tokens"""
 JOBS = "  -j, --jobs N>=1  threads (default: one thread per core)"
 QUIET = "  -q, --quiet  only errors and warnings on stderr"
+SPREADSHEET_SAFE = """\
+  --spreadsheet-safe  csv: put ' before cells that begin with =, +, - or @: spreadsheets compute such cells"""

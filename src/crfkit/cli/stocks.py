@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from crfkit.cli import options
-from crfkit.cli.messages import UsageError, note, warn
+from crfkit.cli.messages import UsageError, note, show, warn
 from crfkit.cli.output_files import check_outputs, keep
 from crfkit.optional import needed
 
@@ -166,7 +166,7 @@ def _print(backtest: Backtest) -> None:
         for line in matrix(
             heads[0], [row[0] for row in cells], heads[1:], [row[1:] for row in cells], gap="  "
         ):
-            print(line)
+            show(line)
     print()
     for sentence in (*summary.verdict(backtest, found), summary.NOT_ADVICE):
         print(_wrapped(sentence))

@@ -73,6 +73,7 @@ what to write:
       probability, text; without tags such as B-, segments are runs of a label
   --min-probability P:float  leave out segments with a lower probability: their labels become O
   --blanks                  separate columns with blanks instead of tabs
+{options.SPREADSHEET_SAFE}
   --eval                    print scores on standard error; needs true labels
   --flush                   write each sequence before the next is read (always on for terminals and pipes)
 {options.QUIET}

@@ -55,6 +55,7 @@ class Layout:
         self._delimiter: str = {None: ",", "tab": "\t", "\\t": "\t"}.get(
             arguments.separator, arguments.separator
         )
+        self._safe: bool = arguments.spreadsheet_safe
 
     def one(
         self, batch: Batch, decoded: Decoded, segments: Callable[[], list[list[PredictedSegment]]]
@@ -122,7 +123,7 @@ class Layout:
             texts = [[] for _ in decoded.labels]
         from crfkit.io.csv_data import CsvRows  # imported only for csv tables
 
-        self._csv = self._csv or CsvRows(self._delimiter)
+        self._csv = self._csv or CsvRows(self._delimiter, spreadsheet_safe=self._safe)
         if not self._no_header:
             self._csv.write_header(
                 [*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra]

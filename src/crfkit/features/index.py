@@ -157,7 +157,7 @@ def build_index(
             allowed,
             sequences.n_attributes,
             L,
-            max(1, int(np.ceil(min_freq))),
+            _least(min_freq),
         )
     edges = [_transitions(sequences.offsets, labels, L, span, min_freq) for span in range(2, order + 2)]
     if all_possible_transitions:
@@ -168,6 +168,11 @@ def build_index(
     if kinds is not None and (kinds & EDGE).any():
         pairs = _pair_features(sequences, labels, L, kinds, min_freq, all_possible_transitions)
     return FeatureIndex(L, state_indptr, state_labels, edges[0], edges[1] if order == 2 else None, *pairs)
+
+
+def _least(min_freq: float) -> int:
+    """Return the least count of a feature; beyond 2⁶² there is no difference."""
+    return max(1, int(np.ceil(min(min_freq, 2.0**62))))
 
 
 def _pair_features(
@@ -196,7 +201,7 @@ def _pair_features(
         None,
         sequences.n_attributes,
         L**2,
-        max(1, int(np.ceil(min_freq))),
+        _least(min_freq),
     )
 
 

@@ -23,6 +23,7 @@ from crfkit.features.program import FeatureProgram
 from crfkit.features.program_code import Part, ProgramCode, flag, number, step, text
 from crfkit.features.template_syntax import Line, Macro
 from crfkit.io.opening import open_input, source_name
+from crfkit.parameters import unstorable
 
 # First letters and macros that CRF++ does not have.
 _ONLY_WAPITI = re.compile(r"^[ub*]|^[^#\n].*%(?:[tmTMX]\[|x\[@)", re.MULTILINE)
@@ -60,6 +61,9 @@ class Template:
             raise InputError(
                 f"a template is a str, got {type(self.text).__name__}; Template.read takes a path"
             )
+        lost = unstorable(self.text)
+        if lost is not None:
+            raise InputError(f"{self.source}: the template has {lost}")
         text = self.text.removeprefix("\ufeff")
         dialect = self.dialect
         if dialect == "auto":
@@ -170,6 +174,7 @@ class Template:
             prefix: line.macros[0]
             for prefix, line in zip(prefixes, self._making, strict=True)
             if line.scope == "node"
+            and line.macros
             and line.pieces == (prefix, *line.macros[:1])
             and sum(other.startswith(prefix) for other in prefixes) == 1
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # np.random in a signature would load it
 
+import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -84,7 +85,7 @@ def nbest(lattice: Lattice, k: int, *, n_jobs: int | None = None) -> NBest:
         raise InputError(f"k must be a whole number of paths, at least 1; got {k!r}")
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     batch, threads = native_batch(lattice, n_jobs)
-    labels, scores, counts = _native.lattice_nbest(batch, int(k), dead, threads)
+    labels, scores, counts = _native.lattice_nbest(batch, min(int(k), sys.maxsize), dead, threads)
     require_paths(lattice, dead)
     path_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     label_offsets = np.concatenate([[0], np.cumsum(counts * np.diff(lattice.offsets))]).astype(np.int64)

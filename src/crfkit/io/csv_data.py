@@ -24,6 +24,7 @@ from crfkit.io.writing import open_output
 _DELIMITERS = ",;\t"
 _SNIFFED = 20  # records used to detect the delimiter
 _POSITIONS = 65536
+_FORMULAS = ("=", "+", "-", "@")  # first characters of a cell that a spreadsheet computes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,10 +100,18 @@ def stream_csv(
     return reader.pieces(1 if prompt else positions)
 
 
-def write_csv(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[NamedColumns]) -> None:
-    """Write tables, one after the other, as one CSV file with an empty line between sequences."""
+def write_csv(
+    path: str | os.PathLike[str] | IO[bytes],
+    tables: Iterable[NamedColumns],
+    *,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write tables, one after the other, as one CSV file with an empty line between sequences.
+
+    With ``spreadsheet_safe``, an apostrophe is put before cells that spreadsheets take for formulas.
+    """
     with open_output(path) as file:
-        rows = CsvRows()
+        rows = CsvRows(spreadsheet_safe=spreadsheet_safe)
         for table in tables:
             rows.write_header(table.names)
             for sentence in table:
@@ -110,25 +119,31 @@ def write_csv(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[NamedCo
             file.write(rows.take())
 
 
+def protected(cell: str) -> str:
+    """Return a cell that spreadsheets take for text: with an apostrophe if it looks like a formula."""
+    return f"'{cell}" if cell.startswith(_FORMULAS) else cell
+
+
 class CsvRows:
     """A writer of a header and sequences of rows, with an empty line between sequences, to bytes."""
 
-    def __init__(self, delimiter: str = ",") -> None:
+    def __init__(self, delimiter: str = ",", *, spreadsheet_safe: bool = False) -> None:
         self._text = io.StringIO(newline="")
         self._rows = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
         self._headed = self._begun = False
+        self._safe = spreadsheet_safe
 
     def write_header(self, names: Iterable[str]) -> None:
         """Write the names of the columns, unless they have been written."""
         if not self._headed:
-            self._rows.writerow(names)
+            self._rows.writerow(map(protected, names) if self._safe else names)
             self._headed = True
 
     def write_sequence(self, rows: Iterable[Iterable[str]]) -> None:
         """Write the rows of one sequence."""
         if self._begun:
             self._text.write("\n")
-        self._rows.writerows(rows)
+        self._rows.writerows((map(protected, row) for row in rows) if self._safe else rows)
         self._begun = True
 
     def take(self) -> bytes:

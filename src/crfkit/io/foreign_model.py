@@ -6,6 +6,7 @@ Any error in a file becomes a ``ModelFileError`` with the file's name and the re
 from __future__ import annotations
 
 import codecs
+import io
 import os
 from dataclasses import dataclass
 from itertools import pairwise
@@ -124,8 +125,12 @@ def _text_of(line: bytes, encoding: str) -> str:
 
 def _is_utf8(encoding: str) -> bool:
     try:
-        return codecs.lookup(encoding).name == "utf-8"
-    except LookupError:
+        name = codecs.lookup(encoding).name
+        io.TextIOWrapper(
+            io.BytesIO(), name
+        )  # raises for encodings of something else than text, such as "hex"
+        return name == "utf-8"
+    except (LookupError, TypeError, ValueError):
         raise InputError(
             f"encoding must be the name of a text encoding such as 'utf-8', got {encoding!r}"
         ) from None

@@ -286,6 +286,8 @@ def _checked_entry(entry: Any, name: str) -> tuple[str, np.dtype[Any], tuple[int
 def _load_json(text: bytes, name: str) -> dict[str, Any]:
     try:
         content = json.loads(text.decode(), parse_int=_short_int, parse_constant=_no_constant)
+        if b"\\ud" in text.lower():  # only an escape can give half of a surrogate pair, which is not text
+            json.dumps(content, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise _damaged(name, f"its header is not acceptable JSON ({error})") from error
     if not isinstance(content, dict):

@@ -1,8 +1,13 @@
-"""The width of text on a terminal, and text padded or shortened to a width."""
+"""Text on a terminal: its width, padded or shortened to a width, without control characters."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+# All but line feed and tab: what they do to a terminal is not up to data.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_STYLES = re.compile(r"(\x1b\[[0-2]m)")  # normal, bold, dim
 
 
 def width_of(text: str) -> int:
@@ -30,3 +35,10 @@ def shorten(text: str, width: int) -> str:
             break
         kept += c
     return kept + "…"
+
+
+def visible(text: str, *, styled: bool = False) -> str:
+    r"""Return the text with control characters as escapes such as ``\x1b``; ``styled`` keeps bold and dim."""
+    if styled:
+        return "".join(piece if i % 2 else visible(piece) for i, piece in enumerate(_STYLES.split(text)))
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

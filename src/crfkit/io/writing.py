@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from typing import IO, TypeAlias, cast
 
 from crfkit.exceptions import InputError, OutputError
+from crfkit.io.text_width import visible
 
 Target: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
@@ -46,7 +47,8 @@ def open_output(path: Target, *, size: int | None = None, compress: bool = True)
     if path == "-":
         sys.stdout.flush()
         out = sys.stdout.buffer
-        yield cast("IO[bytes]", _Whole(out)) if isinstance(out, io.RawIOBase) else out
+        whole = cast("IO[bytes]", _Whole(out)) if isinstance(out, io.RawIOBase) else out
+        yield cast("IO[bytes]", _Screen(whole)) if sys.stdout.isatty() else whole
         out.flush()
         return
     old = _status(path)
@@ -230,6 +232,21 @@ class _Whole:
 
     def flush(self) -> None:
         """Do nothing: there is no buffer."""
+
+
+class _Screen:
+    """A terminal: control characters in the text are shown as escapes."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+
+    def write(self, data: bytes) -> int:
+        """Write text."""
+        self._out.write(visible(bytes(data).decode("utf-8", "replace")).encode())
+        return len(data)
+
+    def flush(self) -> None:
+        self._out.flush()
 
 
 def check_writable(path: str) -> None:

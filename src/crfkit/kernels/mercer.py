@@ -19,7 +19,7 @@ from crfkit.exceptions import InputError
 from crfkit.optional import needed
 
 NAMES = ("rbf", "linear", "poly", "laplacian", "cosine", "sigmoid", "chi2")
-_SCALED = ("rbf", "poly", "laplacian", "sigmoid", "chi2")  # those with a gamma
+SCALED = ("rbf", "poly", "laplacian", "sigmoid", "chi2")  # those with a gamma
 
 
 class MercerKernel(Protocol):
@@ -70,7 +70,7 @@ class Kernel:
         """Return the kernel with a number for gamma, chosen on these rows."""
         from crfkit.kernels.bandwidth import find_gamma
 
-        if not isinstance(self.function, str) or self.function not in _SCALED:
+        if not isinstance(self.function, str) or self.function not in SCALED:
             return self
         if isinstance(rows, list):
             raise InputError(f"the kernel {self.function!r} needs numbers; for objects give a function")

@@ -15,7 +15,7 @@ from numbers import Integral
 from typing import Any
 
 from crfkit.exceptions import InputError
-from crfkit.io.text_width import pad, shorten, width_of
+from crfkit.io.text_width import pad, shorten, visible, width_of
 from crfkit.mining.examples import Example
 from crfkit.mining.item_names import ItemNames
 from crfkit.mining.rules import Rule, Rules
@@ -52,19 +52,22 @@ def rules_text(
     widths = [max(width_of(row[k]) for row in (head, *table)) for k in range(len(head))]
     left = sum(widths) + 2 * len(widths)
     room = None if width is None else max(_LEAST, width - left)
+    on_screen = colour or width is not None  # no control characters of the data
+    readable = visible if on_screen else str
     bold, dim = (_BOLD, _DIM) if colour else ("", "")
     end = _END if colour else ""
     lines = [dim + _row(head, widths) + "rule" + end]
     for r, (numbers, rule) in enumerate(zip(table, shown, strict=True)):
-        items = [str(item) for item in names.of_rule(rule.items)]
-        pieces = [*(f"{item} &" for item in items[:-1]), items[-1], f"→ {rule.label}"]
+        items = [readable(str(item)) for item in names.of_rule(rule.items)]
+        pieces = [*(f"{item} &" for item in items[:-1]), items[-1], f"→ {readable(str(rule.label))}"]
         first, *others = _wrapped(pieces, room)
         for k, line in enumerate((first, *others)):
             lhs, arrow, label = line.rpartition("→ ") if k == len(others) else (line, "", "")
             start = " " * left if k else _row(numbers, widths)
             lines.append(f"{start}{lhs}{arrow}{bold}{label}{end if arrow else ''}")
         for example in () if examples is None else examples[r]:
-            lines.append(" " * left + _sentence(example, rule, room, colour))
+            sentence = _sentence(example, rule, room, colour)
+            lines.append(" " * left + (visible(sentence, styled=colour) if on_screen else sentence))
     return "\n".join(lines)
 
 

@@ -22,6 +22,7 @@ from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
 from crfkit.data.sequences import gather
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, ModelFileError
+from crfkit.io.csv_data import protected
 from crfkit.io.model_file import Source, read_model, write_model
 from crfkit.io.writing import open_output
 from crfkit.optional import needed
@@ -219,14 +220,19 @@ class Rules:
         )
         return checked_rules(vocabulary, header.get("classes"), header.get("n_positions"), arrays)
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write a CSV file with a header and one line per rule; ``-`` is standard output."""
+    def to_csv(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
+        """Write a CSV file with a header and one line per rule; ``-`` is standard output.
+
+        With ``spreadsheet_safe``, an apostrophe is put before texts that spreadsheets take for formulas.
+        """
         with open_output(path) as file:
             writer = csv.writer(_Text(file), lineterminator="\n")
             writer.writerow(["items", "label", "support", "confidence", "rival", "margin", *self._more()])
             for rule in self.rows():
                 *row, fixes = rule
                 row[0] = _JOINT.join(rule.items)
+                if spreadsheet_safe:
+                    row = [protected(cell) if isinstance(cell, str) else cell for cell in row]
                 writer.writerow([*row, *([] if fixes is None else [fixes])])
 
     def to_json(self, path: str | os.PathLike[str]) -> None:

@@ -48,7 +48,8 @@ def mine_rules(
     right at a marked position are kept; ``fixes`` counts these positions.
     """
     threads = thread_count(n_jobs)
-    shortest, longest = lengths
+    n_items = len(vocabulary)  # no rule is longer, and the core's numbers end somewhere
+    shortest, longest = min(lengths[0], n_items + 1), min(lengths[1], n_items + 1)
     if minimal and longest > _LONGEST_MINIMAL:
         raise InputError(f"minimal rules have at most {_LONGEST_MINIMAL} items, got lengths={lengths}")
     miner = _native.RuleMiner(
@@ -58,9 +59,9 @@ def mine_rules(
         None if marked is None else marked.view(np.uint8),
         len(vocabulary),
         len(classes),
-        min_support,
+        min(min_support, sys.maxsize),
         # The subset that makes a rule not minimal need not be rare, long enough or important.
-        sys.maxsize if minimal or max_support is None else max_support,
+        sys.maxsize if minimal or max_support is None else min(max_support, sys.maxsize),
         min_confidence,
         1 if minimal else shortest,
         longest,

@@ -14,7 +14,7 @@ from crfkit.io.model_file import Source
 from crfkit.io.model_formats import MODEL_FORMATS, OWN, START, model_format
 from crfkit.log import inform
 from crfkit.models.linear.input_encoder import InputEncoder
-from crfkit.models.linear.tagger import LinearTagger
+from crfkit.models.linear.tagger import LinearTagger, weight_problem
 from crfkit.potentials.linear import LinearWeights
 
 if TYPE_CHECKING:
@@ -139,6 +139,9 @@ def _tagger(model: ForeignModel, name: str, n_jobs: int | None) -> LinearTagger:
     )
     pairs = np.zeros(0) if model.pair_weights is None else model.pair_weights
     weights = LinearWeights(model.edge_weights, None, pairs, model.state_weights)
+    too_large = weight_problem(weights)
+    if too_large is not None:
+        raise ModelFileError(f"cannot read the model {name}: {too_large}")
     return LinearTagger(model.classes, InputEncoder(model.attributes, template), index, weights, n_jobs)
 
 

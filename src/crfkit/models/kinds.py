@@ -88,7 +88,7 @@ def tagger_of(header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None
     """Return the tagger in a crfkit model file of any kind; its header names the kind."""
     known = {kind.in_files: kind for kind in KINDS.values()}
     name = header.get("model")
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise arrays.wrong(f"expected a {' or a '.join(known)}, got {name!r}")
     return known[name].tagger.of_file(header, arrays, n_jobs)
 

@@ -78,6 +78,7 @@ def _name_picks(ax: Axes, path: Sequence[dict[str, Any]], numbers: list[int], he
             rotation_mode="anchor",
             va="top",
             fontsize=7,
+            parse_math=False,
         )
     ax.margins(x=0.05, y=0.25)
 

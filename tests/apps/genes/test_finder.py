@@ -225,6 +225,8 @@ def test_plot(finder, genome, tmp_path):
     pytest.importorskip("matplotlib")
     text, true = genome
     found = finder.predict([text], both_strands=True)[0]
-    figure = plot_locus(0, len(text), found, true=true, posterior=finder.posterior(text), title="a locus")
+    figure = plot_locus(
+        0, len(text), found, true=true, posterior=finder.posterior(text), title="$\\notamacro{$"
+    )
     figure.savefig(tmp_path / "locus.png")
     assert (tmp_path / "locus.png").stat().st_size > 5000

@@ -343,8 +343,8 @@ def test_the_constraint_is_told_of(backtest):
     assert "logistic" not in without
 
 
-def test_tickers_that_look_like_numbers():
-    for ticker in (".DJI", "..", "-", "3M", "1.2.3"):
+def test_tickers_that_look_like_numbers_or_formulas():
+    for ticker in (".DJI", "..", "-", "3M", "1.2.3", "$\\notamacro{$"):
         assert f">{ticker}</td>" in report_html(run_backtest([random_prices(430, 0, ticker)], PLAIN_ALONE))
     assert [_number(text) for text in ("81.4 %", "−0.13", "+.5", "1,234", "", "–", ".")] == [
         81.4,

@@ -42,7 +42,7 @@ def plot_locus(
             )
     axes[0].set_yticks(range(len(names)), names[::-1])
     axes[0].set_ylim(-0.6, len(names) - 0.4)
-    axes[0].set_title(title)
+    axes[0].set_title(title, parse_math=False)
     for axis, (strand, track) in zip(axes[1:], (posterior or {}).items(), strict=True):
         at = np.arange(begin, end)
         axis.fill_between(at, track.coding, step="mid", color="#55a868", alpha=0.8, label="coding")

@@ -67,7 +67,8 @@ def plot_stock(result: StockResult, method: str, days: int = 120) -> Any:
     top.plot(dates, smoothed, color="#2f5d9b", linewidth=1.6, label="smoothed price")
     top.plot(dates[wrong], smoothed[wrong], "o", color="#c23b22", markersize=4, label="wrong forecast")
     top.legend(frameon=False, fontsize=8)
-    top.set_title(f"{stock.ticker}, the last {n} days: {method}", fontsize=10)
+    title = f"{stock.ticker}, the last {n} days: {method}"
+    top.set_title(title, fontsize=10, parse_math=False)  # a dollar sign in a ticker is no formula
     bottom.fill_between(dates, 0.5, forecast.probability[-n:], color="#2f5d9b", alpha=0.5, step="mid")
     bottom.set_ylim(0, 1)
     bottom.set_ylabel("p(Raise)", fontsize=8)

@@ -12,7 +12,7 @@ from crfkit.exceptions import InputError
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.kernels.graph_map import GraphMap, Spectrum
-from crfkit.kernels.mercer import NAMES, Kernel, MercerKernel, Precomputed
+from crfkit.kernels.mercer import NAMES, SCALED, Kernel, MercerKernel, Precomputed
 from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored
 from crfkit.models.kinds import KINDS
 from crfkit.optional import needed
@@ -190,7 +190,8 @@ def _load_kernel(specification: Any, key: str, arrays: ModelArrays) -> MercerKer
     if kind == "function":
         function, gamma = specification.get("function"), specification.get("gamma")
         degree, coef0 = specification.get("degree"), specification.get("coef0")
-        numbers = [value for value in (gamma, degree, coef0) if not isinstance(value, str)]
+        # The gamma of a kernel that has none is as the user gave it.
+        numbers = (degree, coef0, *([] if function not in SCALED and isinstance(gamma, str) else [gamma]))
         if function in NAMES and all(isinstance(value, float) for value in numbers):
             return Kernel(function, gamma, degree, coef0)
     if kind == "graph":

@@ -27,7 +27,7 @@ from crfkit.io.pictures import save_picture
 from crfkit.mining.miner import AssociationMiner
 from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.linear.constrained_search import ConstrainedSearch, Found
-from crfkit.models.linear.constrained_watch import ConstrainedWatch
+from crfkit.models.linear.constrained_watch import ConstrainedWatch, ConstraintRecord
 from crfkit.models.linear.crf import CRF
 from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.linear.validation_choice import RULE, validation_spans
@@ -331,11 +331,6 @@ class ConstrainedCRF(CRF):
 
     def _restore(self, header: Mapping[str, Any]) -> None:
         super()._restore(header)
-        own = header.get("validation_constraints")
-        if not isinstance(own, dict):  # trained without constraints
-            own = {}
-        self.violations_ = np.array(own.get("violations", []), np.float64)
-        self.penalties_ = np.array(own.get("penalties", []), np.float64)
-        self.feasible_ = bool(own.get("feasible", False))
-        self.c2_ = float(own.get("c2", np.nan))
-        self.outer_history_ = list(own.get("outer_history", []))
+        own = ConstraintRecord.of(header.get("validation_constraints"))
+        self.violations_, self.penalties_, self.feasible_ = own.violations, own.penalties, own.feasible
+        self.c2_, self.outer_history_ = own.c2, own.outer_history

@@ -9,17 +9,46 @@ since it was found.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from crfkit.arrays import FloatArray
+from crfkit.exceptions import ModelFileError
 from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.training import Watch, iteration_record
 from crfkit.objectives.validation import ValidationConstraints
 from crfkit.optim.problem import State, Step
 from crfkit.optim.saddle import OuterStep
 from crfkit.progress import Progress
+
+
+class ConstraintRecord(NamedTuple):
+    """What a model file records about the constraints."""
+
+    violations: FloatArray  # [V]
+    penalties: FloatArray  # [V]
+    feasible: bool
+    c2: float
+    outer_history: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, record: Any) -> ConstraintRecord:
+        """Return the record in a file's header; that of a model without constraints if there is none."""
+        own = record if isinstance(record, dict) else {}
+        history = own.get("outer_history", [])
+        try:
+            if not isinstance(history, list) or not all(isinstance(step, dict) for step in history):
+                raise ValueError("'outer_history' must be a list of objects")
+            return cls(
+                np.array(own.get("violations", []), np.float64).reshape(-1),
+                np.array(own.get("penalties", []), np.float64).reshape(-1),
+                bool(own.get("feasible", False)),
+                float(own.get("c2", np.nan)),
+                history,
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ModelFileError(f"cannot read the model: its constraints are malformed ({error})") from error
 
 
 @dataclass

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from crfkit import _native
 from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
@@ -24,6 +25,7 @@ from crfkit.features.extraction import (
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
+from crfkit.inference.lattice import LARGEST_SCORE
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored, warn_of_unknown_data
@@ -289,6 +291,9 @@ class LinearTagger(FittedModel):
             take("pair.weights", np.float64, (len(pair_ids),)) if paired else np.zeros(0),
             take("state.weights", np.float64, (len(state_labels),)),
         )
+        too_large = weight_problem(weights)
+        if too_large is not None:
+            raise arrays.wrong(too_large)
         edges = take("edge.mask", np.bool_, (L, L))
         edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
         vocabulary = Vocabulary.from_arrays(arrays.under("vocabulary."))
@@ -312,6 +317,14 @@ class LinearTagger(FittedModel):
             )
         encoder = InputEncoder(vocabulary, template, conjunctions, associations, extraction)
         return cls(classes, encoder, index, weights, n_jobs, Curvature.from_arrays(arrays, index))
+
+
+def weight_problem(weights: LinearWeights) -> str | None:
+    """Return what is wrong with the weights of a file that would give no usable scores; None: nothing."""
+    tables = (weights.edge, weights.edge2, weights.pair, weights.state)
+    if all(table is None or _native.scores_fit(table.reshape(-1), LARGEST_SCORE) for table in tables):
+        return None
+    return f"it has weights above {LARGEST_SCORE:g} in size; no score may be that large"
 
 
 def _transition_dict(

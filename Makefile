@@ -5,6 +5,7 @@
 #   make tsan     look for races between threads with ThreadSanitizer
 #   make bench    the benchmarks against other CRF libraries
 #   make faults   kill writers, fill disks, change files under readers, and look at what is left
+#   make fuzz     a million damaged files of every kind, with AddressSanitizer and UBSan
 #   make oracle   100,000 random problems against enumeration, float64 and finite differences
 #   make wheel    sdist and wheel into dist/
 #   make package  the same, built twice at once, and tested in a clean environment
@@ -25,7 +26,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tsan bench faults oracle wheel package docs format clean
+.PHONY: help demo test tsan bench faults fuzz oracle wheel package docs format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -54,6 +55,16 @@ bench: $(VENV)/.bench
 
 faults: $(VENV)/.test
 	$(BIN)/python tests/campaigns/faults.py --count 1000
+
+# The C++ library is loaded before the module, because the sanitizer must know its exceptions.
+fuzz: $(VENV)/.test
+	@$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja --log-level=ERROR \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCRFKIT_SANITIZE=address,undefined -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	@$(BIN)/cmake --build build/asan --target _native
+	ASAN_OPTIONS="detect_leaks=0 allocator_may_return_null=1 max_allocation_size_mb=512 quarantine_size_mb=4" \
+	  UBSAN_OPTIONS="halt_on_error=1 print_stacktrace=1" $(BIN)/python tests/campaigns/fuzz.py --native build/asan/_native*.so \
+	  --preload "$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so.6)" \
+	  --count 1000000 --seconds 3600
 
 oracle: $(VENV)/.test
 	$(BIN)/python tests/campaigns/oracle.py --count 100000

@@ -59,7 +59,8 @@ def train(arguments: argparse.Namespace) -> None:
             function.penalised(c2=1.0), np.zeros(function.n_parameters), max_iterations=arguments.iterations
         )
     seconds = time.perf_counter() - began
-    print(f"{found.iterations} iterations, {seconds:.1f} s, objective {found.value:.6g}: {peak():.0f} MB in all")
+    cost = f"{found.iterations} iterations, {seconds:.1f} s"
+    print(f"{cost}, objective {found.value:.6g}: {peak():.0f} MB in all")
 
 
 def compare() -> None:

@@ -42,7 +42,7 @@ FORBIDDEN = {
 # base classes of estimators are imported when a module loads, in conventions.py.
 OPTIONAL = {
     *("sklearn", "scipy", "joblib", "threadpoolctl", "lightgbm", "matplotlib", "tqdm", "pandas"),
-    *("pynndescent", "dask", "distributed"),
+    *("pynndescent", "dask", "distributed", "narwhals"),
 }
 IMPORTS_OPTIONAL = {"sklearn": "conventions.py", "dask": "distributed/", "distributed": "distributed/"}
 # ... and these are asked for in one place only.

@@ -12,6 +12,7 @@ from crfkit.models.kernels.kernel_crf import KernelCRF as KernelCRF
 from crfkit.models.kernels.kernel_logistic import KernelLogisticRegression as KernelLogisticRegression
 from crfkit.models.linear.constrained_crf import ConstrainedCRF as ConstrainedCRF
 from crfkit.models.linear.crf import CRF as CRF
+from crfkit.models.loading import load as load
 from crfkit.models.trees.tree_crf import TreeCRF as TreeCRF
 from crfkit.tagger import Tagger as Tagger
 

@@ -22,6 +22,7 @@ _LIBRARIES = {
     "pynndescent": ("pynndescent", "crfkit[graph]"),
     "tqdm": ("tqdm", "crfkit[progress]"),
     "pandas": ("pandas", "pandas"),
+    "narwhals": ("narwhals", "crfkit[tables]"),
 }
 
 

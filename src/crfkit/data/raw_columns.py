@@ -121,16 +121,14 @@ def category(value: Any) -> str:
 def _series(series: Any) -> npt.NDArray[Any]:
     if str(series.dtype).lower().startswith("categor"):  # numbers are categories, too
         found = series.to_list()
-        return _objects(
-            [None if _is_missing(v) else category(v) if isinstance(v, Real) else v for v in found]
-        )
+        return _objects([None if is_missing(v) else category(v) if isinstance(v, Real) else v for v in found])
     values = series.to_numpy()
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
     return _present(series.to_list())
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Tell whether a value is None, NaN, or one of pandas' missing values."""
     if value is None:
         return True
@@ -142,7 +140,7 @@ def _is_missing(value: Any) -> bool:
 
 def _present(values: Iterable[Any]) -> npt.NDArray[np.object_]:
     """Return the values with None for all that are missing."""
-    return _objects([None if _is_missing(value) else value for value in values])
+    return _objects([None if is_missing(value) else value for value in values])
 
 
 def _objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:

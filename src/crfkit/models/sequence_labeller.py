@@ -23,6 +23,7 @@ from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.io.model_file import Source
 from crfkit.models.calibration import Calibration
+from crfkit.models.data_frames import TakesFrames
 from crfkit.models.fitted_model import FittedModel, PredictedSegment, TextSpan
 from crfkit.models.training_record import TrainingRecord
 
@@ -30,7 +31,7 @@ Fitted = TypeVar("Fitted", bound=FittedModel)
 _Self = TypeVar("_Self", bound="SequenceLabeller[Any]")
 
 
-class SequenceLabeller(BaseEstimator, Generic[Fitted]):
+class SequenceLabeller(TakesFrames, BaseEstimator, Generic[Fitted]):
     """An estimator that labels sequences with the ``tagger_`` that ``fit`` has set."""
 
     _tagger: type[Fitted]
@@ -47,25 +48,32 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         self.tagger_.n_jobs = self.n_jobs
         return self.tagger_
 
+    # ---- prediction
+
     def predict(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> list[list[Any]]:
+    ) -> Any:
         """Return the labels of each sequence: a list of lists.
 
         It is the most probable label sequence, unless the estimator's parameter ``decode`` says otherwise.
         ``constraints`` (:class:`crfkit.inference.Constraints`) forbid labels and transitions; ``known``
-        gives labels that are certain: one list per sequence, with None where a label is free.
+        gives labels that are certain: one list per sequence, with None where a label is free. A model that
+        was trained on a data frame takes another one and returns a column of labels for its rows.
         """
-        return self._fitted().predict(X, lengths=lengths, constraints=constraints, known=known)
+        X, lengths, rows = self._given(X, lengths)
+        found = self._fitted().predict(X, lengths=lengths, constraints=constraints, known=known)
+        return found if rows is None else rows.aligned(found)
 
     def predict_posterior(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> list[list[Any]]:
+    ) -> Any:
         """Return the labels with the fewest expected errors: the most probable label of each position.
 
         With constraints on transitions, it is the permitted labelling with the fewest expected errors.
         """
-        return self._fitted().predict_posterior(X, lengths=lengths, constraints=constraints, known=known)
+        X, lengths, rows = self._given(X, lengths)
+        found = self._fitted().predict_posterior(X, lengths=lengths, constraints=constraints, known=known)
+        return found if rows is None else rows.aligned(found)
 
     def predict_marginals(
         self,
@@ -77,6 +85,7 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         known: Any = None,
     ) -> list[list[dict[Any, float]]] | list[FloatArray]:
         """Return p(y_t = l | x): one dict per position, or one array [T, L] per sequence (``as_arrays``)."""
+        X, lengths, _ = self._given(X, lengths)
         tagger = self._fitted()
         ask = tagger.marginal_arrays if as_arrays else tagger.predict_marginals
         return ask(X, lengths=lengths, constraints=constraints, known=known)
@@ -96,6 +105,7 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         ``log=True`` gives log probabilities: the probability of a long labelling can be too small for a float
         and is then 0.
         """
+        X, lengths, _ = self._given(X, lengths)
         return self._fitted().predict_nbest(
             X, k, lengths=lengths, constraints=constraints, known=known, log=log
         )
@@ -116,6 +126,7 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         read by conlleval's rules or those of a ``scheme``; if no label has a tag, or with ``scheme="runs"``,
         segments are runs of one label other than ``O``. Segments below ``min_probability`` are left out.
         """
+        X, lengths, _ = self._given(X, lengths)
         return self._fitted().predict_segments(
             X,
             scheme=scheme,
@@ -149,7 +160,7 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
     def calibrate(
         self: _Self,
         X: Any,
-        y: Any,
+        y: Any = None,
         method: str | None = "temperature",
         *,
         scheme: str | None = None,
@@ -164,6 +175,7 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         """
         from crfkit.models.calibrating import fit_calibration
 
+        X, y, lengths = self._labelled(X, y, lengths)
         tagger = self._fitted()
         tagger.calibration = fit_calibration(tagger, X, y, method, scheme=scheme, lengths=lengths)
         return self
@@ -174,15 +186,16 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         return self._fitted().calibration
 
     def score(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
     ) -> float:
         """Return the share of positions labelled as in y (token accuracy), weighted by ``sample_weight``.
 
         Only positions with exactly one label count. Positions with None or a set of labels are left out, and
-        so are sequences whose labels are None.
+        so are sequences whose labels are None. A data frame has its labels in a column: leave out y.
         """
         from crfkit.metrics import token_accuracy
 
+        X, y, lengths = self._labelled(X, y, lengths)
         if isinstance(y, Iterable) and not isinstance(y, (str, bytes, Mapping)):
             y = list(y)
             if not any(labels is None for labels in y):
@@ -218,8 +231,9 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         """
         if drop_below and not compact:
             raise InputError("drop_below needs compact=True")
-        header = {**(record or {}), **self._training_record()}
-        self._fitted().save(path, header, compact=compact, drop_below=drop_below)
+        fitted = self._fitted()
+        header = {**(record or {}), **self._training_record(), **self._frame_record()}
+        fitted.save(path, header, compact=compact, drop_below=drop_below)
 
     @classmethod
     def load(
@@ -238,6 +252,7 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
         model = cls(**{**cls._parameters_of(tagger, header), "n_jobs": n_jobs})
         model.tagger_, model.classes_ = tagger, tagger.classes
         model._restore(header)
+        model._restore_frame(header)
         return model
 
     # Methods that subclasses override:
@@ -255,8 +270,8 @@ class SequenceLabeller(BaseEstimator, Generic[Fitted]):
     @classmethod
     def _parameters_of(cls, tagger: Fitted, header: Mapping[str, Any]) -> dict[str, Any]:
         """Return the known parameters that the model in a file was trained with."""
-        params = TrainingRecord.from_header(header).params
-        return {name: value for name, value in params.items() if name in cls._get_param_names()}
+        params, known = TrainingRecord.from_header(header).params, set(cls._get_param_names())
+        return {name: value for name, value in params.items() if name in known}
 
     def _restore(self, header: Mapping[str, Any]) -> None:
         """Restore the training record from a file's header."""

@@ -25,6 +25,7 @@ from crfkit.kernels.graph_map import GraphMap
 from crfkit.kernels.mercer import Kernel
 from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.kernels.cliques import Clique
+from crfkit.models.kernels.data_frames import KernelFrames
 from crfkit.models.kernels.estimator import RULES, Form, KernelEstimator
 from crfkit.models.kernels.tagger import KernelTagger
 from crfkit.models.kernels.training import N_CLIQUES
@@ -32,7 +33,7 @@ from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import for_file
 
 
-class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
+class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
     """Conditional random field whose scores are kernel expansions on selected cliques.
 
     Minimises ``-Σ weight · log p(y | x) + reg/2 ‖f‖² + transition_reg/2 ‖w‖²`` over functions f on labels
@@ -189,11 +190,13 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: npt.ArrayLike | None = None,
         X_dev: Any = None,
         y_dev: Any = None,
         *,
+        label: str | None = None,
+        sequence: str | Sequence[str] | None = None,
         X_unlabeled: Any = None,
         lengths: Any = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
@@ -206,7 +209,12 @@ class KernelCRF(KernelEstimator, SequenceLabeller[KernelTagger]):
         are used in the graph. ``sample_weight`` is one number per sequence. With ``X_dev``, ``y_dev`` the
         path contains the dev log-likelihood and accuracy (see ``patience``). ``checkpoint`` is a path or a
         :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
+        One data frame can take the place of X and y: ``label`` and ``sequence`` name its columns of labels
+        and of sequence ids (docs/tables.md).
         """
+        if self._is_table(label, sequence, None):
+            more = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "checkpoint": checkpoint}
+            return self._fit_table(X, y, label, sequence, None, X_dev, lengths=lengths, **more)
         form = Form(
             parametric_reg=self.reg if self.transition_reg is None else self.transition_reg,
             edge_cliques=self.cliques == "vertex+edge",

@@ -12,7 +12,7 @@ constraints are in ``objectives/validation.py``. In every other respect the mode
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -184,11 +184,14 @@ class ConstrainedCRF(CRF):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: npt.ArrayLike | None = None,
         X_dev: Any = None,
         y_dev: Any = None,
         *,
+        label: str | None = None,
+        sequence: str | Sequence[str] | None = None,
+        group: str | None = None,
         lengths: Any = None,
         permitted: PermittedPairs | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
@@ -197,8 +200,13 @@ class ConstrainedCRF(CRF):
         """Train as :meth:`CRF.fit` does, under the constraints.
 
         ``groups``: one per sequence; each group is a validation set. With ``permitted`` label pairs the
-        constraints also consider only permitted labellings.
+        constraints also consider only permitted labellings. ``group`` names the column of the groups of a
+        data frame.
         """
+        if self._is_table(label, sequence, group):
+            more = {"sample_weight": sample_weight, "permitted": permitted, "groups": groups}
+            more |= {"lengths": lengths, "checkpoint": checkpoint}
+            return self._fit_table(X, y, label, sequence, group, X_dev, **more)
         self._groups = groups
         try:
             given = (X, y, sample_weight, X_dev, y_dev)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
 from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.foreign import export_crfsuite, load_any
+from crfkit.models.linear.data_frames import LinearFrames
 from crfkit.models.linear.first_training import Trained, trained
 from crfkit.models.linear.partial_training import continued
 from crfkit.models.linear.steps import TrainingProblem
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _Self = TypeVar("_Self", bound="CRF")
 
 
-class CRF(SequenceLabeller[LinearTagger]):
+class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
     """Linear-chain conditional random field for labelling sequences.
 
     Minimises ``-Σ weight · log p(y | x) + c2·‖w‖² + c1·‖w‖₁``.
@@ -202,11 +203,13 @@ class CRF(SequenceLabeller[LinearTagger]):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: npt.ArrayLike | None = None,
         X_dev: Any = None,
         y_dev: Any = None,
         *,
+        label: str | None = None,
+        sequence: str | Sequence[str] | None = None,
         lengths: Any = None,
         permitted: PermittedPairs | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
@@ -221,7 +224,12 @@ class CRF(SequenceLabeller[LinearTagger]):
         ``permitted`` label pairs (their labels in sorted order) the model is a distribution over the
         permitted labellings only; decode it with ``constraints=permitted.constraints()``. ``checkpoint`` is a
         path or a :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
+        One data frame can take the place of X and y: ``label`` and ``sequence`` name its columns of labels
+        and of sequence ids (docs/tables.md).
         """
+        if self._is_table(label, sequence, None):
+            more = {"sample_weight": sample_weight, "permitted": permitted, "checkpoint": checkpoint}
+            return self._fit_table(X, y, label, sequence, None, X_dev, lengths=lengths, **more)
         self._check(X_dev, y_dev)
         previous = getattr(self, "tagger_", None) if self.warm_start else None
         given = X, y, sample_weight, X_dev, y_dev, lengths, Checkpoint.of(checkpoint)

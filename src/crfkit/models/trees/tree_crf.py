@@ -227,11 +227,14 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: npt.ArrayLike | None = None,
         X_dev: Any = None,
         y_dev: Any = None,
         *,
+        label: str | None = None,
+        sequence: str | Sequence[str] | None = None,
+        group: str | None = None,
         lengths: Any = None,
         groups: Sequence[Any] | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
@@ -245,7 +248,12 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         accuracy no longer rises, and the best number of rounds is kept. ``groups`` is one group per sequence:
         the folds of ``early_stopping`` and ``committee`` never split a group. ``checkpoint`` is a path or a
         :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
+        One data frame can take the place of X and y: ``label``, ``sequence`` and ``group`` name its columns
+        of labels, sequence ids and groups (docs/tables.md).
         """
+        if self._is_table(label, sequence, group):
+            more = {"sample_weight": sample_weight, "groups": groups, "checkpoint": checkpoint}
+            return self._fit_table(X, y, label, sequence, group, X_dev, lengths=lengths, **more)
         self._check(X_dev, y_dev, groups)
         checkpoint = Checkpoint.of(checkpoint)
         window = rule.window_sides(self.window) or (0, 0)

@@ -1,5 +1,9 @@
 """The meaning of n_jobs."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from crfkit.exceptions import InputError
@@ -27,3 +31,26 @@ def test_workers_of_joblib_get_their_share():
     joblib = pytest.importorskip("joblib")
     found = joblib.Parallel(n_jobs=2)(joblib.delayed(thread_count)(None) for _ in range(2))
     assert found == [max(1, thread_count(-1) // 2)] * 2
+
+
+FORK = """
+import os, sys
+from crfkit import CRF, Tagger
+X, y = [[["a"], ["b"]]] * 40, [["A", "B"]] * 40
+crf = CRF(n_jobs=2).fit(X, y)
+crf.save(sys.argv[1])
+tagger = Tagger(sys.argv[1])
+child = os.fork()
+same = crf.predict(X) == y and tagger.tag(X[0]) == y[0]
+if child == 0:
+    crf.fit(X, y)  # threads are made anew
+    os._exit(0 if same and crf.predict(X) == y else 1)
+sys.exit(not same or os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_fork_after_threads_were_used(tmp_path):
+    command = [sys.executable, "-c", FORK, str(tmp_path / "m.crfkit")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

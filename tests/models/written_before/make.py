@@ -2,8 +2,9 @@
 
     PYTHONPATH=tests/oracles python tests/models/written_before/make.py FOLDER
 
-``tests/models/test_written_before.py`` loads the files here and compares the answers. They were written by
-version 0.1.0 and stay as they are: a new kind of model gets new files.
+``tests/models/test_written_before.py`` loads the files and compares the answers. Those beside this file were
+written by version 0.1.0, those in the folder ``0.2`` by 0.2.0. They stay as they are: they prove that later
+versions read them. A new kind of model gets new files.
 """
 
 import gzip
@@ -17,7 +18,7 @@ from small_genomes import random_windows
 from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
 from crfkit.apps.genes import GeneFinder
 from crfkit.datasets import addresses, casino, galaxy
-from crfkit.features import Template, token_features
+from crfkit.features import Features, Template, column, token_features
 from crfkit.kernels import GraphKernel
 from crfkit.mining import AssociationMiner
 from crfkit.selection import GradientSelector
@@ -51,14 +52,37 @@ def tasks():
     yield "graph", KernelCRF(kernel=None, graph=graph, n_cliques=6), points, arms, {"X_unlabeled": points[6:]}
 
 
+def tasks_of_features():
+    """Yield models that make their attributes themselves, and forms that 0.1 did not have."""
+    tokens, labels = addresses(14, random_state=4)
+    word, number = column(0, "w"), column(1, "n").number()
+    rows = [[[one, str(len(one))] for one in address] for address in tokens]
+    yield "tokens", CRF(extractor=token_features, c1=0.1), tokens, labels, {}
+    built = Features(
+        word.lower().window(-1, 1),
+        word.prefix(2) & word.shape(),
+        word.lower().member({"street", "st.", "road", "avenue"}, "street"),
+        number.standardised(),
+        number.binned(3),
+        padding=False,
+        min_count=2,
+    )
+    yield "builder", CRF(extractor=built, c1=0.1), rows, labels, {}
+    words = [token_features(address, window=1) for address in tokens]
+    for algorithm in ("ap", "arow"):
+        yield algorithm, CRF(algorithm=algorithm, max_iterations=5), words, labels, {}
+
+
 def main() -> None:
-    """Write NAME.crfkit for every task, and answers.json with inputs, labels and probabilities."""
+    """Write NAME.crfkit.gz for every task, and answers.json.gz with inputs, labels and probabilities."""
     folder = Path(sys.argv[1])
     answers = {}
-    for name, estimator, X, y, more in tasks():
-        model = estimator.fit(X[:-2], y[:-2], **more)
-        model.save(folder / f"{name}.crfkit")
-        asked = X[-2:]
+
+    def keep(name, model, asked, **how):
+        buffer = io.BytesIO()
+        model.save(buffer, **how)
+        pack(f"{name}.crfkit.gz", buffer.getvalue())
+        model = type(model).load(buffer.getvalue())  # a compact file rounds the weights
         answers[name] = {
             "class": type(model).__name__,
             "X": [one.tolist() if hasattr(one, "tolist") else one for one in asked],
@@ -66,15 +90,26 @@ def main() -> None:
             "labels": model.predict(asked),
             "marginals": [found.tolist() for found in model.predict_marginals(asked, as_arrays=True)],
         }
+
+    def pack(name, content):
+        (folder / name).write_bytes(gzip.compress(content, mtime=0))
+
+    for name, estimator, X, y, more in (*tasks(), *tasks_of_features()):
+        model = estimator.fit(X[:-2], y[:-2], **more)
+        keep(name, model, X[-2:])
+        if name in ("linear", "tokens"):
+            keep(f"{name}_compact", model, X[-2:], compact=True)
+            for method in ("temperature", "isotonic"):
+                keep(f"{name}_{method}", model.calibrate(X[-6:], y[-6:], method), X[-2:])
     buffer = io.BytesIO()
     sequences, exons = random_windows(32, seed=1)
     finder = GeneFinder(n_jobs=1, folds=2).fit(sequences[:-2], exons[:-2])
     finder.save(buffer)
-    (folder / "genes.crfkit.gz").write_bytes(gzip.compress(buffer.getvalue(), mtime=0))
+    pack("genes.crfkit.gz", buffer.getvalue())
     genes = [[list(gene.exons) for gene in found] for found in finder.predict(sequences[-2:])]
     answers["genes"] = {"X": sequences[-2:], "genes": genes}
-    with open(folder / "answers.json", "w", encoding="utf-8") as file:
-        json.dump(answers, file, separators=(",", ":"), default=lambda number: number.item())
+    text = json.dumps(answers, separators=(",", ":"), default=lambda number: number.item())
+    pack("answers.json.gz", text.encode())
 
 
 if __name__ == "__main__":

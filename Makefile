@@ -6,6 +6,7 @@
 #   make bench    the benchmarks against other CRF libraries
 #   make faults   kill writers, fill disks, change files under readers, and look at what is left
 #   make fuzz     a million damaged files of every kind, with AddressSanitizer and UBSan
+#   make clients  packages from PyPI that use python-crfsuite, with it and with crfkit (needs the network)
 #   make oracle   100,000 random problems against enumeration, float64 and finite differences
 #   make wheel    sdist and wheel into dist/
 #   make package  the same, built twice at once, and tested in a clean environment
@@ -16,6 +17,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CLIENTS := .venv-clients
 # Kept between builds, so that only what has changed is compiled. Other builds (`pip install .`) use temporary ones.
 BUILD := build/{wheel_tag}
 # Errors only: no version notice, no warnings about the machine's own settings.
@@ -26,7 +28,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tsan bench faults fuzz oracle wheel package docs format clean
+.PHONY: help demo test tsan bench faults fuzz clients oracle wheel package docs format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -78,6 +80,9 @@ wheel: $(VENV)/.release
 package: $(VENV)/.release
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tests/campaigns/packaging.py
 
+clients: $(CLIENTS)/.ready
+	$(CLIENTS)/bin/python tests/campaigns/clients.py
+
 docs: $(VENV)/.test
 	$(BIN)/python -m pytest tests/test_docs.py
 
@@ -87,7 +92,7 @@ format: $(VENV)/.test
 	$(BIN)/clang-format -i $(NATIVE)
 
 clean:
-	rm -rf $(VENV) build dist src/crfkit/_native.pyi .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLIENTS) build dist src/crfkit/_native.pyi .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Some systems ship Python without ensurepip; then the system's pip fills the environment.
 MAKE_VENV = $(PYTHON) -m venv $(VENV) || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
@@ -100,6 +105,16 @@ $(VENV)/.tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed: make PYTHON=..." if sys.version_info < (3, 10) else 0)'
 	@test -x $(BIN)/pip || $(MAKE_VENV)
 	@$(PIP) install scikit-build-core nanobind typing-extensions cmake ninja
+	@touch $@
+
+# In an environment of their own: they bring old versions of many packages. ingredient-parser is not among them: its
+# current version does not use python-crfsuite.
+$(CLIENTS)/.ready: $(BUILD_INPUTS)
+	@echo '== making $(CLIENTS)'
+	@$(PYTHON) -m venv $(CLIENTS)
+	@$(CLIENTS)/bin/python -m pip --disable-pip-version-check --quiet --quiet install python-crfsuite sklearn-crfsuite \
+	  usaddress probablepeople parserator nltk hazm pythainlp ssg pyvi autopager formasaurus spacy-crfsuite eli5
+	@$(CLIENTS)/bin/python -m pip --disable-pip-version-check --quiet --quiet install -e .
 	@touch $@
 
 $(VENV)/.release: $(VENV)/.tools

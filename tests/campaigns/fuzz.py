@@ -34,6 +34,7 @@ HERE = Path(__file__).parent
 BATCH = 100  # inputs; memory is measured per batch, and per input if a batch takes too much
 SPARE = 48 << 10  # KB beyond twice the memory of a valid file
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+STARTING = b"\xff" * 8  # as progress: modules are imported, valid files used
 OUTCOMES = ("refused", "refused in use", "used")
 
 
@@ -92,6 +93,7 @@ class Worker:
     def batch(self, name: str, first: int, last: int, progress: mmap.mmap) -> dict[str, Any]:
         """Use the inputs first .. last - 1; return the counts of outcomes and the findings."""
         if name not in self.limits:
+            progress[:8] = STARTING
             self.warm_up(name)
         counts: Counter[str] = Counter()
         findings = []
@@ -159,11 +161,11 @@ class Campaign:
         self.counts: dict[str, Counter[str]] = {}
         self.findings: list[str] = []
         self.worker: subprocess.Popen[str] | None = None
-        (folder / "progress").write_bytes(bytes(8))
 
     def start(self) -> subprocess.Popen[str]:
         """Return the worker, a new one if there is none."""
         if self.worker is None:
+            (self.folder / "progress").write_bytes(STARTING)
             given = self.arguments
             command = [sys.executable, str(HERE / "fuzz.py"), "--work", "--table", given.table]
             command += ["--seed", str(given.seed), *(["--native", given.native] if given.native else [])]
@@ -202,28 +204,31 @@ class Campaign:
                 self.found(name, found["findings"])
                 return
             self.stop()
-            at = max(first, self.progress())
+            at = max(first, self.progress() or 0)
             said = (self.folder / "stderr").read_text(errors="replace").strip()
             what = (
                 f"more than {self.arguments.hang:g} s" if hanging else f"the process ended: {summary(said)}"
             )
             self.found(name, [(at, what)])
-            counts["found"] += 1
+            counts.update({"found": 1, "lost": at - first})  # the outcomes before it are not known
             first = at + 1
 
     def wait(self, answers: IO[str]) -> bool:
         """Wait for the worker's answer; return whether it computes at one input for too long."""
-        at, since = -1, 0.0
+        at, since = None, 0.0
         while not select.select([answers], [], [], 0.2)[0]:
             used = self.cpu_seconds()
-            if at != self.progress():
-                at, since = self.progress(), used
+            now = self.progress()
+            if now is None or at != now:
+                at, since = now, used
             elif used - since > self.arguments.hang:
                 return True
         return False
 
-    def progress(self) -> int:
-        return int.from_bytes((self.folder / "progress").read_bytes(), "little")
+    def progress(self) -> int | None:
+        """Return the input that the worker is at; None while it starts."""
+        content = (self.folder / "progress").read_bytes()
+        return None if content == STARTING else int.from_bytes(content, "little")
 
     def cpu_seconds(self) -> float:
         """Return the seconds that the worker has computed: other processes do not count."""

@@ -77,6 +77,10 @@ class Rows {
       PyErr_Clear();
     }
     if (input.optional) return nb::object();
+    if (is_mapping(row.ptr())) {
+      raise_at_position(t, "there is no column " + key(input) + " in " + describe(row.ptr()) +
+                               "; name the column in the features: column('…')");
+    }
     if (PyBytes_Check(row.ptr()) || !PySequence_Check(row.ptr())) {
       raise_at_position(
           t, "a token must be a str, and a row a list, tuple or dict of cells, got " + describe(row.ptr()));

@@ -172,7 +172,7 @@ void bind_sequence_tagger(nb::module_& m) {
       .def_prop_ro("is_open", &SequenceTagger::is_open)
       .def("labels", &SequenceTagger::labels, nb::sig("def labels(self) -> list[typing.Any]"),
            "Return the labels of the model.")
-      .def("set", &SequenceTagger::set, "xseq"_a,
+      .def("set", &SequenceTagger::set, "xseq"_a.none(),
            "Set the current sequence for calls of ``tag``, ``probability`` and ``marginal``.")
       .def("tag", &SequenceTagger::tag, "xseq"_a.none() = nb::none(),
            nb::sig("def tag(self, xseq: typing.Any = None) -> list[typing.Any]"),

@@ -62,13 +62,7 @@ void score_tokens(const OpenModel& model, nb::handle tokens, Scratch* scratch) {
   const Tagger& tagger = model.tagger();
   if (tagger.trees() != nullptr) return score_items(model, tokens, scratch);
   const LinearModel& linear = linear_of(tagger);
-  if (linear.program() == nullptr) {
-    raise("InputError",
-          linear.lost().empty()
-              ? "the model takes attributes, not tokens: it was trained without an extractor or a template; "
-                "make the attributes yourself and call tag(items)"
-              : linear.lost());
-  }
+  linear.require_program();
   FeatureRunner* runner = linear.runner(scratch);
   ProgramCells(*linear.program(), runner).run(tokens.ptr());
   linear.score(&runner->rows, scratch);
@@ -182,7 +176,7 @@ void bind_tagger(nb::module_& m) {
               new (self) ItemSequence(read_item_sequence(items.ptr()));
             }
           },
-          "items"_a, nb::sig("def __init__(self, items: typing.Any) -> None"))
+          "items"_a.none(), nb::sig("def __init__(self, items: typing.Any) -> None"))
       .def("__len__", [](const ItemSequence& self) { return self.ends.size() - 1; })
       .def(
           "items", [](const ItemSequence& self) { return item_dicts(self, false); },
@@ -201,17 +195,17 @@ void bind_tagger(nb::module_& m) {
           },
           "content"_a, "name"_a)
       .def(
-          "tag", &tag<score_items>, "items"_a,
+          "tag", &tag<score_items>, "items"_a.none(),
           nb::sig("def tag(self, items: typing.Any) -> list[typing.Any]"),
           "Return the labels of a sequence of items: per position a dict or a list of attributes; for a tree "
           "model, a dict or a list of values.")
-      .def("tag_tokens", &tag<score_tokens>, "tokens"_a,
+      .def("tag_tokens", &tag<score_tokens>, "tokens"_a.none(),
            nb::sig("def tag_tokens(self, tokens: typing.Any) -> list[typing.Any]"),
            "Return the labels of a sequence of tokens, or of rows of cells; the model makes the attributes.")
-      .def("analyse", &analyse<score_items>, "items"_a,
+      .def("analyse", &analyse<score_items>, "items"_a.none(),
            nb::sig("def analyse(self, items: typing.Any) -> Analysis"),
            "Return the scores of a sequence of items, for questions about probabilities.")
-      .def("analyse_tokens", &analyse<score_tokens>, "tokens"_a,
+      .def("analyse_tokens", &analyse<score_tokens>, "tokens"_a.none(),
            nb::sig("def analyse_tokens(self, tokens: typing.Any) -> Analysis"),
            "Return the scores of a sequence of tokens or rows, for questions about probabilities.")
       .def_prop_ro(
@@ -227,10 +221,10 @@ void bind_tagger(nb::module_& m) {
       .def("__len__", &BoundAnalysis::length)
       .def("labels", &BoundAnalysis::labels, nb::sig("def labels(self) -> list[typing.Any]"),
            "Return the labels, by the model's decoding.")
-      .def("score", &BoundAnalysis::score, "labels"_a = nb::none(),
+      .def("score", &BoundAnalysis::score, "labels"_a.none() = nb::none(),
            "Return the score of a labelling, by default of the best: the logarithm of its weight, not "
            "normalised.")
-      .def("probability", &BoundAnalysis::probability, "labels"_a = nb::none(), nb::kw_only(),
+      .def("probability", &BoundAnalysis::probability, "labels"_a.none() = nb::none(), nb::kw_only(),
            "log"_a = false,
            "Return the probability of a labelling, by default of the best; or its logarithm, which long "
            "labellings need: their probabilities may be too small for a float.")

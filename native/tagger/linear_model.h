@@ -96,8 +96,13 @@ class LinearModel {
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   // What makes the attributes of tokens or rows; null if the model takes attributes.
   const FeatureProgram* program() const { return program_.get(); }
-  // Why there is no program although the model has an extractor; else empty.
-  const std::string& lost() const { return lost_; }
+  // Throws, with the reason, if there is none.
+  void require_program() const {
+    if (program_ != nullptr) return;
+    throw SequenceProblem(lost_.empty() ? "the model takes attributes, not tokens: it was trained without an "
+                                          "extractor or a template; make the attributes and tag items"
+                                        : lost_);
+  }
   // Whether the attributes of a position must be distinct.
   bool wants_distinct() const { return conjunctions_ != nullptr || rules_ != nullptr; }
 
@@ -300,7 +305,7 @@ class LinearModel {
   std::unique_ptr<ChainTables> chain_;
   std::unique_ptr<Vocabulary> vocabulary_;
   std::unique_ptr<FeatureProgram> program_;
-  std::string lost_;
+  std::string lost_;  // why there is no program although the model has an extractor
   std::unique_ptr<AttributeConjunctions> conjunctions_;
   std::unique_ptr<AttributeRules> rules_;
 };

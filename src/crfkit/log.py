@@ -7,7 +7,10 @@ INFO. The library prints nothing unless ``verbose`` asks for it.
 from __future__ import annotations
 
 import sys
-from typing import Any
+
+TYPE_CHECKING = False  # importing it from typing would double the time to start
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def inform(room: str, message: str, *details: Any) -> None:

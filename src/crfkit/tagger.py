@@ -8,11 +8,14 @@ faster: they use all cores.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from crfkit import _native
 from crfkit.exceptions import InputError
 from crfkit.log import inform
+
+TYPE_CHECKING = False  # importing it from typing would double the time to start
+if TYPE_CHECKING:
+    from typing import Any
 
 _MAPPED_FROM = 64 << 20  # bytes; larger files are mapped, so that processes share their pages
 
@@ -62,6 +65,11 @@ class Tagger(_native.Tagger):
 
     def __repr__(self) -> str:
         return f"<Tagger of a {self.format} model with {len(self.labels)} labels>"
+
+
+def c_folder() -> str:
+    """Return the folder with ``include/crfkit.h`` and ``lib/``, for programs in C; see docs/tagger.md."""
+    return os.path.dirname(str(_native.__file__))
 
 
 def _content(source: Any) -> tuple[Any, str]:

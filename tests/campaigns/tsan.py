@@ -48,9 +48,9 @@ def taggers(folder: Path, n: int) -> dict[str, tuple[Call, int]]:
     """Return calls of fitted models, and how many inputs each has."""
     from small_genomes import random_windows
 
-    from crfkit import CRF, KernelCRF, TreeCRF
+    from crfkit import CRF, KernelCRF, Tagger, TreeCRF
     from crfkit.apps.genes import GeneFinder
-    from crfkit.compat.pycrfsuite import Tagger
+    from crfkit.compat import pycrfsuite
     from crfkit.compat.sklearn_crfsuite import CRF as Stand
     from crfkit.datasets import addresses, gaussian_mixtures
     from crfkit.features import token_features
@@ -66,9 +66,14 @@ def taggers(folder: Path, n: int) -> dict[str, tuple[Call, int]]:
     rules = CRF(template="U00:%x[0,0]\nU01:%x[-1,0]\nB", associations=AssociationMiner(), max_iterations=5)
     rules.fit(words, labels)
     stand = Stand(max_iterations=5).fit(X, labels)
-    shim = Tagger()
+    shim = pycrfsuite.Tagger()
     shim.open(str(folder / "model.crfsuite"))
     names = shim.labels()
+    own_features = CRF(extractor=token_features, max_iterations=5).fit(tokens, labels)
+    light, from_tokens = (
+        Tagger(folder / "model.crfkit"),
+        Tagger(_saved(own_features, folder / "tokens.crfkit")),
+    )
 
     def marginal(i: int) -> list[float]:
         shim.set(X[i])
@@ -84,7 +89,15 @@ def taggers(folder: Path, n: int) -> dict[str, tuple[Call, int]]:
     genes = GeneFinder(folds=2, n_jobs=1, max_iterations=3).fit(windows, exons)
     for model in (crf, loaded, second, rules, trees, kernel):
         model.set_params(n_jobs=1)
+
+    def analysis(i: int) -> Any:
+        found = light.analyse(X[i])
+        return found.labels(), found.probability(), found.marginals(), found.nbest(2), found.segments()
+
     return {
+        "Tagger": (lambda i: light.tag(X[i]), n),
+        "Tagger of tokens": (lambda i: from_tokens.tag_tokens(tokens[i]), n),
+        "Tagger, probabilities": (analysis, n),
         "shim tag": (lambda i: shim.tag(X[i]), n),
         "shim set, marginal": (marginal, n),
         "shim tag, probability": (probability, n),
@@ -106,7 +119,14 @@ def _saved(crf: Any, path: Path) -> Path:
     return path
 
 
-_SHARES = {"shim tag": 60, "genes": 1, "kernel": 1, "trees": 1}  # of the calls; 8 for the others
+_SHARES = {
+    "shim tag": 60,
+    "Tagger": 60,
+    "Tagger of tokens": 60,
+    "genes": 1,
+    "kernel": 1,
+    "trees": 1,
+}  # of the calls; 8 for the others
 
 
 def share(calls: dict[str, tuple[Call, int]], n_calls: int, n_threads: int, seconds: float) -> list[str]:

@@ -1,13 +1,16 @@
 // The native tagger: one sequence per call, from Python objects to labels in one crossing.
 #include "tagger/tagger.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include "sequence_cells.h"
 #include "sequence_items.h"
 #include "tagged.h"
+#include "tagger/column_tagger.h"
 
 namespace crfkit {
 
@@ -147,6 +150,33 @@ BoundAnalysis analyse(const BoundTagger& self, nb::handle sequence) {
   return {self.model, std::move(made)};
 }
 
+// Returns the table in the bytes of a column file; null if they are none, for the general path to say why.
+std::unique_ptr<ColumnTable> read_columns(const BoundTagger&, const nb::bytes& content) {
+  try {
+    ColumnParser parser(false);
+    const Unlocked released;
+    parser.feed(content.c_str(), content.size());
+    parser.finish();
+    return parser.take();
+  } catch (const ColumnFault&) {
+    return nullptr;
+  }
+}
+
+nb::object tag_columns(const BoundTagger& self, const ColumnTable& table, int64_t label, char separator,
+                       int n_threads) {
+  const auto needed = ColumnTagger::columns_needed(self.model->tagger());
+  const size_t others = table.n_columns - (label >= 0 && label < static_cast<int64_t>(table.n_columns));
+  require(needed && *needed <= others, "the table has too few columns");
+  std::string text;
+  bool knows_some = false;
+  answering([&] {
+    const Unlocked released;
+    text = ColumnTagger(self.model->tagger(), table, label).run(separator, n_threads, &knows_some);
+  });
+  return nb::make_tuple(nb::bytes(text.data(), text.size()), knows_some);
+}
+
 nb::list item_dicts(const ItemSequence& sequence, bool summed) {
   nb::list items;
   for (size_t t = 0; t + 1 < sequence.ends.size(); ++t) {
@@ -212,10 +242,24 @@ void bind_tagger(nb::module_& m) {
           "labels", [](const BoundTagger& self) { return self.model->label_list(); },
           nb::sig("def labels(self) -> list[typing.Any]"))
       .def_prop_ro("format", [](const BoundTagger& self) { return self.model->tagger().format(); })
+      .def("read_columns", &read_columns, "content"_a,
+           "Return the rows in the bytes of a column file; None if there is a fault in it.")
+      .def("tag_columns", &tag_columns, "table"_a, "label"_a, "separator"_a, "n_threads"_a,
+           nb::sig("def tag_columns(self, table: ColumnTable, label: int, separator: str, n_threads: int) -> "
+                   "tuple[bytes, bool]"),
+           "Return the text of the file with the predicted labels, and whether the model knows an attribute.")
+      .def_prop_ro(
+          "n_columns",
+          [](const BoundTagger& self) { return ColumnTagger::columns_needed(self.model->tagger()); },
+          "Number of text columns that the model reads by place; None if it does not.")
       .def_prop_ro("takes_tokens", [](const BoundTagger& self) {
         const LinearModel* linear = self.model->tagger().linear();
         return linear != nullptr && linear->program() != nullptr;
       });
+
+  nb::class_<ColumnTable>(m, "ColumnTable", "The rows of a column file.")
+      .def_prop_ro("n_positions", &ColumnTable::n_positions)
+      .def_ro("n_columns", &ColumnTable::n_columns);
 
   nb::class_<BoundAnalysis>(m, "Analysis", "The scores of one sequence.")
       .def("__len__", &BoundAnalysis::length)

@@ -1,8 +1,7 @@
 """The number of threads that ``n_jobs`` stands for."""
 
 import os
-
-import numpy as np
+from numbers import Integral
 
 from crfkit.exceptions import InputError
 
@@ -19,7 +18,7 @@ def thread_count(n_jobs: int | None) -> int:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         share = os.environ.get("OMP_NUM_THREADS", "")
         return min(cores, int(share)) if n_jobs is None and share.isdecimal() and int(share) > 0 else cores
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs < 1:
         raise InputError(
             f"n_jobs must be a positive number of threads, or None or -1 for all cores; got {n_jobs!r}"
         )

@@ -12,6 +12,7 @@ from crfkit.cli.data_file import open_data
 from crfkit.cli.loading import data_record, load_model
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.output_files import check_outputs
+from crfkit.cli.quick_tag import tag_quickly
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.io.formats import USUAL_TABLE
 from crfkit.io.writing import open_output
@@ -93,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     inputs = [arguments.model, arguments.input, arguments.template, arguments.rules]
     check_outputs(arguments, [arguments.output], inputs)
+    if tag_quickly(arguments, _defaults()):
+        return 0
     tagger, header = load_model(arguments.model, arguments.jobs)
     _adapt(tagger, arguments)
     constraints = constraint_options.constraints_of(arguments, tagger)
@@ -184,6 +187,13 @@ def _at_its_line(error: NoPathError, batch: Batch) -> NoPathError:
         f"{batch.source}:{line}: the constraints allow no labelling of the sequence that begins here; forbid "
         "less, or remove some of its known labels"
     )
+
+
+def _defaults() -> argparse.Namespace:
+    """Return the options of a command that names nothing but a model."""
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    return parser.parse_args(["model"])
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """``crfkit tag`` for the usual case, without NumPy: a column file, and no options that need more.
 
-Importing NumPy takes longer than tagging a thousand sentences. Whatever is unusual (another format, an option,
-a fault in the file) is left to the general path, which also has the words for errors.
+Importing NumPy takes longer than tagging a thousand sentences. Whatever is unusual (another format, an
+option, a fault in the file) is left to the general path, which also has the words for errors.
 """
 
 from __future__ import annotations

@@ -5,6 +5,16 @@ sklearn_crfsuite`` replaces sklearn-crfsuite. ``crfkit.compat.install()`` replac
 yours. docs/moving-over.md lists the differences.
 """
 
-from crfkit.compat.originals import install
+
+def install() -> None:
+    """Make ``import pycrfsuite`` and ``import sklearn_crfsuite`` import crfkit's shims from now on.
+
+    Call it before anything imports the originals; they need not be installed. Pickles of
+    ``sklearn_crfsuite.CRF`` then load too. Calling it again has no effect.
+    """
+    from crfkit.compat.originals import install as install_shims  # what it imports takes longer than tagging
+
+    install_shims()
+
 
 __all__ = ["install"]

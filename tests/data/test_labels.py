@@ -10,6 +10,7 @@ from refusals import refuses
 
 import crfkit.data.labels as labels_module
 from crfkit.data import decode_labels, encode_labels, label_set
+from crfkit.data.labels import cut_labels
 
 
 def offsets_of(y):
@@ -108,6 +109,27 @@ def test_errors(y, message):
     lengths = [len(s) if hasattr(s, "__len__") else 1 for s in y or []]
     offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     refuses(message, encode_labels, y, ["B", "I"], offsets)
+
+
+@pytest.mark.parametrize(
+    ("y", "cut"),
+    [
+        (["A", "B", "A"], [["A", "B"], ["A"]]),
+        (np.array([1, 2, 1]), [[1, 2], [1]]),
+        ([None, {"A", "B"}, None], [[None, {"A", "B"}], [None]]),
+        ([None, None, None], [[None, None], [None]]),
+        ([["A", "B"], "A", None], [[["A", "B"], "A"], [None]]),  # a list of labels beside a label is a set
+        ([None, None], [None, None]),  # two sequences
+        ([["A", "B"], None], [["A", "B"], None]),
+        ([np.array(["A", "B"]), ("A",)], None),
+        ("AB", "AB"),
+        (3, 3),
+    ],
+)
+def test_lengths_cut_labels_in_one_list(y, cut):
+    found = cut_labels(y, [2, 1])
+    assert list(map(list, found)) == [["A", "B"], ["A"]] if cut is None else found == cut
+    assert cut_labels(y, None) is y
 
 
 LATE = [["A"], ["A", "Z", {"Z"}]]

@@ -149,6 +149,19 @@ def test_one_table_with_lengths(name):
     refuses("where sequences end: pass lengths", model.predict, TABLE)
 
 
+def test_labels_of_all_positions_in_one_list(name):
+    flat, given = [label for labels in Y for label in labels], {"lengths": LENGTHS}
+    model = make(name).fit(TABLE, flat, **given)
+    assert answers(model) == answers(fitted(name)) == answers(make(name).fit(TABLE, np.array(flat), **given))
+    assert model.score(TABLE, flat, **given) == model.score(X, Y)
+    assert model.score(TABLE, [None, *flat[1:]], **given) == model.score(X, [[None, *Y[0][1:]], *Y[1:]])
+    calibrated = make(name).fit(X, Y).calibrate(X, Y).predict_marginals(X)
+    assert model.calibrate(TABLE, flat, **given).predict_marginals(X) == calibrated
+    for method in (make(name).fit, model.score, model.calibrate):
+        refuses("sequence 0 is str '.'; .* in one list need lengths=", method, TABLE, flat)
+        refuses(r"lengths add up to \d+ positions, but y has 3 labels", method, TABLE, flat[:3], **given)
+
+
 def test_large_batches_are_cut_into_pieces(name, monkeypatch):
     model = fitted(name)
     labels, arrays = model.predict(X), model.predict_marginals(X, as_arrays=True)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, FloatArray, IntArray
-from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
+from crfkit.data.labels import Labels, cut_labels, encode_labels, label_lists, label_set
 from crfkit.data.positions import Positions, read_objects, read_positions
 from crfkit.data.training_data import require_data, sequence_weights
 from crfkit.exceptions import InputError
@@ -66,6 +66,7 @@ def read_training(
     if (X_dev is None) != (y_dev is None):
         raise InputError("X_dev and y_dev go together: give both or neither")
     read, labels_of = (_read_points, _point_labels) if points else (_read_sequences, _sequence_labels)
+    y = y if points else cut_labels(y, lengths)
     positions = read(X, y, lengths, objects, None, "X")
     training = _labelled_part(positions, labels_of(y, positions))
     weights = sequence_weights(sample_weight, positions.n_sequences)

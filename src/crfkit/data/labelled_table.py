@@ -36,7 +36,7 @@ class LabelledTable:
         categorical: Collection[str | int] | None = None,
     ) -> LabelledTable:
         """Read X and y as ``TreeCRF.fit`` takes them."""
-        y = label_lists(y)
+        y = label_lists(y, lengths=lengths)
         classes = label_set(y)
         schema, table = TableSchema.learn(X, cut_as(X, y, lengths), categorical)
         if table.n_positions == 0:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, IdArray, IntArray
-from crfkit.data.reading import listed
+from crfkit.data.reading import cut_rows, listed
 from crfkit.data.sequences import checked_ids, gather, place_of
 from crfkit.exceptions import InputError
 from crfkit.parameters import unstorable
@@ -101,16 +101,38 @@ def decode_labels(ids: npt.NDArray[np.integer], offsets: IntArray, classes: Sequ
     return [labels[start:stop] for start, stop in pairwise(bounds)]
 
 
-def label_lists(y: Iterable[Any], name: str = "y") -> list[Sequence[Any]]:
-    """Return y as a list of lists (or tuples) of Python objects, which can be iterated more than once."""
-    sequences: list[Sequence[Any]] = list(listed(y, name, "sequences of labels"))
+def cut_labels(y: Any, lengths: Any) -> Any:
+    """Return y; if it has the labels of all positions, end to end, cut into sequences of these lengths."""
+    if lengths is None or isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        return y
+    labels = y.tolist() if hasattr(y, "tolist") else list(y)
+    known = [one for one in labels if one is not None]  # None stands for a label or for a whole sequence
+    is_flat = len(labels) != np.size(lengths) if not known else any(map(_is_entry, known))
+    if not is_flat:
+        return labels
+    bounds = cut_rows(len(labels), lengths, "y", "labels").tolist()
+    return [labels[start:stop] for start, stop in pairwise(bounds)]
+
+
+def _is_entry(one: Any) -> bool:
+    """Tell whether an element of y can only be the entry of one position, and not a sequence."""
+    return isinstance(one, (str, bytes, set, frozenset)) or not isinstance(one, Iterable)
+
+
+def label_lists(y: Iterable[Any], name: str = "y", *, lengths: Any = None) -> list[Sequence[Any]]:
+    """Return y as a list of lists (or tuples) of Python objects, which can be iterated more than once.
+
+    With ``lengths``, y may also have the labels of all positions, end to end.
+    """
+    sequences: list[Sequence[Any]] = list(listed(cut_labels(y, lengths), name, "sequences of labels"))
     for i, sequence in enumerate(sequences):
         if isinstance(sequence, (list, tuple)):
             continue
         if isinstance(sequence, (str, bytes, Mapping, set, frozenset)) or not isinstance(sequence, Iterable):
             raise InputError(
                 f"{name} must be a list of sequences of labels, but sequence {i} is "
-                f"{type(sequence).__name__} {sequence!r:.60}; write a single sequence as [[…]]"
+                f"{type(sequence).__name__} {sequence!r:.60}; write a single sequence as [[…]]; labels of "
+                "all positions in one list need lengths="
             )
         # NumPy arrays, pandas Series: Python objects from here on.
         sequences[i] = sequence.tolist() if hasattr(sequence, "tolist") else list(sequence)

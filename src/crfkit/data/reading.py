@@ -85,7 +85,7 @@ def cut(X: Any, lengths: Any, name: str = "X") -> IntArray:
     return cut_rows(X.shape[0], lengths, name)
 
 
-def cut_rows(n_rows: int, lengths: Any, name: str = "X") -> IntArray:
+def cut_rows(n_rows: int, lengths: Any, name: str = "X", of: str = "rows") -> IntArray:
     """Return the offsets [N+1] of sequences with these lengths [N], which must make up all the rows."""
     array = np.asarray(lengths)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -94,7 +94,7 @@ def cut_rows(n_rows: int, lengths: Any, name: str = "X") -> IntArray:
         raise InputError(f"lengths must not be negative, got {array.min()} for sequence {array.argmin()}")
     offsets = offsets_of(array)
     if offsets[-1] != n_rows:
-        raise InputError(f"lengths add up to {offsets[-1]} positions, but {name} has {n_rows} rows")
+        raise InputError(f"lengths add up to {offsets[-1]} positions, but {name} has {n_rows} {of}")
     return offsets
 
 

@@ -64,7 +64,7 @@ def read_labelled(
     made_by = given_template(template)
     if made_by is not None and extractor is not None:
         raise InputError("template= and extractor= both make attributes: give one of them")
-    y = label_lists(y)
+    y = label_lists(y, lengths=lengths)
     names = Vocabulary() if vocabulary is None else vocabulary
     cut = cut_as(X, y, lengths)
     if isinstance(X, Iterator) and extractor is not None:

@@ -112,7 +112,7 @@ def fit_calibration(
         return Calibration()
     if not isinstance(y, Iterable) or isinstance(y, (str, bytes, Mapping)):
         raise InputError(f"y must be a list of sequences of labels, got {type(y).__name__}")
-    labels, data, done = label_lists(y), HeldOut(tagger, scheme), 0
+    labels, data, done = label_lists(y, lengths=lengths), HeldOut(tagger, scheme), 0
     for lattice in tagger.constrained(X, cut_as(X, labels, lengths), None, None):
         data.add(lattice, labels[done : done + lattice.n_sequences])
         done += lattice.n_sequences

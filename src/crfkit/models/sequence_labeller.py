@@ -16,7 +16,7 @@ import numpy.typing as npt
 from crfkit.arrays import FloatArray
 from crfkit.conventions import BaseEstimator, check_is_fitted
 from crfkit.data.columns import Columns
-from crfkit.data.labels import label_lists
+from crfkit.data.labels import cut_labels, label_lists
 from crfkit.data.tokenizer import tokenize
 from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import InputError
@@ -197,7 +197,7 @@ class SequenceLabeller(TakesFrames, BaseEstimator, Generic[Fitted]):
 
         X, y, lengths = self._labelled(X, y, lengths)
         if isinstance(y, Iterable) and not isinstance(y, (str, bytes, Mapping)):
-            y = list(y)
+            y = list(cut_labels(y, lengths))
             if not any(labels is None for labels in y):
                 lengths = cut_as(X, label_lists(y), lengths)
         found = self.predict(X, lengths=lengths)

@@ -69,7 +69,7 @@ class FittedSelection(BaseEstimator):
         """Select on X and y, and transform X."""
         lengths = fit_params.get("lengths")
         self.fit(X, y, **fit_params)
-        return self.transform(X, lengths=cut_as(X, label_lists(y), lengths))
+        return self.transform(X, lengths=cut_as(X, label_lists(y, lengths=lengths), lengths))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the selected attributes."""
@@ -171,7 +171,7 @@ class BaseSelector(FittedSelection, ABC):
         threads = thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
-        y = label_lists(y)
+        y = label_lists(y, lengths=lengths)
         pool = self._pool(X, y, sample_weight, lengths, permitted)
         given = self._given(pool)
         available = pool.n_candidates - len(given)

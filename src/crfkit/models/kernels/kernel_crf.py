@@ -203,12 +203,13 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
     ) -> KernelCRF:
         """Train on sequences X with labels y.
 
-        X is a list of arrays or sparse matrices [T, d], one per sequence, or one of them with ``lengths``;
-        with a kernel that is a function, a list of lists of any objects. In y a label may be None (unknown)
-        or a set (one of these), and a whole sequence may be None: unlabelled sequences and ``X_unlabeled``
-        are used in the graph. ``sample_weight`` is one number per sequence. With ``X_dev``, ``y_dev`` the
-        path contains the dev log-likelihood and accuracy (see ``patience``). ``checkpoint`` is a path or a
-        :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
+        X is a list of arrays or sparse matrices [T, d], one per sequence, or one of them with ``lengths`` (y
+        may then be flat, too); with a kernel that is a function, a list of lists of any objects. In y a label
+        may be None (unknown) or a set (one of these), and a whole sequence may be None: unlabelled sequences
+        and ``X_unlabeled`` are used in the graph. ``sample_weight`` is one number per sequence. With
+        ``X_dev``, ``y_dev`` the path contains the dev log-likelihood and accuracy (see ``patience``).
+        ``checkpoint`` is a path or a :class:`crfkit.Checkpoint`, with which a training that was killed can be
+        continued.
         One data frame can take the place of X and y: ``label`` and ``sequence`` name its columns of labels
         and of sequence ids (docs/tables.md).
         """

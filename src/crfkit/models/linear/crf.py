@@ -218,12 +218,13 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
 
         X is a list of sequences, each a list of items: lists of strings, or dicts of name to str, bool,
         number, list or dict. X may also be a list of arrays or sparse matrices [T, A], one per sequence, or
-        one of them with ``lengths``; without ``lengths`` its rows are cut like y. In y a label may be None
-        (unknown) or a set (one of these). ``sample_weight`` is one number per sequence. With ``X_dev``,
-        ``y_dev`` training stops when the dev accuracy no longer rises, and the best model is kept. With
-        ``permitted`` label pairs (their labels in sorted order) the model is a distribution over the
-        permitted labellings only; decode it with ``constraints=permitted.constraints()``. ``checkpoint`` is a
-        path or a :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
+        one of them with ``lengths`` (y may then be flat, too); without ``lengths`` its rows are cut like y.
+        In y a label may be None (unknown) or a set (one of these). ``sample_weight`` is one number per
+        sequence. With ``X_dev``, ``y_dev`` training stops when the dev accuracy no longer rises, and the best
+        model is kept. With ``permitted`` label pairs (their labels in sorted order) the model is a
+        distribution over the permitted labellings only; decode it with
+        ``constraints=permitted.constraints()``. ``checkpoint`` is a path or a :class:`crfkit.Checkpoint`,
+        with which a training that was killed can be continued.
         One data frame can take the place of X and y: ``label`` and ``sequence`` name its columns of labels
         and of sequence ids (docs/tables.md).
         """

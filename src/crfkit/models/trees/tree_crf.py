@@ -242,12 +242,13 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         """Train on sequences X with labels y.
 
         X is a list of sequences of items: dicts of name to value, lists of values, or single values; or a
-        list of arrays [T, K] or data frames; or one of them with ``lengths`` (without, it is cut like y); or
-        :class:`crfkit.data.Columns`. In y a label may be None (unknown) or a set (one of these).
-        ``sample_weight`` is one number per sequence. With ``X_dev``, ``y_dev`` training stops when the dev
-        accuracy no longer rises, and the best number of rounds is kept. ``groups`` is one group per sequence:
-        the folds of ``early_stopping`` and ``committee`` never split a group. ``checkpoint`` is a path or a
-        :class:`crfkit.Checkpoint`, with which a training that was killed can be continued.
+        list of arrays [T, K] or data frames; or one of them with ``lengths`` (y may then be flat, too;
+        without, it is cut like y); or :class:`crfkit.data.Columns`. In y a label may be None (unknown) or a
+        set (one of these). ``sample_weight`` is one number per sequence. With ``X_dev``, ``y_dev`` training
+        stops when the dev accuracy no longer rises, and the best number of rounds is kept. ``groups`` is one
+        group per sequence: the folds of ``early_stopping`` and ``committee`` never split a group.
+        ``checkpoint`` is a path or a :class:`crfkit.Checkpoint`, with which a training that was killed can be
+        continued.
         One data frame can take the place of X and y: ``label``, ``sequence`` and ``group`` name its columns
         of labels, sequence ids and groups (docs/tables.md).
         """

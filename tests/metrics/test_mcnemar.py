@@ -58,15 +58,19 @@ def test_segments_are_units_wherever_one_is(strict, read, y):
     check(mcnemar(*y, level="segment", strict=strict), *right)
 
 
-def test_in_words():
+def test_as_a_table():
     y_true = [["A"]] * 20
     better, worse = [["A"]] * 18 + [["B"]] * 2, [["B"]] * 8 + [["A"]] * 12
     result = mcnemar(y_true, better, worse, level="sequence")
     assert (result.only_a, result.only_b) == (8, 2)
     assert result.p_value == pytest.approx(0.109375)  # 2 · (1 + 10 + 45) / 1024
-    assert str(result) == (
-        "of 20 sequences, only a has 8 right and only b 2: p = 0.1094 (exact; chi2 = 2.5, p = 0.1138)"
-    )
+    assert str(result).splitlines() == [
+        "sequences  b right  b wrong",
+        "a right         10        8",
+        "a wrong          2        0",
+        "",
+        "p = 0.1094 (exact; chi2 = 2.5, p = 0.1138)",
+    ]
 
 
 def test_large_counts_do_not_underflow_to_nonsense():

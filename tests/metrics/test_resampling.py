@@ -177,13 +177,22 @@ def test_random_state_decides():
     assert samples(1) != samples(2)
 
 
-def test_in_words():
+def test_as_tables():
     y = [["B-X"]] * 4
-    assert str(bootstrap(y, y, n=10)) == "1.0000 (95 %: 1.0000 to 1.0000)"
-    assert str(bootstrap_difference(y, y, y, n=10)) == (
-        "1.0000 - 1.0000 = +0.0000 (95 %: +0.0000 to +0.0000), p = 1"
-    )
-    assert str(randomisation_test(y, y, y, n=10)) == "1.0000 - 1.0000 = +0.0000, p = 1"
+    assert str(bootstrap(y, y, n=10)).splitlines() == [
+        "score      low    high  confidence",
+        "1.0000  1.0000  1.0000        95 %",
+        "",
+        "10 resamples",
+    ]
+    assert str(bootstrap_difference(y, y, y, n=10)).splitlines()[:2] == [
+        "a            b    a - b      low     high  confidence  p",
+        "1.0000  1.0000  +0.0000  +0.0000  +0.0000        95 %  1",
+    ]
+    assert str(randomisation_test(y, y, y, n=10)).splitlines()[:2] == [
+        "a            b    a - b  p",
+        "1.0000  1.0000  +0.0000  1",
+    ]
 
 
 @pytest.mark.parametrize(

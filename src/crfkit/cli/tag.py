@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from crfkit.cli.batches import Batch
     from crfkit.inference import Lattice
+    from crfkit.models.explanation import Decision
     from crfkit.models.fitted_model import Decoded, FittedModel, PredictedSegment
-    from crfkit.models.linear.explanation import Decision
     from crfkit.models.linear.tagger import LinearTagger
 
 USAGE = "MODEL [INPUT] [-o OUTPUT] [options]"

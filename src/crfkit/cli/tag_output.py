@@ -31,7 +31,7 @@ from crfkit.models.fitted_model import Decoded, PredictedSegment
 
 if TYPE_CHECKING:
     from crfkit.io.csv_data import CsvRows
-    from crfkit.models.linear.explanation import Decision
+    from crfkit.models.explanation import Decision
 
 
 _LN_10 = math.log(10)

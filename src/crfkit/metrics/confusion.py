@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from crfkit.arrays import IntArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
+from crfkit.io.shown_table import ShownTable, Tabular
 from crfkit.metrics.pairs import Pairs, sorted_labels
+from crfkit.optional import needed
 
 
-@dataclass(frozen=True)
-class ConfusionMatrix:
+@dataclass(frozen=True, repr=False)
+class ConfusionMatrix(Tabular):
     """Token counts by true label (rows) and predicted label (columns)."""
 
     labels: tuple[Hashable, ...]  # [L]
@@ -27,21 +30,22 @@ class ConfusionMatrix:
         cells = [(int(flat) // len(self.labels), int(flat) % len(self.labels)) for flat in order]
         return [(self.labels[t], self.labels[p], int(mistakes[t, p])) for t, p in cells if mistakes[t, p]]
 
-    def __str__(self) -> str:
+    def _shown(self) -> ShownTable:
         names = [str(label) for label in self.labels]
-        first = max([len("true \\ predicted"), *map(len, names)])
-        widths = [max(len(name), len(str(self.counts.max()))) for name in names]
-        header = f"{'true / predicted':{first}}  " + "  ".join(
-            f"{name:>{width}}" for name, width in zip(names, widths, strict=True)
-        )
         rows = [
-            f"{name:{first}}  "
-            + "  ".join(
-                f"{int(count) or '.':>{width}}" for count, width in zip(self.counts[i], widths, strict=True)
-            )
-            for i, name in enumerate(names)
+            [name, *(str(n or ".") for n in row)]
+            for name, row in zip(names, self.counts.tolist(), strict=True)
         ]
-        return "\n".join([header, *rows])
+        return ShownTable(["true / predicted", *names], [rows])
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame of the counts: rows are true labels, columns predicted ones."""
+        pandas = needed("pandas", "to_frame")
+        return pandas.DataFrame(
+            self.counts,
+            index=pandas.Index(self.labels, name="true", tupleize_cols=False),
+            columns=pandas.Index(self.labels, name="predicted", tupleize_cols=False),
+        )
 
 
 def confusion_matrix(

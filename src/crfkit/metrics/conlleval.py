@@ -21,9 +21,9 @@ from crfkit.metrics.segment_scores import scores_of
 from crfkit.metrics.segments import reading_for
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ConllevalReport(Report):
-    """Segment scores that print as conlleval prints them."""
+    """Segment scores that print as conlleval prints them; in a notebook they are a table."""
 
     def __str__(self) -> str:
         whole = self.overall

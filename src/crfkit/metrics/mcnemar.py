@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import erfc, exp, lgamma, log, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from crfkit.arrays import BoolArray, IntArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
+from crfkit.io.shown_table import ShownTable, Tabular
 from crfkit.metrics.pairs import Pairs
 from crfkit.metrics.segments import SegmentSpans, forgiving_spans, reading_for, strict_spans
 from crfkit.metrics.tokens import right_sequences
 
 
-@dataclass(frozen=True)
-class McNemar:
+@dataclass(frozen=True, repr=False)
+class McNemar(Tabular):
     """How often both taggers, one of them or none is right, and the p-values of the difference."""
 
     level: str
@@ -33,12 +34,20 @@ class McNemar:
     chi2: float  # with continuity correction
     chi2_p_value: float
 
-    def __str__(self) -> str:
-        return (
-            f"of {self.both_right + self.only_a + self.only_b + self.both_wrong} {self.level}s, only a has "
-            f"{self.only_a} right and only b {self.only_b}: p = {self.p_value:.4g} (exact; chi2 = "
-            f"{self.chi2:.4g}, p = {self.chi2_p_value:.4g})"
+    def _shown(self) -> ShownTable:
+        return ShownTable(
+            [f"{self.level}s", "b right", "b wrong"],
+            [
+                [
+                    ["a right", str(self.both_right), str(self.only_a)],
+                    ["a wrong", str(self.only_b), str(self.both_wrong)],
+                ]
+            ],
+            [f"p = {self.p_value:.4g} (exact; chi2 = {self.chi2:.4g}, p = {self.chi2_p_value:.4g})"],
         )
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [dict(vars(self))]
 
 
 def mcnemar(

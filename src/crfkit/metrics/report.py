@@ -1,12 +1,14 @@
-"""Counts, the scores computed from them, and a report that prints as a table and exports as a dict."""
+"""Counts, the scores computed from them, and a report: a table in text, HTML and pandas, or a dict."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from crfkit.exceptions import InputError
+from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.io.text_width import width_of
 
 Averaging = Literal["micro", "macro", "weighted"]
 
@@ -76,11 +78,12 @@ class Average:
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.support}
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Tabular):
     """Scores per label or segment type, overall, and averaged.
 
-    ``print(report)`` shows a table; ``to_dict()`` gives plain numbers for logs.
+    It shows as a table at a prompt and in a notebook; ``to_frame()`` gives a pandas DataFrame, ``to_dict()``
+    plain numbers for logs.
     """
 
     unit: str  # "token" or "segment"
@@ -147,23 +150,34 @@ class Report:
             "scores": {name: score.to_dict() for name, score in self.scores.items()},
         }
 
-    def __str__(self) -> str:
-        rows: list[tuple[str, Score | Average, int]]
-        rows = [(str(name), score, score.true) for name, score in self.scores.items()]
-        totals: list[tuple[str, Score | Average, int]] = [
-            ("overall", self.overall, self.overall.true),
-            ("macro average", self.macro, self.overall.true),
-            ("weighted average", self.weighted, self.overall.true),
-        ]
-        width = max(len(name) for name, _, _ in rows + totals)
-        header = f"{'':{width}}  precision  recall      F1  {self.unit + 's':>9}"
-        lines = [header, *(_row(row, width) for row in rows), ""]
-        lines += [_row(row, width) for row in totals]
-        lines += ["", f"{'token accuracy':{width}}  {100 * self.token_accuracy:25.2f}"]
-        return "\n".join(lines)
+    def _rows(self) -> tuple[dict[str, Score | Average], dict[str, Score | Average]]:
+        """Return the scores of the types and the overall ones, by their names in the table."""
+        totals: dict[str, Score | Average]
+        totals = {"overall": self.overall, "macro average": self.macro, "weighted average": self.weighted}
+        return {str(name): score for name, score in self.scores.items()}, totals
 
+    def _shown(self) -> ShownTable:
+        def cells(name: str, score: Score | Average) -> list[str]:
+            support = score.true if isinstance(score, Score) else score.support
+            return [name, *(f"{number:.2f}" for number in score.percentages), str(support)]
 
-def _row(row: tuple[str, Score | Average, int], width: int) -> str:
-    name, score, support = row
-    precision, recall, f1 = score.percentages
-    return f"{name:{width}}  {precision:9.2f}  {recall:6.2f}  {f1:6.2f}  {support:9d}"
+        groups = [[cells(name, score) for name, score in rows.items()] for rows in self._rows()]
+        width = max(width_of(row[0]) for rows in groups for row in rows)  # the accuracy stands below F1
+        return ShownTable(
+            ["", "precision", "recall", f"{'F1':>6}", f"{self.unit + 's':>9}"],
+            groups,
+            [f"{'token accuracy':{width}}  {100 * self.token_accuracy:25.2f}"],
+        )
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for rows in self._rows():
+            for name, score in rows.items():
+                numbers = score.to_dict()
+                yield {
+                    self.unit: name,
+                    **{field: numbers[field] for field in ("precision", "recall", "f1", "support")},
+                }
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: one row per label or type, and the overall ones; scores from 0 to 1."""
+        return super().to_frame().set_index(self.unit)

@@ -21,14 +21,39 @@ import numpy as np
 from crfkit.arrays import FloatArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
+from crfkit.io.shown_table import ShownTable, Tabular
 from crfkit.metrics.resampled import Level, Metric, scores_to_resample
 
 RandomState = int | np.random.Generator | None
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A score and the interval in which it lies with the given confidence."""
+class _OneRow(Tabular):
+    """Numbers as a table of one row; the resampled scores are left out."""
+
+    samples: FloatArray  # [n]
+
+    def _records(self) -> list[dict[str, float]]:
+        return [{name: value for name, value in vars(self).items() if name != "samples"}]
+
+    def _shown(self) -> ShownTable:
+        (record,) = self._records()
+        signed = ("value", "low", "high") if "b" in record else ()
+        cells = []
+        for name, value in record.items():
+            if name == "confidence":
+                cells.append(f"{100 * value:g} %")
+            elif name == "p_value":
+                cells.append(f"{value:.4g}")
+            else:
+                cells.append(f"{value:+.4f}" if name in signed else f"{value:.4f}")
+        names = {"value": "a - b" if signed else "score", "p_value": "p"}
+        words = f"{len(self.samples):,} resamples"
+        return ShownTable([names.get(name, name) for name in record], [[cells]], [words])
+
+
+@dataclass(frozen=True, repr=False)
+class Interval(_OneRow):
+    """A score and the interval in which it lies with the given confidence; prints as a table."""
 
     value: float
     low: float
@@ -36,12 +61,9 @@ class Interval:
     confidence: float
     samples: FloatArray  # [n] the score of each resampled data set
 
-    def __str__(self) -> str:
-        return f"{self.value:.4f} ({100 * self.confidence:g} %: {self.low:.4f} to {self.high:.4f})"
 
-
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, repr=False)
+class Difference(_OneRow):
     """The scores of two taggers, ``value`` = a - b with its interval, and the p-value of the difference."""
 
     a: float
@@ -53,15 +75,9 @@ class Difference:
     p_value: float  # two-sided
     samples: FloatArray  # [n] a - b on each resampled data set
 
-    def __str__(self) -> str:
-        return (
-            f"{self.a:.4f} - {self.b:.4f} = {self.value:+.4f} "
-            f"({100 * self.confidence:g} %: {self.low:+.4f} to {self.high:+.4f}), p = {self.p_value:.4g}"
-        )
 
-
-@dataclass(frozen=True)
-class RandomisationTest:
+@dataclass(frozen=True, repr=False)
+class RandomisationTest(_OneRow):
     """The scores of two taggers, ``value`` = a - b, and the p-value of the difference."""
 
     a: float
@@ -69,9 +85,6 @@ class RandomisationTest:
     value: float
     p_value: float  # two-sided
     samples: FloatArray  # [n] a - b after each swapping
-
-    def __str__(self) -> str:
-        return f"{self.a:.4f} - {self.b:.4f} = {self.value:+.4f}, p = {self.p_value:.4g}"
 
 
 def bootstrap(

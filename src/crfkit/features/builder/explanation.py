@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
+from typing import Any
 
-from crfkit.io.text_width import pad, width_of
+from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.optional import needed
 
 _WIDTH = 110  # characters of a line of text
 _WIDEST = 24  # of a cell; longer ones are cut
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Tabular):
     """A table with one row per extractor and one column per position.
 
     A value stands for ``name=value``, ✓ for the attribute ``name``, a number for the attribute's value; an
@@ -22,39 +23,19 @@ class Explanation:
     names: list[str]
     cells: list[list[str]]  # [names][T]
 
-    def __repr__(self) -> str:
+    def _shown(self) -> ShownTable:
         n_positions = len(self.cells[0]) if self.cells else 0
-        table = [["", *map(str, range(n_positions))]]
-        table += [[name, *row] for name, row in zip(self.names, self.cells, strict=True)]
-        widths = [max(width_of(row[k]) for row in table) for k in range(n_positions + 1)]
-        parts = []
-        start = 1
-        while True:
-            stop = start
-            while stop <= n_positions and (
-                stop == start or widths[0] + sum(w + 2 for w in widths[start : stop + 1]) <= _WIDTH
-            ):
-                stop += 1
-            columns = [0, *range(start, stop)]
-            parts.append(
-                "\n".join("  ".join(pad(row[k], widths[k]) for k in columns).rstrip() for row in table)
-            )
-            start = stop
-            if start > n_positions:
-                return "\n\n".join(parts)
+        rows = [[name, *row] for name, row in zip(self.names, self.cells, strict=True)]
+        return ShownTable(["", *map(str, range(n_positions))], [rows], left=True)
 
-    def _repr_html_(self) -> str:
+    def __str__(self) -> str:
+        return self._shown().text(_WIDTH)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame of the cells: one row per extractor, one column per position."""
         n_positions = len(self.cells[0]) if self.cells else 0
-        head = "".join(f"<th>{t}</th>" for t in range(n_positions))
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th>"
-            + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row)
-            + "</tr>"
-            for name, row in zip(self.names, self.cells, strict=True)
-        )
-        return (
-            f"<div style='overflow-x:auto'><table><thead><tr><th></th>{head}</tr></thead>"
-            f"<tbody>{rows}</tbody></table></div>"
+        return needed("pandas", "to_frame").DataFrame(
+            self.cells, index=self.names, columns=range(n_positions)
         )
 
 

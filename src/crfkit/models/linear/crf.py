@@ -36,7 +36,7 @@ from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
 
 if TYPE_CHECKING:
-    from crfkit.models.linear.explanation import Decision
+    from crfkit.models.explanation import ExplainedSequences
 
 _Self = TypeVar("_Self", bound="CRF")
 
@@ -324,17 +324,18 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
 
     def explain(
         self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> list[list[Decision]]:
+    ) -> ExplainedSequences:
         """Explain the predicted labels: return the evidence for each label and against the next best.
 
-        There is one :class:`~crfkit.models.linear.explanation.Decision` per position, with the label, its
-        rival, both probabilities, and the weights in which they differ.
+        There is one :class:`~crfkit.models.explanation.Decision` per position, with the label, its rival,
+        both probabilities, and the weights in which they differ.
         """
+        from crfkit.models.explanation import ExplainedSequences
         from crfkit.models.linear.explanation import explain
 
         tagger = self._fitted()
         encoded = tagger.encode(X, lengths)
-        decisions: list[list[Decision]] = []
+        decisions = ExplainedSequences()
         prepared = tagger.prepare_encoded(encoded)
         for start, stop, lattice in tagger.constrained_pieces(prepared, constraints, known):
             decisions += explain(tagger, encoded.sequences.subset(range(start, stop)), lattice)

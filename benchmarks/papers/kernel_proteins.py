@@ -84,7 +84,7 @@ def decode(lattice: Lattice, classes: Sequence[str], gains: Iterable[float]) -> 
 
 def kernel_crf(fold: Fold, settings: dict[str, Any]) -> dict[float, LabelLists]:
     model = KernelCRF(**settings, n_jobs=1).fit(fold.X, fold.y)
-    lattice, _ = next(model.tagger_.pieces(fold.X_held, whole=True))
+    lattice = model.tagger_.scored(fold.X_held).lattice
     return decode(lattice, model.classes_, GAINS)
 
 
@@ -93,7 +93,7 @@ def linear_crf(fold: Fold, settings: dict[str, Any]) -> dict[float, LabelLists]:
     with_one = [np.hstack([x, np.ones((len(x), 1))]) for x in fold.X]
     held = [np.hstack([x, np.ones((len(x), 1))]) for x in fold.X_held]
     model.fit(with_one, fold.y)
-    lattice, _ = next(model.tagger_.pieces(held, whole=True))
+    lattice = model.tagger_.scored(held).lattice
     return decode(lattice, model.classes_, GAINS)
 
 

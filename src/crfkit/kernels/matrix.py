@@ -9,6 +9,7 @@ to choose candidates: the chosen columns are computed again in double precision.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -47,10 +48,29 @@ class KernelMatrix:
         self._own = own  # [n] the kernel's numbers of the positions; None: their places
         self._kept: dict[int, npt.NDArray[np.float32]] = {}
         self._ready: dict[int, FloatArray] = {}  # place -> column [n]
+
+    @cached_property
+    def _whole(self) -> FloatArray | None:
+        """K [n, n] if all positions are candidates and all of it fits."""
         n = self.n_positions
-        self._whole: FloatArray | None = None  # [n, n] if all positions are candidates and all of it fits
-        if n == self.n_learn == len(candidates) and 8 * n * n <= limit:
-            self._whole = kernel.between(rows, self.support(np.arange(n)))
+        if n == self.n_learn == len(self.candidates) and 8 * n * n <= self.limit:
+            return self.kernel.between(self.rows, self.support(np.arange(n)))
+        return None
+
+    def part(self, kernel: MercerKernel, places: IntArray, candidates: IntArray, n_learn: int) -> KernelMatrix:
+        """Return the matrix of a kernel of the same kind on some of the positions.
+
+        ``candidates`` are places among these; the first ``n_learn`` of them are those of training.
+        """
+        own = None if self._own is None else self._own[places]
+        rows = take_rows(self.rows, places)
+        return KernelMatrix(kernel, rows, candidates, n_learn=n_learn, limit=self.limit, own=own)
+
+    def with_kernel(self, kernel: MercerKernel) -> KernelMatrix:
+        """Return the matrix of another kernel on the same rows."""
+        return KernelMatrix(
+            kernel, self.rows, self.candidates, n_learn=self.n_learn, limit=self.limit, own=self._own
+        )
 
     @property
     def n_candidates(self) -> int:

@@ -50,7 +50,8 @@ class Kernel:
         "sigmoid", "chi2" (as scikit-learn defines them); or a function of two tables [n, d] and [m, d] (or
         lists of n and m objects) that returns [n, m].
     gamma
-        A number; "median" for 1 / (the median of the squared distances); "scale" for 1 / (d · variance).
+        A number; "median" for 1 / (the median of the squared distances); "scale" for 1 / (d · variance);
+        "auto" for a multiple of the median's that an estimator chooses.
     degree, coef0
         Parameters of "poly" and "sigmoid".
     """
@@ -66,15 +67,25 @@ class Kernel:
             return self.function
         return getattr(self.function, "__name__", type(self.function).__name__)
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the function has a gamma."""
+        return isinstance(self.function, str) and self.function in SCALED
+
     def fitted(self, rows: Rows, seed: int = 0) -> Kernel:
         """Return the kernel with a number for gamma, chosen on these rows."""
         from crfkit.kernels.bandwidth import find_gamma
 
-        if not isinstance(self.function, str) or self.function not in SCALED:
+        if not self.is_scaled:
             return self
         if isinstance(rows, list):
             raise InputError(f"the kernel {self.function!r} needs numbers; for objects give a function")
-        return replace(self, gamma=find_gamma(self.gamma, rows, seed))
+        gamma = "median" if self.gamma == "auto" else self.gamma
+        return replace(self, gamma=find_gamma(gamma, rows, seed))
+
+    def scaled(self, factor: float) -> Kernel:
+        """Return the fitted kernel with ``factor`` times its gamma."""
+        return replace(self, gamma=factor * float(self.gamma))
 
     def represent(self, rows: Rows) -> Rows:
         return rows

@@ -11,32 +11,33 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray
 from crfkit.conventions import BaseEstimator, check_is_fitted
-from crfkit.data.labelled_positions import read_training
+from crfkit.data.labelled_positions import TrainingSet, read_training
 from crfkit.exceptions import ConvergenceWarning
 from crfkit.kernels.graph import GraphKernel
-from crfkit.kernels.mercer import Kernel
+from crfkit.kernels.matrix import KernelMatrix
+from crfkit.kernels.mercer import Kernel, MercerKernel
 from crfkit.kernels.training_matrices import as_kernels, kernel_matrices, take_objects
 from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.kernels.cliques import Clique, draw_path
 from crfkit.models.kernels.fitting import FittedKernels, dev_step, keep_step, kernel_identity
+from crfkit.models.kernels.held_out_search import HeldOutSearch
 from crfkit.models.kernels.risk import KernelRisk
+from crfkit.models.kernels.sizes import Sizes, sizes_of
 from crfkit.models.kernels.tagger import KernelTagger
-from crfkit.models.kernels.training import N_CLIQUES, KernelOutcome, Rounds, train_kernel
+from crfkit.models.kernels.training import KernelOutcome, Rounds, train_kernel
 from crfkit.models.training import interruption
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optional import needed
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
+from crfkit.progress import Progress
 from crfkit.threads import thread_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-GAMMA: rule.Rule = (
-    "a number above 0, 'median' or 'scale'",
-    lambda v: v in ("median", "scale") if isinstance(v, str) else rule.number(0)[1](v) and float(v) > 0,
-)
+_AUTO = rule.one_of("auto")
 RULES: dict[str, rule.Rule] = {
-    "gamma": GAMMA,
+    "gamma": rule.either(rule.one_of("auto", "median", "scale"), rule.positive()),
     "degree": rule.number(0),
     "coef0": rule.number(-1e300),
     "graph": (
@@ -44,12 +45,12 @@ RULES: dict[str, rule.Rule] = {
         lambda v: v is None or isinstance(v, GraphKernel),
     ),
     "turns": rule.one_of("compete", "alternate"),
-    "n_cliques": rule.optional(rule.whole_number(1)),
-    "per_round": rule.whole_number(1),
-    "all_labelings": rule.flag(),
-    "reg": ("a number above 0", lambda v: rule.number(0)[1](v) and float(v) > 0),
+    "n_cliques": rule.either(_AUTO, rule.optional(rule.whole_number(1))),
+    "per_round": rule.either(_AUTO, rule.whole_number(1)),
+    "all_labelings": rule.either(_AUTO, rule.flag()),
+    "reg": rule.either(_AUTO, rule.positive()),
     "bias": rule.flag(),
-    "n_candidates": rule.optional(rule.whole_number(1)),
+    "n_candidates": rule.either(_AUTO, rule.optional(rule.whole_number(1))),
     "refit_every": rule.whole_number(1),
     "refit_tol": rule.number(0),
     "tol": rule.number(0),
@@ -65,7 +66,7 @@ RULES: dict[str, rule.Rule] = {
 class Form:
     """The parts of a model besides functions of single labels, and its decoding."""
 
-    parametric_reg: float
+    parametric_reg: float | None = None  # of the parts that do not depend on the position; None: reg
     edge_cliques: bool = False
     transitions: bool = False
     decode: str = "marginal"
@@ -81,6 +82,8 @@ class KernelEstimator(BaseEstimator):
     tagger_: KernelTagger
     cliques_: list[Clique]
     path_: list[dict[str, Any]]
+    reg_: float
+    search_: list[dict[str, float]]
     risk_: float
     dual_: FloatArray | None
     converged_: bool
@@ -89,17 +92,17 @@ class KernelEstimator(BaseEstimator):
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] | Kernel | Sequence[Any] | None = "rbf",
-        gamma: float | str = "median",
+        gamma: float | str = "auto",
         degree: float = 3,
         coef0: float = 1.0,
         graph: GraphKernel | None = None,
         turns: str = "compete",
-        n_cliques: int | None = N_CLIQUES,
-        per_round: int = 1,
-        all_labelings: bool = False,
-        reg: float = 1.0,
+        n_cliques: int | str | None = "auto",
+        per_round: int | str = "auto",
+        all_labelings: bool | str = "auto",
+        reg: float | str = "auto",
         bias: bool = True,
-        n_candidates: int | None = None,
+        n_candidates: int | str | None = "auto",
         refit_every: int = 1,
         refit_tol: float = 1e-3,
         tol: float = 1e-5,
@@ -140,16 +143,27 @@ class KernelEstimator(BaseEstimator):
         thread_count(self.n_jobs)
         checkpoint = Checkpoint.of(checkpoint)
         needed("scipy.linalg", "training with kernels", "kernels")  # now, not after hours of training
+        progress = Progress(self.verbose)
         kernels = as_kernels(self.kernel, self.graph, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         data = read_training(*given, objects=take_objects(kernels), points=self._points)
+        sizes = sizes_of(
+            len(data.places),
+            n_cliques=self.n_cliques,
+            per_round=self.per_round,
+            n_candidates=self.n_candidates,
+            all_labelings=self.all_labelings,
+            edge_cliques=form.edge_cliques,
+            patience=self.patience,
+        )
         matrices = kernel_matrices(
             data,
             kernels,
             self.graph,
-            n_candidates=self.n_candidates,
+            n_candidates=sizes.n_candidates,
             limit=1e6 * float(self.cache_size),
             seed=self.random_state or 0,
         )
+        matrices = self._choose(form, data, kernels, matrices, progress)
         batch = Stretch(0, data.learn.offsets)
         expansion = KernelExpansion(
             len(data.classes),
@@ -158,11 +172,12 @@ class KernelEstimator(BaseEstimator):
             bias=bool(self.bias),
         )
         loss = Likelihood(expansion, batch, data.labels, weights=data.weights, n_jobs=self.n_jobs)
-        risk = KernelRisk(expansion, batch, loss, float(self.reg), float(form.parametric_reg))
+        parametric_reg = self.reg_ if form.parametric_reg is None else float(form.parametric_reg)
+        risk = KernelRisk(expansion, batch, loss, self.reg_, parametric_reg)
         dev = dev_step(data, decode=form.decode, boundary_gain=float(form.boundary_gain), n_jobs=self.n_jobs)
-        rounds = self._rounds(form)
+        rounds = self._rounds(form, sizes)
         saving = None if checkpoint is None else checkpoint.begin(self, kernel_identity(data, matrices, dev))
-        outcome = train_kernel(risk, matrices, rounds, dev, self.verbose, saving)
+        outcome = train_kernel(risk, matrices, rounds, dev, progress, saving)
         if not (outcome.converged or outcome.interrupted):
             warnings.warn(
                 f"training stopped before it converged: {outcome.message}. The model so far is kept; "
@@ -175,6 +190,46 @@ class KernelEstimator(BaseEstimator):
         if saving is not None and not outcome.interrupted:
             saving.end()
         return fitted
+
+    def _choose(
+        self,
+        form: Form,
+        data: TrainingSet,
+        kernels: Sequence[MercerKernel],
+        matrices: list[KernelMatrix],
+        progress: Progress,
+    ) -> list[KernelMatrix]:
+        """Choose gamma and reg where they are "auto"; return the matrices with these bandwidths."""
+        scaled = [isinstance(k, Kernel) and k.is_scaled and k.gamma == "auto" for k in kernels]
+        scaled += [False] * (len(matrices) - len(kernels))  # the graph
+        self.search_ = []
+        if not (any(scaled) or isinstance(self.reg, str)):
+            self.reg_ = float(self.reg)
+            return matrices
+        search = HeldOutSearch(
+            data,
+            matrices,
+            scaled,
+            reg=None if isinstance(self.reg, str) else float(self.reg),
+            parametric_reg=form.parametric_reg,
+            transitions=form.transitions,
+            bias=bool(self.bias),
+            seed=self.random_state or 0,
+            n_jobs=self.n_jobs,
+            say=progress.say,
+        )
+        best = search.run()
+        self.reg_ = best.reg
+        first = next((m.kernel for m, chosen in zip(matrices, scaled, strict=True) if chosen), None)
+        for trial in search.trials:
+            gamma = {"gamma": trial.factor * float(first.gamma)} if isinstance(first, Kernel) else {}
+            self.search_.append({**gamma, "reg": trial.reg, "loss": trial.loss})
+        return [
+            matrix.with_kernel(matrix.kernel.scaled(best.factor))
+            if chosen and isinstance(matrix.kernel, Kernel)
+            else matrix
+            for matrix, chosen in zip(matrices, scaled, strict=True)
+        ]
 
     def _keep(self, fitted: FittedKernels, form: Form) -> None:
         data = fitted.data
@@ -196,12 +251,12 @@ class KernelEstimator(BaseEstimator):
         if outcome.interrupted:
             raise KeyboardInterrupt(interruption(len(outcome.history), "rounds"))
 
-    def _rounds(self, form: Form) -> Rounds:
+    def _rounds(self, form: Form, sizes: Sizes) -> Rounds:
         return Rounds(
             edge_cliques=form.edge_cliques,
-            n_cliques=self.n_cliques,
-            per_round=int(self.per_round),
-            all_labelings=bool(self.all_labelings),
+            n_cliques=sizes.n_cliques,
+            per_round=sizes.per_round,
+            all_labelings=sizes.all_labelings,
             alternate=self.turns == "alternate",
             refit_every=int(self.refit_every),
             refit_tol=float(self.refit_tol),

@@ -28,7 +28,6 @@ from crfkit.models.kernels.cliques import Clique
 from crfkit.models.kernels.data_frames import KernelFrames
 from crfkit.models.kernels.estimator import RULES, Form, KernelEstimator
 from crfkit.models.kernels.tagger import KernelTagger
-from crfkit.models.kernels.training import N_CLIQUES
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import for_file
 
@@ -46,8 +45,9 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         its kernel with all training positions); a function of two tables (or lists of objects) of positions;
         a :class:`crfkit.kernels.Kernel`; a list of these; or None to use only the graph.
     gamma, degree, coef0
-        Parameters of the named kernels. gamma is a number, "median" (1 / the median squared distance) or
-        "scale".
+        Parameters of the named kernels. gamma is a number, "median" (1 / the median squared distance),
+        "scale", or "auto": a multiple of "median", chosen by the loss of held-out parts of the training data
+        (``search_``).
     graph
         A :class:`crfkit.kernels.GraphKernel` over all positions, labelled or not, in addition to the kernel.
     turns
@@ -56,20 +56,23 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         "vertex": functions of labels, and transitions that do not depend on the position. "vertex+edge":
         functions of label pairs as well; an edge is compared by its second position.
     n_cliques
-        Number of cliques to choose greedily; None takes all, each with all its labellings (for up to a few
-        thousand positions).
+        Number of cliques to choose greedily; "auto": 8 √ΣT, at least 100, fewer for very large data; None
+        takes all, each with all its labellings (for up to a few thousand positions).
     per_round
-        Number of cliques to choose before all coefficients are fitted again.
+        Number of cliques to choose before all coefficients are fitted again; "auto": a tenth of all (with
+        ``patience``, small enough for four times as many rounds).
     all_labelings
-        Choose cliques with all their labellings, instead of single labelled cliques.
+        Choose cliques with all their labellings, instead of single labelled cliques; "auto": if
+        ``n_cliques`` is "auto" and there are no edge cliques.
     reg
-        λ, the weight of ½‖f‖².
+        λ, the weight of ½‖f‖²; "auto": chosen by the loss of held-out parts of the training data.
     transition_reg
         The weight of ½‖w‖²; None: the same as ``reg``.
     bias
         Whether labels have weights that do not depend on the position.
     n_candidates
-        Number of positions to choose from, drawn at random; None: all.
+        Number of positions to choose from, drawn at random; None: all; "auto": all of up to 10,000
+        positions, fewer of more (10⁸ / ΣT, at least twice ``n_cliques``).
     decode
         Decoding of ``predict``: "marginal", the most probable label of each position, or "viterbi", the most
         probable sequence of labels.
@@ -100,6 +103,10 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
     path_ : list of dict
         One record per round: n_cliques, cliques, derivative, risk, log_loss, seconds; with a dev set
         dev_log_likelihood (per position) and dev_accuracy.
+    gamma_, reg_ : float
+        The first kernel's gamma, and λ.
+    search_ : list of dict
+        With "auto": the values of gamma and reg that were tried, and the loss per held-out position of each.
     risk_ : float
         Final value of the objective.
     transitions_ : array [L, L]
@@ -134,19 +141,19 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] | Kernel | Sequence[Any] | None = "rbf",
-        gamma: float | str = "median",
+        gamma: float | str = "auto",
         degree: float = 3,
         coef0: float = 1.0,
         graph: GraphKernel | None = None,
         turns: str = "compete",
         cliques: str = "vertex",
-        n_cliques: int | None = N_CLIQUES,
-        per_round: int = 1,
-        all_labelings: bool = False,
-        reg: float = 1.0,
+        n_cliques: int | str | None = "auto",
+        per_round: int | str = "auto",
+        all_labelings: bool | str = "auto",
+        reg: float | str = "auto",
         transition_reg: float | None = None,
         bias: bool = False,
-        n_candidates: int | None = None,
+        n_candidates: int | str | None = "auto",
         decode: str = "marginal",
         boundary_gain: float = 0.0,
         refit_every: int = 1,
@@ -217,7 +224,7 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
             more = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "checkpoint": checkpoint}
             return self._fit_table(X, y, label, sequence, None, X_dev, lengths=lengths, **more)
         form = Form(
-            parametric_reg=self.reg if self.transition_reg is None else self.transition_reg,
+            parametric_reg=None if self.transition_reg is None else float(self.transition_reg),
             edge_cliques=self.cliques == "vertex+edge",
             transitions=True,
             decode=self.decode,
@@ -294,6 +301,8 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         return {
             "params": params,
             "graph": graph,
+            "reg": float(getattr(self, "reg_", self.reg)),  # pickles of before have no reg_
+            "search": getattr(self, "search_", []),
             "risk": float(self.risk_),
             "converged": bool(self.converged_),
             "stopped_because": self.stopped_because_,
@@ -319,6 +328,10 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
                 for record in header["path"]
             ]
             self.risk_ = float(header["risk"])
+            self.reg_ = float(header.get("reg", header["params"]["reg"]))
+            self.search_ = [
+                {str(k): float(v) for k, v in record.items()} for record in header.get("search", [])
+            ]
             self.stopped_because_ = str(header["stopped_because"])
         self.dual_ = self.dual_edge_ = None
         self.transduction_ = self.transduction_marginals_ = None

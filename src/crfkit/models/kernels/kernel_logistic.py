@@ -41,7 +41,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> KernelLogisticRegression:
         """Train on points X with labels y; points with None in y and ``X_unlabeled`` only join the graph."""
-        form = Form(parametric_reg=self.reg)
+        form = Form()
         given = (X, y, sample_weight, X_dev, y_dev, X_unlabeled)
         fitted = self._train(form, *given, checkpoint=checkpoint)
         self.classes_ = np.array(fitted.data.classes)

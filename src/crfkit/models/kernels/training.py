@@ -23,7 +23,6 @@ from crfkit.optim.problem import Callback, Result, Save, State
 from crfkit.potentials.kernel_expansion import Snapshot, Stretch
 from crfkit.progress import Progress
 
-N_CLIQUES = 200  # default
 _BETWEEN = 3  # L-BFGS iterations in rounds without a full re-fit
 
 
@@ -67,13 +66,13 @@ def train_kernel(
     matrices: Sequence[KernelMatrix],
     rounds: Rounds,
     dev: HeldOut | None,
-    verbose: bool | int,
+    progress: Progress,
     saving: Saving | None = None,
 ) -> KernelOutcome:
     """Minimise the risk; its expansion holds the result. Ctrl-C ends training early."""
     trainer = _Trainer(risk, rounds, dev, saving)
     if rounds.n_cliques is None:
-        return trainer.all_cliques(matrices, verbose)
+        return trainer.all_cliques(matrices, progress)
     selector = CliqueSelector(
         risk,
         matrices,
@@ -81,12 +80,12 @@ def train_kernel(
         all_labelings=rounds.all_labelings,
         alternate=rounds.alternate,
     )
-    return trainer.greedy(selector, _no_more_than(selector.n_left, rounds.n_cliques), verbose)
+    return trainer.greedy(selector, _no_more_than(selector.n_left, rounds.n_cliques), progress)
 
 
 def _no_more_than(there: int, asked: int) -> int:
-    """Limit the number of cliques to the candidates; warn unless the number is the default."""
-    if asked > there and asked != N_CLIQUES:
+    """Limit the number of cliques to the candidates, with a warning."""
+    if asked > there:
         warnings.warn(
             f"n_cliques={asked:,} is more than the number of candidates, {there:,}: all candidates are used",
             InputWarning,
@@ -102,9 +101,8 @@ class _Trainer:
         self.began = time.perf_counter()
         self.picks: list[Pick] = []
 
-    def all_cliques(self, matrices: Sequence[KernelMatrix], verbose: bool | int) -> KernelOutcome:
+    def all_cliques(self, matrices: Sequence[KernelMatrix], progress: Progress) -> KernelOutcome:
         """Fit the full representer form."""
-        progress = Progress(verbose, None)
         progress.say("factorising the kernel matrix")
         take_all(self.risk.expansion, matrices, edge_cliques=self.rounds.edge_cliques)
         watch: Watch[None] = Watch(progress, None)
@@ -125,10 +123,10 @@ class _Trainer:
         record = self.record(0, [], result)
         return KernelOutcome([], [record], result.value, result.converged, result.message, result.interrupted)
 
-    def greedy(self, selector: CliqueSelector, n_cliques: int, verbose: bool | int) -> KernelOutcome:
+    def greedy(self, selector: CliqueSelector, n_cliques: int, progress: Progress) -> KernelOutcome:
         """Choose cliques in rounds, and fit all coefficients after each."""
         rounds, expansion = self.rounds, self.risk.expansion
-        progress = Progress(verbose, 1 + -(-n_cliques // rounds.per_round))
+        progress.total = 1 + -(-n_cliques // rounds.per_round)
         watch: Watch[tuple[int, Snapshot]] = Watch(progress, rounds.patience)
         if self.saved is not None:
             self._resume(self.saved, selector, watch)

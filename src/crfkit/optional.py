@@ -20,7 +20,6 @@ _LIBRARIES = {
     "lightgbm": ("LightGBM", "crfkit[trees]"),
     "matplotlib": ("matplotlib", "crfkit[plot]"),
     "pynndescent": ("pynndescent", "crfkit[graph]"),
-    "tqdm": ("tqdm", "crfkit[progress]"),
     "pandas": ("pandas", "pandas"),
     "narwhals": ("narwhals", "crfkit[tables]"),
 }

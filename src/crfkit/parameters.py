@@ -71,6 +71,21 @@ def either(*rules: Rule) -> Rule:
     return (" or ".join(expected for expected, _ in rules), lambda v: any(check(v) for _, check in rules))
 
 
+def automatic(rule: Rule, *words: str) -> Rule:
+    """Return the rule that accepts "auto", some other words, and everything the given rule accepts."""
+    expected, check = rule
+    words = ("auto", *words)
+    return (
+        f"{', '.join(map(repr, words))}{',' if expected.startswith('None') else ' or'} {expected}",
+        lambda v: v in words if isinstance(v, str) else check(v),
+    )
+
+
+def verbosity() -> Rule:
+    """Return the rule for what training shows (``crfkit.progress``)."""
+    return automatic(either(flag(), whole_number(0)))
+
+
 def mapping() -> Rule:
     """Return the rule for a dict."""
     return ("a dict", lambda v: isinstance(v, Mapping))

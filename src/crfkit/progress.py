@@ -1,55 +1,141 @@
-"""Progress of training: a tqdm bar if tqdm is installed, else one line per iteration on stderr."""
+"""Progress of training on stderr: one line that changes, with the time that is left, or lines.
+
+The time that is left follows from the number of iterations. If an optimiser stops by itself, its objective
+tells how many there will be: it stops when the objective falls by less than a share ``tol`` over ten
+iterations, and this fall shrinks by about the same factor every ten iterations.
+"""
 
 from __future__ import annotations
 
+import math
+import shutil
 import sys
+import threading
+import time
 from typing import Any
 
 from crfkit.log import inform
-from crfkit.optional import find
+
+AFTER = 3.0  # seconds until "auto" shows something
+_EVERY = 0.1  # seconds between changes of the line
+_PERIOD = 10  # iterations over which an optimiser judges the objective
+_BAR = 20  # characters
 
 
 class Progress:
-    """Displays iterations of training. ``verbose``: False: nothing, True: a bar or lines, 2: always lines."""
+    """Displays iterations of training.
 
-    def __init__(self, verbose: bool | int, total: int | None) -> None:
+    ``verbose``: "auto": a line with the time that is left, after a few seconds, if somebody can see it (on a
+    terminal or in a notebook); False: nothing; True: the line from the start, or, if stderr is a file or a
+    pipe, one line per iteration; 2: always one line per iteration.
+    """
+
+    def __init__(self, verbose: bool | int | str, total: int | None = None, tol: float | None = None) -> None:
+        self.total = total  # number of iterations; None: not known
+        self._tol = tol  # of the optimiser; None: it does not stop by itself
+        self._began = self._drawn = time.monotonic()
+        self._iterates = self._began  # since when there are iterations
         self._shown = 0
+        self._objectives: list[float] = []
         self._last: dict[str, Any] = {}
-        self._bar: Any = None
-        self._lines = bool(verbose)
-        if verbose and int(verbose) < 2:
-            library = find("tqdm.auto")
-            if library is None:
-                return
-            self._lines = False
-            self._bar = library.tqdm(total=total, unit="it", file=sys.stderr, dynamic_ncols=True, desc="CRF")
+        automatic = isinstance(verbose, str)
+        seen = bool(verbose) and _is_watched()
+        self._lines = not automatic and (int(verbose) > 1 or (bool(verbose) and not seen))
+        self._rewrites = seen and not self._lines
+        self._from = self._began + (AFTER if automatic else 0.0)
+        self._width = 0  # characters of the line that is there
+        self._talks = not automatic and bool(verbose)  # whether to say why training ended
 
     def say(self, words: str) -> None:
         """Show a message outside the iterations."""
-        if self._bar is not None:
-            self._bar.set_postfix_str(words)
-        elif self._lines:
-            sys.stderr.write(f"{words}\n")
-            sys.stderr.flush()
+        if not self._shown:
+            self._iterates = time.monotonic()
+        if self._lines:
+            _write(f"{words}\n")
+        else:
+            self._draw(words)
 
     def show(self, record: dict[str, Any]) -> None:
+        """Show an iteration."""
         self._shown += 1
         self._last = record
-        if self._bar is not None:
-            self._bar.update()
-            self._bar.set_postfix_str(_words(record))
-        elif self._lines:
-            sys.stderr.write(f"iteration {record['iteration']:4d}  {_words(record)}\n")
-            sys.stderr.flush()
+        self._objectives.append(float(record["objective"]))
+        if self._lines:
+            _write(f"iteration {record['iteration']:4d}  {_words(record)}\n")
+        else:
+            self._draw(_words(record))
 
     def close(self, message: str) -> None:
         """Close the display, and write and log why training ended."""
         facts = f": {_words(self._last)}" if self._last else ""
         inform("training", "training ended after %d iterations%s (%s)", self._shown, facts, message)
-        if self._bar is not None:
-            self._bar.close()
-        if self._bar is not None or self._lines:
-            sys.stderr.write(f"{message}\n")
+        if self._width:
+            _write("\n")
+            self._width = 0
+        if self._talks:
+            _write(f"{message}\n")
+
+    @property
+    def expected(self) -> int | None:
+        """Number of iterations that there will probably be; None if it cannot be told yet."""
+        f, k = self._objectives, len(self._objectives) - 1
+        if self._tol is None or not self._tol > 0:
+            return self.total or None
+        if k < 2 * _PERIOD:
+            return None
+        before = (f[k - 2 * _PERIOD] - f[k - _PERIOD]) / max(abs(f[k - _PERIOD]), 1e-300)
+        now = (f[k - _PERIOD] - f[k]) / max(abs(f[k]), 1e-300)
+        if not 0 < now < before:
+            return None
+        left = _PERIOD * math.log(max(now / self._tol, 1.0)) / math.log(before / now)
+        number = self._shown + math.ceil(min(left, 1e9))
+        return min(number, self.total) if self.total else number
+
+    def _draw(self, words: str) -> None:
+        now = time.monotonic()
+        if not self._rewrites or now < self._from or (self._width and now - self._drawn < _EVERY):
+            return
+        self._drawn = now
+        line = f"CRF {self._times(now)}  {words}"
+        line = line[: shutil.get_terminal_size().columns - 1]
+        _write(f"\r{line}{' ' * (self._width - len(line))}")
+        self._width = len(line)
+
+    def _times(self, now: float) -> str:
+        """Return the iterations, the time so far and an estimate of the time that is left."""
+        elapsed = now - self._began
+        words = f"{self._shown} iterations, " if self._shown else ""
+        number = self.expected
+        if number is None or not self._shown:
+            return f"{words}{_clock(elapsed)}"
+        done = min(1.0, self._shown / number)
+        bar = "#" * round(_BAR * done)
+        about = "" if self._tol is None else "about "
+        left = (now - self._iterates) / self._shown * max(0, number - self._shown)
+        return (
+            f"[{bar:-<{_BAR}}] {self._shown} of {about}{number}, {_clock(elapsed)}, about {_clock(left)} left"
+        )
+
+
+def _is_watched() -> bool:
+    """Return whether stderr is a terminal or a notebook, and this is no worker process or thread."""
+    process = sys.modules.get("multiprocessing.process")  # loaded in every worker
+    if process is not None and process.current_process().name != "MainProcess":
+        return False
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    stream = sys.stderr
+    return stream is not None and (stream.isatty() or type(stream).__module__.startswith("ipykernel."))
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"
 
 
 def _words(record: dict[str, Any]) -> str:

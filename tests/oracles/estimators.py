@@ -20,7 +20,7 @@ TABLE, LENGTHS = np.vstack(X), [len(x) for x in X]
 
 EVERY = {"all_possible_states": True, "all_possible_transitions": True}
 TREES = {"n_iterations": 12, "min_samples_leaf": 1, "n_jobs": 1}
-CLIQUES = {"n_cliques": 12, "per_round": 4, "gamma": 0.5}
+CLIQUES = {"n_cliques": 12, "per_round": 4, "gamma": 0.5, "reg": 1.0}
 
 ESTIMATORS: dict[str, tuple[type, dict[str, Any]]] = {
     "linear": (CRF, EVERY),
@@ -32,7 +32,7 @@ ESTIMATORS: dict[str, tuple[type, dict[str, Any]]] = {
     "kernel": (KernelCRF, {"cliques": "vertex+edge", **CLIQUES}),
     "two kernels": (KernelCRF, {"kernel": ["rbf", "linear"], "turns": "alternate", "bias": True, **CLIQUES}),
     "graph": (KernelCRF, {"graph": GraphKernel(5, n_eigenvectors=12), "decode": "viterbi", **CLIQUES}),
-    "all cliques": (KernelCRF, {"n_cliques": None, "boundary_gain": 1.0}),
+    "all cliques": (KernelCRF, {"n_cliques": None, "boundary_gain": 1.0, "gamma": "median", "reg": 1.0}),
 }
 if find_spec("lightgbm") is None:  # optional; it grows the trees
     ESTIMATORS = {name: entry for name, entry in ESTIMATORS.items() if entry[0] is not TreeCRF}

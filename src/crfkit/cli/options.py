@@ -120,6 +120,11 @@ def given(arguments: argparse.Namespace, *names: str, **renamed: str) -> dict[st
     return {parameter: value for parameter, value in values.items() if value is not None}
 
 
+def verbosity(arguments: argparse.Namespace) -> int | str:
+    """Return what an estimator's ``verbose`` should be for ``--verbose`` and ``--quiet``."""
+    return 2 if arguments.verbose else 0 if arguments.quiet else "auto"
+
+
 def formats() -> str:
     """Return the options ``--format``, ``--separator`` and ``--sequence-column``."""
     from crfkit.io.formats import FORMATS

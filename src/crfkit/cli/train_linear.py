@@ -121,7 +121,6 @@ def prepare(arguments: argparse.Namespace) -> Job:
 
 def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
     """Return the estimator with its parameters and the earlier model, if any; and the template, if known."""
-    talkative = sys.stderr.isatty() and not arguments.quiet
     settings = {
         "c1": arguments.c1,
         "order": arguments.order or 1,
@@ -135,7 +134,7 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
         "patience": arguments.patience,
         "n_jobs": arguments.jobs,
         "random_state": arguments.seed,
-        "verbose": 2 if arguments.verbose else talkative,
+        "verbose": options.verbosity(arguments),
         "warm_start": arguments.start is not None,
     }
     crf = estimator(arguments, settings)

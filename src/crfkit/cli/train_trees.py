@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from crfkit.cli import options
@@ -66,7 +65,7 @@ def _estimator(arguments: argparse.Namespace) -> TreeCRF:
         patience=arguments.patience,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
-        verbose=2 if arguments.verbose else sys.stderr.isatty() and not arguments.quiet,
+        verbose=options.verbosity(arguments),
     )
 
 

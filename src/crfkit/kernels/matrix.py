@@ -57,7 +57,9 @@ class KernelMatrix:
             return self.kernel.between(self.rows, self.support(np.arange(n)))
         return None
 
-    def part(self, kernel: MercerKernel, places: IntArray, candidates: IntArray, n_learn: int) -> KernelMatrix:
+    def part(
+        self, kernel: MercerKernel, places: IntArray, candidates: IntArray, n_learn: int
+    ) -> KernelMatrix:
         """Return the matrix of a kernel of the same kind on some of the positions.
 
         ``candidates`` are places among these; the first ``n_learn`` of them are those of training.

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from crfkit.arrays import FloatArray
 from crfkit.models.checkpoint import Saving
-from crfkit.optim.methods import Task, minimise
+from crfkit.optim.methods import Task, find_method, minimise
 from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import State as Saved
 from crfkit.optim.problem import Step
@@ -105,11 +105,13 @@ def train(
     dev: Dev | None,
     patience: int,
     seed: int | None,
-    verbose: bool | int,
+    verbose: bool | int | str,
     saving: Saving | None = None,
 ) -> Outcome:
     """Minimise the objective from ``start``; with a dev set, return the iterate that was best on it."""
-    progress = Progress(verbose, max_iterations)
+    method, _ = find_method(algorithm)
+    settles = None if method.tol_factor is None else method.tol_factor * tol
+    progress = Progress(verbose, max_iterations or method.max_iterations, settles)
     watch: Watch[tuple[FloatArray, float]] = Watch(progress, patience)
 
     def callback(step: Step) -> bool:

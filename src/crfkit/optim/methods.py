@@ -43,6 +43,7 @@ class Method:
 
     run: Callable[[Task], Result]
     max_iterations: int
+    tol_factor: float | None = None  # its tolerance over the task's; None: it takes all its iterations
     l1: bool = True  # whether it can handle an L1 penalty
     centre: bool = True  # whether it can minimise around a centre
     restricted: bool = True  # whether some variables can stay where they are
@@ -64,13 +65,16 @@ def _lbfgs(task: Task) -> Result:
     )
 
 
+_NOISY = 100  # tolerance of an epoch's progress over that of an iteration
+
+
 def _sgd(task: Task) -> Result:
     return minimize_sgd(
         task.objective,
         task.start,
         max_iterations=task.max_iterations,
         units=task.objective.units,
-        tol=100 * task.tol,  # an epoch's progress is noisy
+        tol=_NOISY * task.tol,
         seed=task.seed,
         callback=task.callback,
         save=task.save,
@@ -144,9 +148,9 @@ def _online(learn: Callable[..., Result], settings: Mapping[str, Rule]) -> Metho
 _STOCHASTIC_FROM = 500  # sequences
 _EPOCHS = 5
 ALGORITHMS: dict[str, Method] = {
-    "auto": Method(_auto, max_iterations=1000),
-    "lbfgs": Method(_lbfgs, max_iterations=1000),
-    "sgd": Method(_sgd, max_iterations=50, l1=False, centre=False),
+    "auto": Method(_auto, max_iterations=1000, tol_factor=1),
+    "lbfgs": Method(_lbfgs, max_iterations=1000, tol_factor=1),
+    "sgd": Method(_sgd, max_iterations=50, tol_factor=_NOISY, l1=False, centre=False),
     "ap": _online(averaged_perceptron.train_averaged_perceptron, averaged_perceptron.SETTINGS),
     "pa": _online(passive_aggressive.train_passive_aggressive, passive_aggressive.SETTINGS),
     "arow": _online(arow.train_arow, arow.SETTINGS),

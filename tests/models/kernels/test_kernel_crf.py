@@ -97,14 +97,14 @@ def test_partial_labels_are_those_of_the_linear_crf():
 
 
 def test_risk_falls_with_every_clique():
-    model = KernelCRF(n_cliques=25, refit_tol=1e-6).fit(X, Y, X_dev=X[:3], y_dev=Y[:3])
+    model = KernelCRF(n_cliques=25, per_round=1, reg=1.0, refit_tol=1e-6).fit(X, Y, X_dev=X[:3], y_dev=Y[:3])
     risks = [record["risk"] for record in model.path_]
     assert len(risks) == 26
     assert all(after < before + 1e-6 for before, after in pairwise(risks))
     assert model.risk_ <= risks[-1] + 1e-6
     assert [record["n_cliques"] for record in model.path_] == list(range(26))
     assert {"dev_log_likelihood", "dev_accuracy", "derivative", "log_loss", "seconds"} <= set(model.path_[-1])
-    full = KernelCRF(n_cliques=None, gamma=model.gamma_).fit(X, Y)
+    full = KernelCRF(n_cliques=None, gamma=model.gamma_, reg=1.0).fit(X, Y)
     assert full.risk_ < model.risk_ < 1.05 * full.risk_
 
 
@@ -122,7 +122,7 @@ def test_the_path_agrees_with_the_model():
 
 def test_patience_keeps_the_best():
     X, y = gaussian_mixtures(40, 15, random_state=1)
-    model = KernelCRF(n_cliques=100, patience=5, reg=1e-3, gamma=10.0).fit(
+    model = KernelCRF(n_cliques=100, per_round=1, patience=5, reg=1e-3, gamma=10.0).fit(
         X[:5], y[:5], X_dev=X[20:], y_dev=y[20:]
     )
     scores = [record["dev_log_likelihood"] for record in model.path_[1:]]
@@ -134,7 +134,7 @@ def test_patience_keeps_the_best():
 def test_cliques_can_be_listed():
     y = [None, *Y[1:]]  # the numbers are those of the X that was given
     with pytest.warns(InputWarning, match="1 sequences have no label, and without a graph"):
-        model = KernelCRF(n_cliques=12, cliques="vertex+edge").fit(X, y)
+        model = KernelCRF(n_cliques=12, per_round=1, cliques="vertex+edge").fit(X, y)
     assert len(model.cliques_) == 12
     for clique in model.cliques_:
         assert 1 <= clique.sequence < 12
@@ -152,7 +152,7 @@ def test_cliques_can_be_listed():
 
 def test_many_positions_within_the_memory_limit():
     X, y = gaussian_mixtures(60, 50, random_state=2)
-    settings = {"n_cliques": 20, "per_round": 5, "gamma": 0.3}
+    settings = {"n_cliques": 20, "per_round": 5, "gamma": 0.3, "reg": 1.0}
     whole = KernelCRF(**settings).fit(X, y)
     small = KernelCRF(**settings, cache_size=2).fit(X, y)
     assert [c.position for c in small.cliques_] == [c.position for c in whole.cliques_]

@@ -213,10 +213,10 @@ def test_pictures(model):
         ({"kernel": None}, "give a kernel or a graph"),
         ({"kernel": ["rbf", "precomputed"]}, "cannot be combined with other kernels"),
         ({"kernel": "precomputed", "graph": GraphKernel()}, "give the GraphKernel an affinity="),
-        ({"gamma": -1}, "gamma must be a number above 0"),
-        ({"reg": 0}, "reg must be a number above 0"),
+        ({"gamma": -1}, "gamma must be 'auto', 'median', 'scale' or a number above 0"),
+        ({"reg": 0}, "reg must be 'auto' or a number above 0"),
         ({"cliques": "edge"}, "cliques must be one of"),
-        ({"n_cliques": 0}, "n_cliques must be None or a whole number"),
+        ({"n_cliques": 0}, "n_cliques must be 'auto', None or a whole number"),
         ({"decode": "best"}, "decode must be one of"),
         ({"boundary_gain": -1}, "boundary_gain must be"),
         ({"graph": "knn"}, "graph must be None or a crfkit.kernels.GraphKernel"),
@@ -258,12 +258,14 @@ def test_ctrl_c_while_choosing(per_round, monkeypatch):
 @pytest.mark.parametrize("when", [100, 101, 102, 103])
 def test_ctrl_c_while_fitting_coefficients(when, monkeypatch):
     interrupt(monkeypatch, KernelExpansion, "backward", when)
-    model = KernelCRF(n_cliques=40)
+    settings = {"per_round": 1, "gamma": "median", "reg": 1.0}
+    model = KernelCRF(n_cliques=40, **settings)
     with pytest.raises(KeyboardInterrupt, match="interrupted after"):
         model.fit(X, Y)
     assert 0 < len(model.cliques_) < 40
     monkeypatch.undo()
-    assert model.risk_ == pytest.approx(KernelCRF(n_cliques=len(model.cliques_)).fit(X, Y).risk_, rel=1e-3)
+    whole = KernelCRF(n_cliques=len(model.cliques_), **settings).fit(X, Y)
+    assert model.risk_ == pytest.approx(whole.risk_, rel=1e-3)
 
 
 def test_grid_search_over_unlabelled_sequences():

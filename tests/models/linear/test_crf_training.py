@@ -320,12 +320,10 @@ def test_progress(capfd, verbose):
     captured = capfd.readouterr()
     assert "objective" in captured.err
     assert "dev accuracy" in captured.err
-    assert captured.err.count("iteration ") >= crf.n_iter_ if verbose == 2 else "CRF" in captured.err
+    assert captured.err.count("iteration ") >= crf.n_iter_
 
 
-def test_without_tqdm_there_are_lines(capfd, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+def test_in_a_pipe_there_are_lines(capfd):
     crf = CRF(verbose=True).fit(*CASINO)
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == crf.n_iter_ + 1

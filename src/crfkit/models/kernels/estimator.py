@@ -35,9 +35,8 @@ from crfkit.threads import thread_count
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_AUTO = rule.one_of("auto")
 RULES: dict[str, rule.Rule] = {
-    "gamma": rule.either(rule.one_of("auto", "median", "scale"), rule.positive()),
+    "gamma": rule.automatic(rule.positive(), "median", "scale"),
     "degree": rule.number(0),
     "coef0": rule.number(-1e300),
     "graph": (
@@ -45,12 +44,12 @@ RULES: dict[str, rule.Rule] = {
         lambda v: v is None or isinstance(v, GraphKernel),
     ),
     "turns": rule.one_of("compete", "alternate"),
-    "n_cliques": rule.either(_AUTO, rule.optional(rule.whole_number(1))),
-    "per_round": rule.either(_AUTO, rule.whole_number(1)),
-    "all_labelings": rule.either(_AUTO, rule.flag()),
-    "reg": rule.either(_AUTO, rule.positive()),
+    "n_cliques": rule.automatic(rule.optional(rule.whole_number(1))),
+    "per_round": rule.automatic(rule.whole_number(1)),
+    "all_labelings": rule.automatic(rule.flag()),
+    "reg": rule.automatic(rule.positive()),
     "bias": rule.flag(),
-    "n_candidates": rule.either(_AUTO, rule.optional(rule.whole_number(1))),
+    "n_candidates": rule.automatic(rule.optional(rule.whole_number(1))),
     "refit_every": rule.whole_number(1),
     "refit_tol": rule.number(0),
     "tol": rule.number(0),
@@ -58,7 +57,7 @@ RULES: dict[str, rule.Rule] = {
     "patience": rule.optional(rule.whole_number(1)),
     "cache_size": rule.number(0),
     "random_state": rule.optional(rule.whole_number(0)),
-    "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+    "verbose": rule.verbosity(),
 }
 
 
@@ -111,7 +110,7 @@ class KernelEstimator(BaseEstimator):
         cache_size: float = 1000.0,
         n_jobs: int | None = None,
         random_state: int | None = None,
-        verbose: bool | int = False,
+        verbose: bool | int | str = "auto",
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma

@@ -3,9 +3,9 @@
 The search never fits the whole data. It draws sequences until they have ``_POSITIONS`` positions and cuts
 them into folds, whole sequences each; in every fold, f is an expansion on at most ``_LANDMARKS`` positions
 drawn at random (Williams and Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2000), with
-a coefficient for every label. For one bandwidth these functions are the same for all penalties, so a path from
-large penalties to small ones costs little more than one fit. Bandwidths are tried in steps of 4 as long as
-the loss falls, then in steps of 2 around the best.
+a coefficient for every label. For one bandwidth these functions are the same for all penalties, so a path
+from large penalties to small ones costs little more than one fit. Bandwidths are tried in steps of 4 as long
+as the loss falls, then in steps of 2 around the best.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import numpy as np
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labelled_positions import TrainingSet
 from crfkit.data.labels import Labels
-from crfkit.data.positions import take_rows
 from crfkit.data.sequences import gather, offsets_of
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel
@@ -78,10 +77,13 @@ class HeldOutSearch:
         folds = self._folds()
         if not folds:
             return Trial(1.0, REG if self.reg is None else self.reg, np.nan)
-        if not any(self.scaled):
-            self._try_factor(0, folds)
-        else:
-            self._climb(folds)
+        try:
+            if any(self.scaled):
+                self._climb(folds)
+            else:
+                self._try_factor(0, folds)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("interrupted while gamma and reg were chosen: no model yet") from None
         return min(self.trials, key=lambda trial: trial.loss)
 
     def _climb(self, folds: list[_Fold]) -> None:
@@ -124,7 +126,7 @@ class HeldOutSearch:
         return [float(_REG_STEP**k) for k in range(first, _SMALLEST - 1, -1)]
 
     def _fit_of(self, fold: _Fold, factor: float) -> Callable[[float], float]:
-        """Return a function of reg that fits the fold, from its last coefficients on, to its held-out loss."""
+        """Return a function of reg: it fits the fold, starting from its last fit, and returns the loss."""
         matrices = []
         for matrix, scaled in zip(self.matrices, self.scaled, strict=True):
             kernel = matrix.kernel
@@ -137,9 +139,7 @@ class HeldOutSearch:
         take_all(expansion, matrices, edge_cliques=False)
         losses = [
             Likelihood(expansion, batch, labels, weights=weights, n_jobs=self.n_jobs)
-            for batch, labels, weights in zip(
-                (fold.learn, fold.held), fold.labels, fold.weights, strict=True
-            )
+            for batch, labels, weights in zip((fold.learn, fold.held), fold.labels, fold.weights, strict=True)
         ]
 
         def fit(reg: float) -> float:

@@ -92,7 +92,9 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
     random_state
         Seed of all random choices; None means 0.
     verbose
-        True: a progress bar (with tqdm) or one line per round; 2: always lines.
+        "auto": a progress bar with the time that is left, if training takes more than a few seconds and
+        stderr is a terminal or a notebook; False: nothing; True: the bar from the start, or lines if stderr
+        is a file or a pipe; 2: always one line per round.
 
     Attributes
     ----------
@@ -164,7 +166,7 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         cache_size: float = 1000.0,
         n_jobs: int | None = None,
         random_state: int | None = None,
-        verbose: bool | int = False,
+        verbose: bool | int | str = "auto",
     ) -> None:
         super().__init__(
             kernel=kernel,

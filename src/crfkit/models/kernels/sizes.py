@@ -40,13 +40,10 @@ def sizes_of(
     """Return the given numbers, with the chosen ones in place of "auto"."""
     n = max(1, n_positions)
     chosen = min(n, max(_LEAST, int(_PER_ROOT * np.sqrt(n))), max(_LEAST, _VALUES // n))
-    candidates: int | None
-    if isinstance(n_candidates, str):
-        candidates = None if n_cliques is None else max(2 * chosen, _PAIRS // n)
-        if not isinstance(n_cliques, str | None):
-            candidates = max(candidates or 0, 2 * int(n_cliques))
-    else:
-        candidates = n_candidates
+    candidates = n_candidates
+    if isinstance(candidates, str):
+        wanted = chosen if n_cliques is None or isinstance(n_cliques, str) else n_cliques
+        candidates = None if n_cliques is None else max(2 * wanted, _PAIRS // n)
     if candidates is not None and candidates >= n:
         candidates = None
     cliques = min(chosen, candidates or n) if isinstance(n_cliques, str) else n_cliques

@@ -164,7 +164,7 @@ class ConstrainedCRF(CRF):
         patience: int = 10,
         n_jobs: int | None = None,
         random_state: int | None = None,
-        verbose: bool | int = False,
+        verbose: bool | int | str = "auto",
         warm_start: bool = False,
     ) -> None:
         given = locals()

@@ -99,7 +99,9 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         seed and thread count give exactly the same model. With another thread count the objective differs by
         about 1e-7 of its value and single weights by about 1e-3.
     verbose
-        True: a progress bar (with tqdm) or one line per iteration; 2: always lines.
+        "auto": a progress bar with the time that is left, if training takes more than a few seconds and
+        stderr is a terminal or a notebook; False: nothing; True: the bar from the start, or lines if stderr
+        is a file or a pipe; 2: always one line per iteration.
     warm_start
         Let ``fit`` start from the weights of the model fitted before, matched by attribute and label names.
 
@@ -150,7 +152,7 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         "features": ("None or a crfkit.selection.Selection", lambda v: v is None or isinstance(v, Selection)),
         "patience": rule.whole_number(1),
         "random_state": rule.optional(rule.whole_number(0)),
-        "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+        "verbose": rule.verbosity(),
         "warm_start": rule.flag(),
     }
 
@@ -174,7 +176,7 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         patience: int = 10,
         n_jobs: int | None = None,
         random_state: int | None = None,
-        verbose: bool | int = False,
+        verbose: bool | int | str = "auto",
         warm_start: bool = False,
     ) -> None:
         self.c1 = c1

@@ -161,7 +161,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         "lightgbm_params": rule.optional(rule.mapping()),
         "callbacks": rule.optional(rule.functions()),
         "random_state": rule.optional(rule.whole_number(0)),
-        "verbose": rule.either(rule.flag(), rule.whole_number(0)),
+        "verbose": rule.verbosity(),
     }
 
     def __init__(
@@ -192,7 +192,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
-        verbose: bool | int = False,
+        verbose: bool | int | str = "auto",
     ) -> None:
         self.window = window
         self.n_leaves = n_leaves
@@ -261,7 +261,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         threads = thread_count(self.n_jobs)
         data = LabelledTable.read(X, y, sample_weight, lengths, self.categorical)
         by = None if self.by is None else data.category_column(self.by)
-        progress = Progress(self.verbose, self.n_iterations)
+        progress = Progress(self.verbose)
         settings = boosting_settings(self, len(data.classes), window, by, threads)
         dev = None if X_dev is None else read_dev(X_dev, y_dev, data, self.decode, self.n_jobs)
         saving = None
@@ -350,6 +350,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         if self.committee is not None:
             fold = self._folds(data, groups, self.committee, "committee")
             chosen = [np.flatnonzero(fold != k) for k in range(self.committee)]
+        progress.total = limit * len(chosen)
         found: list[Member] = []
         saved: list[State] = [] if saving is None else (saving.state or {}).get("members", [])
         complete: list[State] = []  # one per member

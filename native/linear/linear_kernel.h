@@ -98,7 +98,7 @@ void linear_sequence(const LinearProblem& p, const LinearWeights& w, int64_t seq
   if (T <= block.whole)
     whole_sequence<K>(p, w, first, T, weight, known, block);
   else
-    long_sequence<K>(p, w, first, T, weight, known, block);
+    long_sequence<0>(p, w, first, T, weight, known, block);  // the specialised ones would double the code
 }
 
 // Adds sequences ids[first..last) (first..last themselves if ids is null) to the block's sums.

@@ -16,6 +16,7 @@
 #include "linear/linear_workspace.h"
 #include "linear/pair_group.h"
 #include "simd/kernels.h"
+#include "simd/training_kernels.h"
 
 namespace crfkit {
 
@@ -108,7 +109,7 @@ class LinearObjective {
     over_runs(
         n, [&](int64_t i) { return length(ids ? ids[i] : i); }, diagonal != nullptr,
         [&](int64_t first, int64_t last, LinearBlock& block) {
-          kernels().linear_block(problem(), weights(), ids, first, last, block);
+          training_kernels().linear_block(problem(), weights(), ids, first, last, block);
         });
     double loss = 0;
     for (size_t b = 0; b < used_; ++b) loss += blocks_[b].loss;
@@ -151,7 +152,7 @@ class LinearObjective {
       for (int64_t i = first; i < last; ++i) {
         const auto id = static_cast<int32_t>(2 * i);
         block.loss = 0;
-        kernels().linear_block(spans, w, &id, 0, 1, block);
+        training_kernels().linear_block(spans, w, &id, 0, 1, block);
         loss[i] = block.loss / weights[static_cast<size_t>(id)];
       }
     });
@@ -197,7 +198,7 @@ class LinearObjective {
         work_ += state_.work(s_.offsets[at], s_.offsets[at + 1]);
         if (pair_) work_ += pair_->work(s_.offsets[at], s_.offsets[at + 1]);
         block.step = static_cast<float>(-step / scale_);
-        kernels().linear_block(problem(), weights_for_step(length(ids[i])), ids, i, i + 1, block);
+        training_kernels().linear_block(problem(), weights_for_step(length(ids[i])), ids, i, i + 1, block);
       }
       loss += block.loss;
       edge_step /= static_cast<double>(last - first);
@@ -289,7 +290,7 @@ class LinearObjective {
     for (int k = 0; k < s_.order; ++k) edges[k] = edge_table(k).data();
     float_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
     double_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
-    kernels().prepare_edges_float(d_, edges, nullptr, nullptr, float_memory_.data(), &shared_);
+    training_kernels().prepare_edges_float(d_, edges, nullptr, nullptr, float_memory_.data(), &shared_);
     kernels().prepare_edges(d_, edges, nullptr, nullptr, double_memory_.data(), &exact_);
     log_memory_.resize(static_cast<size_t>(log_tables_size(d_)));
     tables_ = cut_log_tables(d_, log_memory_.data(), true);

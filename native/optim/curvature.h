@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "simd/kernels.h"
+#include "simd/training_kernels.h"
 
 namespace crfkit {
 
@@ -146,10 +146,10 @@ class CurvatureHistory {
       }
       for_chunks([&](int, int64_t first, int64_t n) {  // γ base (g - Yᵀ v) + Sᵀ a
         float* to = work_.data() + first;
-        kernels().add_rows(y_.data() + first, n_, static_cast<int>(m), of_y.data(), n, to);
+        training_kernels().add_rows(y_.data() + first, n_, static_cast<int>(m), of_y.data(), n, to);
         for (int64_t k = 0; k < n; ++k)
           to[k] *= static_cast<float>(gamma) * base_[static_cast<size_t>(first + k)];
-        kernels().add_rows(s_.data() + first, n_, static_cast<int>(m), of_s.data(), n, to);
+        training_kernels().add_rows(s_.data() + first, n_, static_cast<int>(m), of_s.data(), n, to);
       });
       scaled_.swap(work_);
     }
@@ -184,8 +184,8 @@ class CurvatureHistory {
     const auto chunks = static_cast<size_t>((n_ + kChunk - 1) / kChunk);
     std::vector<double> parts(chunks * m), sums(m, 0.0);
     for_chunks([&](int c, int64_t first, int64_t n) {
-      kernels().row_dots(rows.data() + first, n_, static_cast<int>(m), v + first, n,
-                         parts.data() + static_cast<size_t>(c) * m);
+      training_kernels().row_dots(rows.data() + first, n_, static_cast<int>(m), v + first, n,
+                                  parts.data() + static_cast<size_t>(c) * m);
     });
     for (size_t c = 0; c < chunks; ++c)
       for (size_t i = 0; i < m; ++i) sums[i] += parts[c * m + i];

@@ -7,19 +7,13 @@
 #include "chain/log_chain.h"
 #include "chain/scaled_chain.h"
 #include "chain/shared_edges.h"
-#include "linear/linear_kernel.h"
-#include "simd/vector_kernel.h"
-
-#define CRFKIT_PASTE_(a, b) a##b
-#define CRFKIT_PASTE(a, b) CRFKIT_PASTE_(a, b)
-#define CRFKIT_STRING_(a) #a
-#define CRFKIT_STRING(a) CRFKIT_STRING_(a)
+#include "simd/table_name.h"
 
 namespace crfkit {
 
-extern const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA);
-const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA) = {
-    CRFKIT_STRING(CRFKIT_ISA),
+extern const Kernels CRFKIT_TABLE(kernels_);
+const Kernels CRFKIT_TABLE(kernels_) = {
+    CRFKIT_ISA_NAME,
     CRFKIT_ISA::prepare_edges<double>,
     CRFKIT_ISA::scaled_posterior<double>,
     CRFKIT_ISA::fill_shared_tables,
@@ -28,10 +22,6 @@ const Kernels CRFKIT_PASTE(kernels_, CRFKIT_ISA) = {
     CRFKIT_ISA::log_posterior,
     CRFKIT_ISA::best_scores,
     CRFKIT_ISA::viterbi,
-    CRFKIT_ISA::prepare_edges<float>,
-    CRFKIT_ISA::linear_block,
-    CRFKIT_ISA::row_dots,
-    CRFKIT_ISA::add_rows,
 };
 
 }  // namespace crfkit

@@ -1,9 +1,9 @@
-// The table of hot loops. kernels.cpp is compiled once per instruction set and fills one table each;
-// kernels() returns the best one this machine can run. Callers never see an instruction set.
+// The table of hot loops of inference. kernels.cpp is compiled once per instruction set and fills one table
+// each; kernels() returns the best one this machine can run. Callers never see an instruction set. Those of
+// training are in training_kernels.h: the library for C has only these.
 #pragma once
 
 #include "chain/lattice.h"
-#include "linear/linear_problem.h"
 
 namespace crfkit {
 
@@ -24,17 +24,6 @@ struct Kernels {
   int64_t (*best_scores)(const ChainDims&, const LatticeView&, const LogTables&, bool keep_all, double* delta,
                          double* maxima, uint16_t* back, double* psi);
   int64_t (*viterbi)(const ChainDims&, const LatticeView&, const LogTables&, double* memory, int32_t* labels);
-
-  // The linear objective: linear_kernel.h.
-  void (*prepare_edges_float)(const ChainDims&, const double* const* edges, const double* start,
-                              const double* end, float* memory, SharedEdges<float>*);
-  void (*linear_block)(const LinearProblem&, const LinearWeights&, const int32_t* ids, int64_t first,
-                       int64_t last, LinearBlock&);
-
-  // Vector work of the optimisers: vector_kernel.h.
-  void (*row_dots)(const float* rows, int64_t stride, int n_rows, const float* v, int64_t n, double* out);
-  void (*add_rows)(const float* rows, int64_t stride, int n_rows, const float* factors, int64_t n,
-                   float* out);
 };
 
 const Kernels& kernels();

@@ -1,0 +1,19 @@
+// Compiled once per instruction set, like kernels.cpp, and for the Python module only.
+#include "simd/training_kernels.h"
+
+#include "chain/shared_edges.h"
+#include "linear/linear_kernel.h"
+#include "simd/table_name.h"
+#include "simd/vector_kernel.h"
+
+namespace crfkit {
+
+extern const TrainingKernels CRFKIT_TABLE(training_kernels_);
+const TrainingKernels CRFKIT_TABLE(training_kernels_) = {
+    CRFKIT_ISA::prepare_edges<float>,
+    CRFKIT_ISA::linear_block,
+    CRFKIT_ISA::row_dots,
+    CRFKIT_ISA::add_rows,
+};
+
+}  // namespace crfkit

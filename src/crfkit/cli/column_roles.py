@@ -7,8 +7,7 @@ be in any column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.exceptions import InputError
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from crfkit.data.columns import Columns
 
 
-@dataclass(frozen=True)
-class Roles:
+class Roles(NamedTuple):
     """Indices of columns in a row; None if there is no such column."""
 
     label: int | None

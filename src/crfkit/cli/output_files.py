@@ -11,7 +11,6 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 
 from crfkit.cli.messages import UsageError
@@ -77,6 +76,8 @@ def keep(path: str, write: Callable[[str], object], what: str) -> None:
 
 def _rescued(name: str, write: Callable[[str], object]) -> str | None:
     """Write to a new file that only the user can read; return its path, or None if no folder takes it."""
+    import tempfile  # seldom needed, and slow to import
+
     for folder in (tempfile.gettempdir(), os.getcwd(), os.path.expanduser("~")):
         with contextlib.suppress(OSError):
             descriptor, place = tempfile.mkstemp(f"-{name[-100:]}", "crfkit-", folder)

@@ -14,7 +14,6 @@ import gzip
 import io
 import os
 import re
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -101,6 +100,8 @@ def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 def _no_room(error: OSError, path: str, directory: str, size: int | None, written: int) -> OutputError:
     needed = f"more than {written:,}" if size is None else f"{size:,}"
+    import shutil  # seldom needed, and slow to import
+
     free = f", {shutil.disk_usage(directory).free:,} are free" if error.errno == errno.ENOSPC else ""
     number = error.errno or errno.ENOSPC
     return OutputError(
@@ -192,6 +193,8 @@ def _install(file: IO[bytes], target: str) -> None:
             file.close()  # an open file cannot be renamed there
         os.replace(file.name, target)
         return
+    import shutil
+
     try:
         with open(file.name, "rb") as finished, open(target, "r+b") as empty:
             shutil.copyfileobj(finished, empty, _PIECE)

@@ -99,6 +99,7 @@ def test_scikit_learn(make):
     assert len(pipe.predict(X_TEST)) == len(X_TEST)
 
 
+@pytest.mark.filterwarnings("ignore:the model never predicts")
 def test_grid_search():
     pipe = Pipeline([("select", GradientSelector(n_features=2)), ("crf", CRF(c2=0.1))])
     search = GridSearchCV(pipe, {"select__n_features": [2, 6]}, cv=KFold(2), error_score="raise").fit(X, Y)

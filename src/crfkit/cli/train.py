@@ -61,6 +61,7 @@ training:
   --order 1|2:int           number of previous labels that a label depends on (default: 1)
   --max-iterations N>=1     most iterations (default: depends on the algorithm)
   --patience N>=1 = 10      stop after N iterations without improvement on --dev
+  --class-weight balanced   errors at rare labels cost more
   --seed N>=0               seed of the random numbers
 {options.JOBS}
 checkpoints:
@@ -78,7 +79,9 @@ _MESSAGES = f"""
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``train``; choices and defaults are those of the estimators."""
-    options.declare(parser, _OPTIONS, {"model": {"action": _FileOrKind}})
+    weights: dict[str, Any] = {"choices": ("balanced",), "metavar": None}
+    more: dict[str, dict[str, Any]] = {"model": {"action": _FileOrKind}, "class-weight": weights}
+    options.declare(parser, _OPTIONS, more)
     own = {}
     for folder, trainer in _trainers().items():
         shared = {action.dest for action in parser._actions}

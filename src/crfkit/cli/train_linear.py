@@ -43,7 +43,6 @@ linear models:
       auto: the fastest; without penalties ap (averaged perceptron), pa (passive-aggressive) and arow, with
       settings as in 'pa(c=0.5)'
   --tol X:float = 1e-5      stop when the relative change of the objective is smaller
-  --class-weight balanced   give rare labels a larger weight
 features:
   --features FILE           use exactly the features of this file, written by 'crfkit select'
   --min-freq N:float        leave out features that occur less often
@@ -55,7 +54,6 @@ features:
         "continue": {"dest": "continued"},
         "algorithm": {"type": _algorithm},
         "c2": {"type": penalty},
-        "class-weight": {"choices": ("balanced",), "metavar": None},
         "min-freq": {"default": 0},
     }
     options.declare(parser, text, own | validation_options.TYPES | rule_options.TYPES)

@@ -58,7 +58,7 @@ def prepare(arguments: argparse.Namespace) -> Job:
 def _estimator(arguments: argparse.Namespace) -> TreeCRF:
     from crfkit.models.trees.tree_crf import TreeCRF
 
-    same = ("window", "learning_rate", "min_samples_leaf", "potentials", "decode", "order")
+    same = ("window", "learning_rate", "min_samples_leaf", "potentials", "decode", "order", "class_weight")
     renamed = {"n_leaves": "leaves", "early_stopping": "folds", "n_iterations": "max_iterations"}
     return TreeCRF(
         **options.given(arguments, *same, **renamed),

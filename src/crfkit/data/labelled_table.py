@@ -11,7 +11,13 @@ import numpy.typing as npt
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.tables import Table, TableSchema
-from crfkit.data.training_data import check_label_count, cut_as, sequence_weights
+from crfkit.data.training_data import (
+    check_label_count,
+    class_weights,
+    cut_as,
+    sequence_weights,
+    with_unlabelled,
+)
 from crfkit.exceptions import InputError
 
 
@@ -25,6 +31,7 @@ class LabelledTable:
     labels: Labels
     weights: FloatArray | None  # [N]; None: all 1
     categories: list[int]  # the columns that hold categories
+    class_weights: FloatArray | None = None  # [L]; None: all 1
 
     @classmethod
     def read(
@@ -34,11 +41,17 @@ class LabelledTable:
         sample_weight: npt.ArrayLike | None = None,
         lengths: Any = None,
         categorical: Collection[str | int] | None = None,
+        class_weight: Any = None,
+        fitted: tuple[TableSchema, list[Any]] | None = None,  # columns and labels of a fitted model
     ) -> LabelledTable:
         """Read X and y as ``TreeCRF.fit`` takes them."""
-        y = label_lists(y, lengths=lengths)
-        classes = label_set(y)
-        schema, table = TableSchema.learn(X, cut_as(X, y, lengths), categorical)
+        y = label_lists(with_unlabelled(X, y, lengths), lengths=lengths)
+        classes = label_set(y) if fitted is None else fitted[1]
+        cut = cut_as(X, y, lengths)
+        if fitted is None:
+            schema, table = TableSchema.learn(X, cut, categorical)
+        else:
+            schema, table = fitted[0], fitted[0].encode(X, cut)
         if table.n_positions == 0:
             raise InputError("there is nothing to train on: X has no sequences, or all of them are empty")
         if not classes:
@@ -47,7 +60,8 @@ class LabelledTable:
         labels = encode_labels(y, classes, table.offsets)
         weights = sequence_weights(sample_weight, table.n_sequences)
         categories = [k for k, column in enumerate(schema.columns) if column.is_category]
-        return cls(schema, classes, table, labels, weights, categories)
+        of_classes = class_weights(class_weight, labels, classes)
+        return cls(schema, classes, table, labels, weights, categories, of_classes)
 
     def category_column(self, by: str | int) -> int:
         """Return the number of a column of categories, given by its name or its place."""
@@ -68,4 +82,5 @@ class LabelledTable:
             self.labels.subset(sequences, self.table.offsets),
             None if self.weights is None else self.weights[sequences],
             self.categories,
+            self.class_weights,
         )

@@ -22,6 +22,26 @@ def cut_as(X: Any, y: list[Any], lengths: Any) -> Any:
     return [len(labels) for labels in y] if lengths is None and is_table(X) else lengths
 
 
+def with_unlabelled(X: Any, y: Any, lengths: Any) -> Any:
+    """Return y with a list of None for every sequence that is None as a whole."""
+    if not isinstance(y, (list, tuple)) or not any(labels is None for labels in y):
+        return y
+    if not any(hasattr(labels, "__len__") and not isinstance(labels, str) for labels in y):
+        return y  # a flat y with single labels, or nothing but None
+    if lengths is None and (is_table(X) or not hasattr(X, "__getitem__") or len(X) != len(y)):
+        raise InputError(
+            f"sequence {[labels is None for labels in y].index(True)} has None for its labels: with X as one "
+            "table, give lengths= to say where sequences end; otherwise X must be a list as long as y"
+        )
+    n = [_length(x) for x in X] if lengths is None else lengths
+    return [[None] * int(n[i]) if labels is None else labels for i, labels in enumerate(y)]
+
+
+def _length(sequence: Any) -> int:
+    shape = getattr(sequence, "shape", None)  # sparse matrices have no len()
+    return int(shape[0]) if shape else len(sequence)
+
+
 def _numbers(name: str, values: Any) -> FloatArray:
     try:
         return np.ascontiguousarray(values, dtype=np.float64)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from crfkit.arrays import FloatArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.sequences import Sequences
-from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights
+from crfkit.data.training_data import class_weights, cut_as, require_data, sequence_weights, with_unlabelled
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.features.edge_attributes import attribute_kinds, edge_prefixes
@@ -64,7 +64,7 @@ def read_labelled(
     made_by = given_template(template)
     if made_by is not None and extractor is not None:
         raise InputError("template= and extractor= both make attributes: give one of them")
-    y = label_lists(y, lengths=lengths)
+    y = label_lists(with_unlabelled(X, y, lengths), lengths=lengths)
     names = Vocabulary() if vocabulary is None else vocabulary
     cut = cut_as(X, y, lengths)
     if isinstance(X, Iterator) and extractor is not None:

@@ -29,12 +29,10 @@ class TrainingRecord:
     def to_header(self) -> dict[str, Any]:
         """Return the record as JSON values, without template and selected features, which the model has."""
         params = {name: _plain(value) for name, value in self.params.items() if name != "template"}
-        weights = params.get("class_weight")
         params = {name: value for name, value in params.items() if _is_json(value)}
         params["features"] = None if self.params.get("features") is None else "selected"
         params["edge_attributes"] = edge_prefixes(self.params.get("edge_attributes")) or None
-        if isinstance(weights, Mapping):  # as pairs: the keys of JSON objects are strings
-            params["class_weight"] = [[_plain(label), float(w)] for label, w in weights.items()]
+        params["class_weight"] = weight_pairs(self.params.get("class_weight"))
         return {
             "params": params,
             "objective": float(self.objective) if np.isfinite(self.objective) else None,
@@ -56,8 +54,8 @@ class TrainingRecord:
         ):
             raise ModelFileError("cannot read the model: its training record is malformed")
         params = dict(params)
-        if isinstance(params.get("class_weight"), list):
-            params["class_weight"] = _weights_of_pairs(params["class_weight"])
+        if "class_weight" in params:
+            params["class_weight"] = weights_of_pairs(params["class_weight"])
         try:
             edge_prefixes(params.get("edge_attributes"))
         except InputError as error:
@@ -110,8 +108,17 @@ def _is_json(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _weights_of_pairs(pairs: list[Any]) -> dict[Any, float]:
+def weight_pairs(class_weight: Any) -> Any:
+    """Return class weights as a model file has them: pairs, because the keys of JSON objects are strings."""
+    if not isinstance(class_weight, Mapping):
+        return class_weight
+    return [[_plain(label), float(weight)] for label, weight in class_weight.items()]
+
+
+def weights_of_pairs(pairs: Any) -> Any:
     """Return the class weights of a model file."""
+    if not isinstance(pairs, list):
+        return pairs
     for pair in pairs:
         if (
             not isinstance(pair, list)

@@ -31,6 +31,7 @@ def test_a_pickled_model_goes_on():
     assert loaded.predict(X) == crf.partial_fit(X[:5], y[:5]).predict(X)
 
 
+@pytest.mark.filterwarnings("ignore:the model never predicts")
 def test_grid_search():
     X, y = ADDRESSES
     search = GridSearchCV(

@@ -104,6 +104,7 @@ def test_the_optimum_is_reached_at_every_scale(penalty):
     assert found[1e-9] == pytest.approx(CRF(**penalty).fit(data(), Y).objective_, rel=2e-5)
 
 
+@pytest.mark.filterwarnings("ignore:the model never predicts")
 @pytest.mark.parametrize("c2", [1.0, 1e-3])
 def test_stochastic_descent_reaches_every_scale(c2):
     for scale in SCALES:
@@ -155,6 +156,7 @@ def test_every_kind_of_model_takes_every_scale(options):
         assert other == pytest.approx(one, rel=2e-2 if options.get("algorithm") == "sgd" else 2e-4)
 
 
+@pytest.mark.filterwarnings("ignore:the model never predicts")
 @pytest.mark.parametrize("scale", [1e-6, 1e6, 1e9])
 def test_continued_training_takes_every_scale(scale):
     """With weights of 0, and no knowledge of earlier data, it is training from the beginning."""

@@ -12,6 +12,7 @@ from crfkit import parameters as rule
 from crfkit.arrays import FloatArray
 from crfkit.conventions import BaseEstimator, check_is_fitted
 from crfkit.data.labelled_positions import TrainingSet, read_training
+from crfkit.data.training_data import class_weights
 from crfkit.exceptions import ConvergenceWarning
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.matrix import KernelMatrix
@@ -25,6 +26,7 @@ from crfkit.models.kernels.risk import KernelRisk
 from crfkit.models.kernels.sizes import Sizes, sizes_of
 from crfkit.models.kernels.tagger import KernelTagger
 from crfkit.models.kernels.training import KernelOutcome, Rounds, train_kernel
+from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.training import interruption
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optional import needed
@@ -49,6 +51,7 @@ RULES: dict[str, rule.Rule] = {
     "all_labelings": rule.automatic(rule.flag()),
     "reg": rule.automatic(rule.positive()),
     "bias": rule.flag(),
+    "class_weight": rule.optional(rule.either(rule.one_of("balanced"), rule.mapping())),
     "n_candidates": rule.automatic(rule.optional(rule.whole_number(1))),
     "refit_every": rule.whole_number(1),
     "refit_tol": rule.number(0),
@@ -101,6 +104,7 @@ class KernelEstimator(BaseEstimator):
         all_labelings: bool | str = "auto",
         reg: float | str = "auto",
         bias: bool = True,
+        class_weight: dict[Any, float] | str | None = None,
         n_candidates: int | str | None = "auto",
         refit_every: int = 1,
         refit_tol: float = 1e-3,
@@ -123,6 +127,7 @@ class KernelEstimator(BaseEstimator):
         self.all_labelings = all_labelings
         self.reg = reg
         self.bias = bias
+        self.class_weight = class_weight
         self.n_candidates = n_candidates
         self.refit_every = refit_every
         self.refit_tol = refit_tol
@@ -170,12 +175,19 @@ class KernelEstimator(BaseEstimator):
             transitions=form.transitions,
             bias=bool(self.bias),
         )
-        loss = Likelihood(expansion, batch, data.labels, weights=data.weights, n_jobs=self.n_jobs)
+        costs = class_weights(self.class_weight, data.labels, data.classes)  # [L]
+        loss = Likelihood(
+            expansion, batch, data.labels, weights=data.weights, class_weights=costs, n_jobs=self.n_jobs
+        )
         parametric_reg = self.reg_ if form.parametric_reg is None else float(form.parametric_reg)
         risk = KernelRisk(expansion, batch, loss, self.reg_, parametric_reg)
         dev = dev_step(data, decode=form.decode, boundary_gain=float(form.boundary_gain), n_jobs=self.n_jobs)
         rounds = self._rounds(form, sizes)
-        saving = None if checkpoint is None else checkpoint.begin(self, kernel_identity(data, matrices, dev))
+        saving = (
+            None
+            if checkpoint is None
+            else checkpoint.begin(self, kernel_identity(data, costs, matrices, dev))
+        )
         outcome = train_kernel(risk, matrices, rounds, dev, progress, saving)
         if not (outcome.converged or outcome.interrupted):
             warnings.warn(
@@ -186,6 +198,13 @@ class KernelEstimator(BaseEstimator):
             )
         fitted = keep_step(data, matrices, risk, rounds, outcome, self.graph)
         self._keep(fitted, form)
+        if outcome.converged and fitted.whole is None:  # else new positions cannot be scored
+            warn_of_unpredicted(
+                data.classes,
+                data.labels,
+                data.learn.offsets,
+                lambda chosen: self.tagger_.decode(fitted.potential.scores(data.learn.subset(chosen))).labels,
+            )
         if saving is not None and not outcome.interrupted:
             saving.end()
         return fitted

@@ -58,7 +58,7 @@ def dev_step(data: TrainingSet, **decoding: Any) -> HeldOut | None:
 
 
 def kernel_identity(
-    data: TrainingSet, matrices: Sequence[KernelMatrix], dev: HeldOut | None
+    data: TrainingSet, costs: FloatArray | None, matrices: Sequence[KernelMatrix], dev: HeldOut | None
 ) -> dict[str, Any]:
     """Return everything but the settings that decides the model, for the fingerprint of a checkpoint.
 
@@ -67,7 +67,7 @@ def kernel_identity(
     values = [(m.candidates, m.diagonal(m.candidates), m.columns(m.candidates[:1])) for m in matrices]
     return {
         "training data": (data.learn.offsets, data.weights, values),
-        "labels": (data.classes, data.labels),
+        "labels": (data.classes, data.labels, costs),
         "dev data": None if dev is None else (dev.batch.offsets, dev.labels.right, dev.labels.given),
     }
 

@@ -29,7 +29,7 @@ from crfkit.models.kernels.data_frames import KernelFrames
 from crfkit.models.kernels.estimator import RULES, Form, KernelEstimator
 from crfkit.models.kernels.tagger import KernelTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
-from crfkit.models.training_record import for_file
+from crfkit.models.training_record import for_file, weight_pairs, weights_of_pairs
 
 
 class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
@@ -70,6 +70,8 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         The weight of ½‖w‖²; None: the same as ``reg``.
     bias
         Whether labels have weights that do not depend on the position.
+    class_weight
+        As in :class:`crfkit.CRF`: the cost of errors at a label; "balanced", or {label: weight}.
     n_candidates
         Number of positions to choose from, drawn at random; None: all; "auto": all of up to 10,000
         positions, fewer of more (10⁸ / ΣT, at least twice ``n_cliques``).
@@ -155,6 +157,7 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         reg: float | str = "auto",
         transition_reg: float | None = None,
         bias: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
         n_candidates: int | str | None = "auto",
         decode: str = "marginal",
         boundary_gain: float = 0.0,
@@ -180,6 +183,7 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
             all_labelings=all_labelings,
             reg=reg,
             bias=bias,
+            class_weight=class_weight,
             n_candidates=n_candidates,
             refit_every=refit_every,
             refit_tol=refit_tol,
@@ -293,6 +297,7 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
             for name, value in self.get_params(deep=False).items()
             if name not in ("kernel", "graph")
         }
+        params["class_weight"] = weight_pairs(self.class_weight)
         graph = None
         if self.graph is not None:
             graph = {
@@ -316,6 +321,7 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
     def _parameters_of(cls, tagger: KernelTagger, header: Mapping[str, Any]) -> dict[str, Any]:
         with _checked_record():
             params = {k: v for k, v in header["params"].items() if k in cls._get_param_names()}
+            params["class_weight"] = weights_of_pairs(params.get("class_weight"))
             graph = None if header["graph"] is None else GraphKernel(**header["graph"])
         kernels = [term.kernel for term in tagger.potential.terms if not isinstance(term.kernel, GraphMap)]
         names = ["precomputed" if kernel.name == "precomputed" else kernel for kernel in kernels]

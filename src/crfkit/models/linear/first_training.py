@@ -26,6 +26,7 @@ from crfkit.models.linear.steps import (
     warn_of_nothing,
 )
 from crfkit.models.linear.tagger import LinearTagger
+from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.training import Outcome
 from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
 from crfkit.potentials.linear import LinearPotential
@@ -107,6 +108,13 @@ def trained(
     if not outcome.interrupted:  # one more pass: not after Ctrl-C
         curvature = Curvature.of(index, function.curvature(outcome.x))
     tagger = LinearTagger(classes, encoder, index, objective.weights(outcome.x), n_jobs, curvature)
+    if outcome.converged and permitted is None:
+        warn_of_unpredicted(
+            classes,
+            data.labels,
+            encoded.sequences.offsets,
+            lambda some: tagger.decode(tagger.potential.scores(encoded.sequences.subset(some))).labels,
+        )
     tagger = tagger.compact() if estimator._leaves_out else tagger
     return Trained(tagger, outcome, advice(outcome, objective, index, encoded, data), saving)
 

@@ -10,14 +10,16 @@ and in the factored form tables of transitions that are fitted again between rou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from crfkit.arrays import FloatArray
 from crfkit.data.labelled_table import LabelledTable
-from crfkit.inference.chain import TransitionsOnly
+from crfkit.exceptions import InputError
+from crfkit.inference.chain import CHAIN, TransitionsOnly
+from crfkit.inference.lattice import Lattice
 from crfkit.models.trees.grouped_trees import GroupedGrower
 from crfkit.models.trees.grower import GrowthSettings, TrainingRows, TreeGrower
 from crfkit.objectives.functional_gradient import (
@@ -31,7 +33,7 @@ from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import State
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.transitions import NodeScores, TransitionPotential, TransitionTables
-from crfkit.potentials.tree import TreePotential
+from crfkit.potentials.tree import GrowingScores, TreePotential
 
 # Iterations of fitting the transitions, before the first and before later rounds.
 _FIRST_FIT, _NEXT_FIT = 30, 4
@@ -55,12 +57,28 @@ class BoostingSettings:
     by: int | None  # the column with separate trees for each category
     growth: GrowthSettings
 
+    def continuing(self, before: TreePotential) -> BoostingSettings:
+        """Return the settings for training a model further: its form, and the likelihood from the start."""
+        order = self.order if before.tables is None else before.tables.order
+        if (before.tables is None) != self.joint or order != self.order:
+            form = "joint" if before.tables is None else f"factored potentials of order {order}"
+            raise InputError(
+                f"the fitted model has {form}: partial_fit needs the potentials, order and by of its training"
+            )
+        return replace(self, pseudo_iterations=0)
+
 
 class Boosting:
     """The state of boosting a TreeCRF."""
 
-    def __init__(self, data: LabelledTable, settings: BoostingSettings, n_jobs: int | None = None) -> None:
-        self.settings, self._n_jobs = settings, n_jobs
+    def __init__(
+        self,
+        data: LabelledTable,
+        settings: BoostingSettings,
+        n_jobs: int | None = None,
+        before: TreePotential | None = None,  # a model that is trained further
+    ) -> None:
+        self.settings, self._n_jobs, self._data = settings, n_jobs, data
         self._labels, self._weights = data.labels, data.weights
         table, window, n_labels = data.table, settings.window, len(data.classes)
         rows = TrainingRows(table, window, n_labels, settings.joint)
@@ -76,6 +94,8 @@ class Boosting:
             )
             start = self._grower.start()
         self.tables = None if settings.joint else TransitionTables.zeros(n_labels, settings.order)
+        if before is not None:
+            start, self.tables = before.forest, before.tables
         self.start = TreePotential(start, window, self.tables)  # the model before the first round
         self.rounds: list[Forest] = []
         self._draws = 0  # of samples of rows and columns
@@ -90,9 +110,11 @@ class Boosting:
                 data.labels,
                 structure=TransitionsOnly(),
                 weights=data.weights,
+                class_weights=data.class_weights,
                 n_jobs=n_jobs,
             )
-            self._transitions = Penalised(likelihood, settings.transition_c2)
+            centre = None if before is None else self.tables.vector
+            self._transitions = Penalised(likelihood, settings.transition_c2, centre=centre)
 
     def round(self) -> dict[str, Any] | None:
         """Grow one more tree per label; return the record of the round, or None if nothing can be split.
@@ -105,7 +127,7 @@ class Boosting:
         known = self._labels.allowed is None
         pseudo = number < settings.pseudo_iterations and known and settings.order == 1
         errors_of = pseudo_likelihood_errors if pseudo else likelihood_errors
-        errors = errors_of(self._scores.lattice(self.tables), self._labels, self._weights, self._n_jobs)
+        errors = errors_of(self._lattice(self._scores), self._labels, self._weights, self._n_jobs)
         table = self._scores.table
         gradient = self.start.targets(table, errors.node, errors.edge)  # [rows, L]
         if settings.newton:
@@ -153,15 +175,19 @@ class Boosting:
                 return forest
         return None
 
+    def _lattice(self, scores: GrowingScores) -> Lattice:
+        return with_costs(scores.lattice(self.tables), self._data)
+
     def _fit_tables(self, iterations: int) -> None:
         """Fit the tables to the trees so far, starting from their current values."""
         if self.tables is None or self._transitions is None:
             return
-        start = self.tables.vector
+        centre = self._transitions.centre
+        start = self.tables.vector if centre is None else self.tables.vector - centre
         found = minimize_lbfgs(self._transitions, start, max_iterations=iterations, tol=1e-4)
         if found.interrupted:
             raise KeyboardInterrupt
-        self.tables = self.tables.at(found.x)
+        self.tables = self.tables.at(self._transitions.whole(found.x))
 
     def _line_search(self, forest: Forest) -> float:
         """Return the step along the new trees that is best for the likelihood, within a factor of √2."""
@@ -169,10 +195,17 @@ class Boosting:
         direction.add(forest, n_jobs=self._n_jobs)
 
         def value(step: float) -> float:
-            lattice = self._scores.moved(step, direction).lattice(self.tables)
+            lattice = self._lattice(self._scores.moved(step, direction))
             return -minus_log_likelihood(lattice, self._labels, self._weights, self._n_jobs)
 
         return best_step(value)
+
+
+def with_costs(lattice: Lattice, data: LabelledTable) -> Lattice:
+    """Return the scores with the margin of the class weights, as ``objectives/likelihood.py`` adds it."""
+    if data.class_weights is None:
+        return lattice
+    return CHAIN.raise_wrong(lattice, data.labels, np.log(data.class_weights))
 
 
 def best_step(value: Callable[[float], float]) -> float:

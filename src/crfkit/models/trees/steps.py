@@ -21,6 +21,7 @@ from crfkit.objectives.dev_set import DevSet
 from crfkit.optim.problem import Save, State
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.transitions import TransitionTables
+from crfkit.potentials.tree import TreePotential
 
 Callback = Callable[[dict[str, Any]], Any]
 
@@ -149,7 +150,11 @@ def grow_member(
 
 
 def tree_identity(
-    data: LabelledTable, dev: tuple[Table, DevSet] | None, groups: Any, settings: BoostingSettings
+    data: LabelledTable,
+    dev: tuple[Table, DevSet] | None,
+    groups: Any,
+    settings: BoostingSettings,
+    start: TreePotential | None = None,
 ) -> dict[str, Any]:
     """Return everything but the settings that decides the trees, for the fingerprint of a checkpoint."""
     return {
@@ -159,7 +164,8 @@ def tree_identity(
             data.weights,
             None if groups is None else repr(list(groups)),
         ),
-        "labels": (data.classes, data.labels),
+        "labels": (data.classes, data.labels, data.class_weights),
+        "model trained further": None if start is None else (start.forest.parts(), start.tables),
         "dev data": None if dev is None else (dev[0], dev[1].right, dev[1].given),
         "parameters of LightGBM": repr(sorted(settings.growth.more.items())),
     }

@@ -11,33 +11,23 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.arrays import FloatArray, IntArray
+from crfkit.arrays import FloatArray
 from crfkit.data.labelled_table import LabelledTable
 from crfkit.data.labels import decode_labels
-from crfkit.data.tables import Table
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.inference.expected_gain import decoded
-from crfkit.models.checkpoint import Checkpoint, Saving
+from crfkit.models.checkpoint import Checkpoint
+from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.sequence_labeller import SequenceLabeller
-from crfkit.models.training import Watch
-from crfkit.models.trees.boosting import Boosting, BoostingSettings
-from crfkit.models.trees.steps import (
-    Callback,
-    Member,
-    boosting_settings,
-    grow_member,
-    member_state,
-    tree_identity,
-)
+from crfkit.models.trees.boosting import with_costs
+from crfkit.models.trees.steps import Callback, Member, boosting_settings, tree_identity
 from crfkit.models.trees.tagger import Conjunction, Stage, TreeTagger
-from crfkit.models.trees.validation import HeldOut, fold_numbers, n_labelled, read_dev, rounds_by_folds
-from crfkit.objectives.dev_set import DevSet
+from crfkit.models.trees.training import TreeTraining
+from crfkit.models.trees.validation import read_dev
 from crfkit.objectives.functional_gradient import minus_log_likelihood
-from crfkit.optim.problem import Save, State
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.tree import TreePotential
 from crfkit.progress import Progress
@@ -98,6 +88,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         A column of categories (its name or place). Each category gets separate trees for the labels seen with
         it. This is faster and often better with many labels, if the column nearly determines the label, as a
         letter does its sound. Needs factored potentials.
+    class_weight
+        As in :class:`crfkit.CRF`: the cost of errors at a label; "balanced", or {label: weight}.
     categorical
         Columns of categories that look like numbers: names, or places.
     lightgbm_params
@@ -158,6 +150,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         "transition_every": rule.whole_number(1),
         "by": rule.optional(rule.name_or_place()),
         "categorical": rule.optional(rule.names_or_places()),
+        "class_weight": rule.optional(rule.either(rule.one_of("balanced"), rule.mapping())),
         "lightgbm_params": rule.optional(rule.mapping()),
         "callbacks": rule.optional(rule.functions()),
         "random_state": rule.optional(rule.whole_number(0)),
@@ -188,6 +181,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         transition_every: int = 1,
         by: str | int | None = None,
         categorical: Collection[str | int] | None = None,
+        class_weight: dict[Any, float] | str | None = None,
         lightgbm_params: dict[str, Any] | None = None,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -216,6 +210,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         self.transition_every = transition_every
         self.by = by
         self.categorical = categorical
+        self.class_weight = class_weight
         self.lightgbm_params = lightgbm_params
         self.callbacks = callbacks
         self.n_jobs = n_jobs
@@ -256,29 +251,81 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             more = {"sample_weight": sample_weight, "groups": groups, "checkpoint": checkpoint}
             return self._fit_table(X, y, label, sequence, group, X_dev, lengths=lengths, **more)
         self._check(X_dev, y_dev, groups)
-        checkpoint = Checkpoint.of(checkpoint)
-        window = rule.window_sides(self.window) or (0, 0)
-        threads = thread_count(self.n_jobs)
-        data = LabelledTable.read(X, y, sample_weight, lengths, self.categorical)
+        given = X, y, sample_weight, lengths
+        data = LabelledTable.read(*given, self.categorical, self.class_weight)
+        return self._train(data, X_dev, y_dev, groups, Checkpoint.of(checkpoint))
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        *,
+        lengths: Any = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    ) -> TreeCRF:
+        """Continue boosting with new data: add ``n_iterations`` rounds to the trees of the fitted model.
+
+        New trees start from the scores of the old ones, which do not change; tables of transitions are held
+        near their old values. Columns, categories, labels and the window stay those of the first training: a
+        new label is an error, a new category counts as missing. Earlier data has no say in the new rounds, so
+        take few of them (``set_params(n_iterations=10)``) if the new data is little. docs/trees.md
+        """
+        previous = getattr(self, "tagger_", None)
+        if previous is None:
+            return self.fit(X, y, sample_weight, X_dev, y_dev, lengths=lengths, checkpoint=checkpoint)
+        self._check(X_dev, y_dev, None)
+        for name in ("early_stopping", "committee"):
+            if getattr(self, name) is not None:
+                raise InputError(f"partial_fit cannot use {name}: set it to None, or fit again on all data")
+        schema = previous.schema, previous.classes
+        data = LabelledTable.read(X, y, sample_weight, lengths, None, self.class_weight, schema)
+        return self._train(data, X_dev, y_dev, None, Checkpoint.of(checkpoint), previous.potential)
+
+    def _train(
+        self,
+        data: LabelledTable,
+        X_dev: Any,
+        y_dev: Any,
+        groups: Sequence[Any] | None,
+        checkpoint: Checkpoint | None,
+        start: TreePotential | None = None,
+    ) -> TreeCRF:
+        """Grow the trees and keep them; ``start`` is a model that is trained further."""
+        window = start.window if start is not None else rule.window_sides(self.window) or (0, 0)
         by = None if self.by is None else data.category_column(self.by)
-        progress = Progress(self.verbose)
-        settings = boosting_settings(self, len(data.classes), window, by, threads)
+        settings = boosting_settings(self, len(data.classes), window, by, thread_count(self.n_jobs))
+        if start is not None:
+            settings = settings.continuing(start)
         dev = None if X_dev is None else read_dev(X_dev, y_dev, data, self.decode, self.n_jobs)
         saving = None
         if checkpoint is not None:
-            saving = checkpoint.begin(self, tree_identity(data, dev, groups, settings))
-        limit = self._choose_rounds(data, settings, groups, progress, saving)
-        members, message = self._grow(data, dev, settings, groups, limit, progress, saving)
+            saving = checkpoint.begin(self, tree_identity(data, dev, groups, settings, start))
+        progress = Progress(self.verbose)
+        grown = TreeTraining(self, data, settings, dev, groups, progress, saving, start).run()
+        self.converged_, self.cv_accuracy_ = grown.converged, grown.curve
         potential = TreePotential.mean(
-            [TreePotential(Forest.end_to_end(m.forests), window, m.tables) for m in members]
+            [TreePotential(Forest.end_to_end(m.forests), window, m.tables) for m in grown.members]
         )
         scores = potential.scores(data.table, n_jobs=self.n_jobs)
-        self.objective_ = minus_log_likelihood(scores, data.labels, data.weights, self.n_jobs)
-        self._keep(data, potential, members)
+        self.objective_ = minus_log_likelihood(
+            with_costs(scores, data), data.labels, data.weights, self.n_jobs
+        )
+        self._keep(data, potential, grown.members)
         if not self.converged_:
-            raise KeyboardInterrupt(message)
+            raise KeyboardInterrupt(grown.message)
         if saving is not None:
             saving.end()
+        warn_of_unpredicted(
+            data.classes,
+            data.labels,
+            data.table.offsets,
+            lambda chosen: decoded(
+                potential.scores(data.table.subset(chosen), n_jobs=self.n_jobs), self.decode, self.n_jobs
+            ),
+        )
         return self
 
     def _check(self, X_dev: Any, y_dev: Any, groups: Sequence[Any] | None) -> None:
@@ -292,106 +339,13 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         if groups is not None and self.early_stopping is None and self.committee is None:
             raise InputError("groups are for the folds of early_stopping and committee, which are None")
 
-    def _choose_rounds(
-        self,
-        data: LabelledTable,
-        settings: BoostingSettings,
-        groups: Sequence[Any] | None,
-        progress: Progress,
-        saving: Saving | None,
-    ) -> int:
-        """Return the maximum number of rounds, chosen by cross-validation if requested."""
-        self.cv_accuracy_: list[float] = []
-        if self.early_stopping is None:
-            return self.n_iterations
-        saved, save = None if saving is None else saving.state, None
-        if saved is not None and "chosen" in saved:
-            limit, self.cv_accuracy_ = saved["chosen"]
-            return int(limit)
-        if saving is not None:
-            offer = saving.offer
-            save = lambda own: offer(lambda: {"folds": own()})  # noqa: E731
-        progress.say(f"choosing the number of rounds by {self.early_stopping} folds")
-        limit, self.cv_accuracy_ = rounds_by_folds(
-            data,
-            self._folds(data, groups, self.early_stopping, "early_stopping"),
-            settings,
-            n_iterations=self.n_iterations,
-            patience=self.patience,
-            decode=self.decode,
-            n_jobs=self.n_jobs,
-            show=progress.say,
-            save=save,
-            resume=saved and saved["folds"],
-        )
-        return limit
-
-    def _folds(
-        self, data: LabelledTable, groups: Sequence[Any] | None, n_folds: int, asked_by: str
-    ) -> IntArray:
-        """Return the fold of each sequence [N]."""
-        return fold_numbers(n_labelled(data), groups, n_folds, self.random_state or 0, asked_by)
-
-    def _grow(
-        self,
-        data: LabelledTable,
-        dev: tuple[Table, DevSet] | None,
-        settings: BoostingSettings,
-        groups: Sequence[Any] | None,
-        limit: int,
-        progress: Progress,
-        saving: Saving | None,
-    ) -> tuple[list[Member], str]:
-        """Train the model, or every member of a committee; also return why training ended.
-
-        If it is interrupted, the complete members are returned.
-        """
-        chosen: list[IntArray | None] = [None]
-        if self.committee is not None:
-            fold = self._folds(data, groups, self.committee, "committee")
-            chosen = [np.flatnonzero(fold != k) for k in range(self.committee)]
-        progress.total = limit * len(chosen)
-        found: list[Member] = []
-        saved: list[State] = [] if saving is None else (saving.state or {}).get("members", [])
-        complete: list[State] = []  # one per member
-        save: Save | None = None
-        if saving is not None:
-            offer, rounds = saving.offer, (limit, self.cv_accuracy_)
-            save = lambda own: offer(lambda: {"chosen": rounds, "members": [*complete, own()]})  # noqa: E731
-        for k, part in enumerate(chosen):
-            boosting = Boosting(data if part is None else data.subset(part), settings, self.n_jobs)
-            watch: Watch[int] = Watch(progress, self.patience)
-            member = grow_member(
-                boosting,
-                None if dev is None else HeldOut(boosting, *dev),
-                limit,
-                watch,
-                patience=self.patience,
-                callbacks=self.callbacks or (),
-                save=save,
-                resume=saved[k] if k < len(saved) else None,
-            )
-            if saving is not None:
-                complete.append(member_state(boosting, watch, member.message))
-            message, self.converged_ = member.message, member.converged
-            if not self.converged_ and found:  # a member that has barely begun would spoil the mean
-                message = f"training was interrupted; {len(found)} of {len(chosen)} members are kept"
-                break
-            if not self.converged_ and not member.stages:
-                raise KeyboardInterrupt
-            found.append(member)
-            if not self.converged_:
-                break
-        progress.close(message)
-        return found, message
-
     def _keep(self, data: LabelledTable, potential: TreePotential, members: list[Member]) -> None:
         if self.converged_ and not len(potential.forest.root) and len(data.classes) > 1:
             warnings.warn(
                 "no split reduced the objective: the model has no trees, and ignores X. Are there enough "
                 "sequences for min_samples_leaf, and enough columns for colsample?",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.tagger_ = TreeTagger(data.classes, data.schema, potential, self.decode, self.n_jobs)
         self.classes_ = data.classes

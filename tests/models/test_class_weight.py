@@ -74,7 +74,7 @@ def rare(n=80, share=0.06):
 MODELS = {
     "linear": lambda **more: CRF(**more),
     "trees": lambda **more: TreeCRF(n_iterations=10, n_leaves=2, min_samples_leaf=50, n_jobs=1, **more),
-    "kernel": lambda **more: KernelCRF(n_cliques=5, gamma=0.1, **more),
+    "kernel": lambda **more: KernelCRF(n_cliques=5, gamma=0.1, reg=1.0, **more),
 }
 
 
@@ -94,8 +94,10 @@ def test_points():
     X, y = rare()
     points, labels = np.vstack(X), [label for sequence in y for label in sequence]
     with pytest.warns(InputWarning, match="never predicts 'r'"):
-        KernelLogisticRegression(n_cliques=5, gamma=0.3).fit(points, labels)
-    model = KernelLogisticRegression(n_cliques=5, gamma=0.3, class_weight="balanced").fit(points, labels)
+        KernelLogisticRegression(n_cliques=5, gamma=0.3, reg=1.0).fit(points, labels)
+    model = KernelLogisticRegression(n_cliques=5, gamma=0.3, reg=1.0, class_weight="balanced").fit(
+        points, labels
+    )
     assert "r" in model.predict(points)
 
 

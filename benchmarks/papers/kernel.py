@@ -5,6 +5,7 @@ The settings are ours, as the paper's are not at hand; the sizes are those of do
     python benchmarks/papers/kernel.py galaxy mixtures [--plots DIRECTORY] [--markdown FILE]
     python benchmarks/papers/kernel.py proteins [--sizes 5 10] [--trials 10] [--cache FILE]
     python benchmarks/papers/kernel.py folds
+    python benchmarks/papers/kernel.py defaults
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]
 
 from tables import provenance, publish  # noqa: E402
 
-PARTS = ("galaxy", "mixtures", "proteins", "folds")
+PARTS = ("galaxy", "mixtures", "proteins", "folds", "defaults")
 
 
 def main() -> None:
@@ -30,7 +31,7 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 10], help="of proteins: training chains")
-    parser.add_argument("--trials", type=int, help="how many (default: 20; proteins 10; folds 7)")
+    parser.add_argument("--trials", type=int, help="how many (default: 20; proteins, defaults 10; folds 7)")
     parser.add_argument("--plots", type=Path, metavar="DIRECTORY", help="pictures go here (needs matplotlib)")
     parser.add_argument(
         "--cache", type=Path, metavar="FILE", help="keep finished trials and folds of proteins here"

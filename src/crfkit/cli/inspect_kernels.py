@@ -64,8 +64,11 @@ def _cliques(header: dict[str, Any], label: str | None) -> list[Clique]:
 def _summary_lines(path: str, tagger: KernelTagger, header: dict[str, Any]) -> list[str]:
     lines = [f"{path}: kernel CRF{file_size(path)}"]
     rows = [("labels", f"{len(tagger.classes):,}", "")]
+    if tagger.cells is not None:
+        names = ", ".join(column.name for column in tagger.cells.schema.columns)
+        rows.append(("columns", f"{tagger.n_columns:,}", shorten(names, 60)))
     if tagger.width is not None:
-        rows.append(("columns", f"{tagger.width:,}", "of numbers"))
+        rows.append(("numbers", f"{tagger.width:,}", "per row"))
     for term, words in zip(tagger.potential.terms, header["kernels"], strict=True):
         table = term.vertex if term.vertex is not None else term.edge
         settings = ", ".join(f"{k} {v:g}" for k, v in words.items() if isinstance(v, float) and k == "gamma")
@@ -73,6 +76,8 @@ def _summary_lines(path: str, tagger: KernelTagger, header: dict[str, Any]) -> l
             ("positions", f"{0 if table is None else len(table):,}", f"{term.kernel.name} {settings}")
         )
     lines += fact_lines(rows)
+    if isinstance(header.get("reg"), float):
+        lines.append(f"  {'reg':15}{header['reg']:>11.4g}")
     if isinstance(header.get("risk"), float):
         lines.append(f"  {'risk':15}{header['risk']:>11,.2f}")
     lines.append(f"  {'decoding':15}{tagger.decoding:>11}")
@@ -93,7 +98,9 @@ def to_json(arguments: argparse.Namespace, tagger: KernelTagger, header: dict[st
         "model": arguments.model,
         "kind": header["model"],
         "labels": [str(label) for label in tagger.classes],
-        "columns": tagger.width,
+        "columns": tagger.n_columns,
+        "numbers": tagger.width,
+        "reg": header.get("reg"),
         "kernels": header["kernels"],
         "decode": tagger.decoding,
         "boundary_gain": tagger.boundary_gain,

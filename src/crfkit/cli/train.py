@@ -39,7 +39,8 @@ examples:
   crfkit train train.txt -m chunks.crfkit --checkpoint chunks.part --resume
   crfkit train train.txt -m chunks.crfkit --associations features
   crfkit train train.txt -m chunks.crfkit --kind constrained --c2 largest
-  crfkit train table.csv -m trees.crfkit --kind trees --window 7"""
+  crfkit train table.csv -m trees.crfkit --kind trees --window 7
+  crfkit train table.csv -m kernel.crfkit --kind kernel --sequence-column id"""
 
 _KINDS = {kind.name: kind.folder for kind in KINDS.values() if kind.trained_by_command}
 

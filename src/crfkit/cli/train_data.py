@@ -262,6 +262,24 @@ def _together(
     return Data(x, y, weights, parts[0].record, tuple(table for part in parts for table in part.tables))
 
 
+def read_cells(paths: Sequence[str], arguments: argparse.Namespace, model: str) -> Data:
+    """Read the cells of all files and combine them, for a model that takes tables."""
+    from crfkit.cli.column_roles import Roles
+
+    parts: list[Data] = []
+    for path in paths:
+        with open_data(path, arguments, tables=True) as file:
+            if not file.format.is_table:
+                raise InputError(
+                    f"{file.name}: {file.format.name} data has sparse attributes, but {model} "
+                    f"need{'' if model.endswith('s') else 's'} columns (--format {names_of(tables=True)})"
+                )
+            columns, label, record = read_table(file, arguments)
+        parts.append(Data(Roles(label).for_template(columns), columns.column(label), None, record))
+        check_alike(parts[0], parts[-1], path)
+    return parts[0] if len(parts) == 1 else joined_tables(parts)
+
+
 def joined_tables(parts: list[Data]) -> Data:
     """Combine the tables of several files."""
     from crfkit.data.columns import Columns

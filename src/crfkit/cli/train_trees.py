@@ -6,12 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from crfkit.cli import options
-from crfkit.cli.column_roles import Roles, place_of
-from crfkit.cli.data_file import open_data
+from crfkit.cli.column_roles import place_of
 from crfkit.cli.messages import UsageError
-from crfkit.cli.train_data import Data, Job, check_alike, joined_tables, read_table
-from crfkit.exceptions import InputError
-from crfkit.io.formats import names_of
+from crfkit.cli.train_data import Data, Job, check_alike, read_cells
 
 if TYPE_CHECKING:
     from crfkit.models.trees.tree_crf import TreeCRF
@@ -46,10 +43,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def prepare(arguments: argparse.Namespace) -> Job:
     """Read the data and create the estimator."""
     crf = _estimator(arguments)
-    data = _read(arguments.data, arguments)
+    data = read_cells(arguments.data, arguments, "trees")
     dev = None
     if arguments.dev is not None:
-        dev = _read([arguments.dev], arguments)
+        dev = read_cells([arguments.dev], arguments, "trees")
         check_alike(data, dev, arguments.dev)
     _set_columns(crf, data, arguments)
     return Job(crf, data, dev, crf.fit)
@@ -84,22 +81,6 @@ def _set_columns(crf: TreeCRF, data: Data, arguments: argparse.Namespace) -> Non
         crf.set_params(categorical=[seen(named, "--categorical") for named in arguments.categorical])
     if arguments.by is not None:
         crf.set_params(by=seen(arguments.by, "--by"))
-
-
-def _read(paths: list[str], arguments: argparse.Namespace) -> Data:
-    """Read the tables of all files and combine them."""
-    parts: list[Data] = []
-    for path in paths:
-        with open_data(path, arguments, tables=True) as file:
-            if not file.format.is_table:
-                raise InputError(
-                    f"{file.name}: {file.format.name} data has sparse attributes, but trees need columns "
-                    f"(--format {names_of(tables=True)})"
-                )
-            columns, label, record = read_table(file, arguments)
-        parts.append(Data(Roles(label).for_template(columns), columns.column(label), None, record))
-        check_alike(parts[0], parts[-1], path)
-    return parts[0] if len(parts) == 1 else joined_tables(parts)
 
 
 def report(crf: TreeCRF) -> list[tuple[str, str]]:

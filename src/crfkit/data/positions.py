@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,10 @@ class Positions(Batch):
     def width(self) -> int | None:
         """How many numbers a row has; None if rows are objects."""
         return None if isinstance(self.rows, list) else int(self.rows.shape[1])
+
+    def tables(self) -> list[Rows]:
+        """Return the rows of each sequence."""
+        return [self.rows[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
     def subset(self, sequences: npt.NDArray[np.integer]) -> Positions:
         offsets, places = gather(self.offsets, np.asarray(sequences, np.int64))

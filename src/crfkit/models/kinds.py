@@ -70,7 +70,6 @@ KINDS = {
             "kernels",
             "kernel_crf.KernelCRF",
             "tagger.KernelTagger",
-            trained_by_command=False,
         ),
         Kind(
             "trees",

@@ -16,7 +16,9 @@ import numpy.typing as npt
 
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray
+from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
+from crfkit.data.table_numbers import TableNumbers
 from crfkit.exceptions import InputWarning, ModelFileError
 from crfkit.inference import marginals
 from crfkit.inference.expected_gain import decoded
@@ -217,12 +219,13 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         """Train on sequences X with labels y.
 
         X is a list of arrays or sparse matrices [T, d], one per sequence, or one of them with ``lengths`` (y
-        may then be flat, too); with a kernel that is a function, a list of lists of any objects. In y a label
-        may be None (unknown) or a set (one of these), and a whole sequence may be None: unlabelled sequences
-        and ``X_unlabeled`` are used in the graph. ``sample_weight`` is one number per sequence. With
-        ``X_dev``, ``y_dev`` the path contains the dev log-likelihood and accuracy (see ``patience``).
-        ``checkpoint`` is a path or a :class:`crfkit.Checkpoint`, with which a training that was killed can be
-        continued.
+        may then be flat, too); with a kernel that is a function, a list of lists of any objects; or
+        :class:`crfkit.data.Columns`, cells of a text file: numbers are standardised, texts become one column
+        per value. In y a label may be None (unknown) or a set (one of these), and a whole sequence may be
+        None: unlabelled sequences and ``X_unlabeled`` are used in the graph. ``sample_weight`` is one number
+        per sequence. With ``X_dev``, ``y_dev`` the path contains the dev log-likelihood and accuracy (see
+        ``patience``). ``checkpoint`` is a path or a :class:`crfkit.Checkpoint`, with which a training that
+        was killed can be continued.
         One data frame can take the place of X and y: ``label`` and ``sequence`` name its columns of labels
         and of sequence ids (docs/tables.md).
         """
@@ -236,8 +239,17 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
             decode=self.decode,
             boundary_gain=self.boundary_gain,
         )
+        cells = None
+        if isinstance(X, Columns) and self.kernel != "precomputed":
+            cells, positions = TableNumbers.learn(X)
+            X = positions.tables()
+            X_dev, X_unlabeled = (
+                cells.encode(other).tables() if isinstance(other, Columns) else other
+                for other in (X_dev, X_unlabeled)
+            )
         given = (X, y, sample_weight, X_dev, y_dev, X_unlabeled, lengths)
         fitted = self._train(form, *given, checkpoint=checkpoint)
+        self.tagger_.cells = cells
         self.classes_ = fitted.data.classes
         self.dual_edge_ = fitted.dual_edge
         self.transduction_: list[list[Any]] | None = None
@@ -269,6 +281,16 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
             if isinstance(term.kernel, Kernel) and not isinstance(term.kernel.gamma, str):
                 return float(term.kernel.gamma)
         raise AttributeError("no kernel of this model has a gamma")
+
+    @property
+    def n_iter_(self) -> int:  # type: ignore[override]
+        """Number of rounds."""
+        return len(self.path_)
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:  # type: ignore[override]
+        """The records of ``path_``, under the name that all estimators have."""
+        return self.path_
 
     # ---- files
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from crfkit.data.columns import Columns
 from crfkit.data.positions import Positions, Rows, read_objects, read_positions
+from crfkit.data.table_numbers import TableNumbers
 from crfkit.exceptions import InputError
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
@@ -24,6 +26,8 @@ class KernelTagger(FittedModel):
 
     in_files = KINDS["kernel"].in_files
     piece_scores = 1 << 22  # with kernel values
+    # How the cells of text files become columns of X; None: they are numbers, as in pickles of before.
+    cells: TableNumbers | None = None
 
     def __init__(
         self,
@@ -33,18 +37,20 @@ class KernelTagger(FittedModel):
         *,
         decode: str = "marginal",
         boundary_gain: float = 0.0,
+        cells: TableNumbers | None = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(classes, n_jobs)
         self.potential = potential
         self.width = width  # columns of X; None: any objects
+        self.cells = cells
         self.decoding = decode
         self.boundary_gain = boundary_gain
 
     @property
     def n_columns(self) -> int | None:
-        """Number of columns of X; None if positions are objects."""
-        return self.width
+        """Number of columns of a text file, or of X; None if positions are objects."""
+        return self.width if self.cells is None else self.cells.schema.width
 
     @property
     def scores_per_position(self) -> int:
@@ -53,6 +59,8 @@ class KernelTagger(FittedModel):
 
     def _positions(self, X: Any, lengths: Any = None) -> Positions:
         """Return X in the form of training: tables of numbers, or objects even if they look like numbers."""
+        if self.cells is not None and isinstance(X, Columns):
+            return self.cells.encode(X)
         if self.width is None and lengths is None:
             return read_objects(X)
         return read_positions(X, lengths, width=self.width)
@@ -84,12 +92,14 @@ class KernelTagger(FittedModel):
                 arrays[f"{i}.vertex"] = term.vertex
             if term.edge is not None:
                 arrays[f"{i}.edge"] = term.edge
-        own = {
+        own: dict[str, Any] = {
             "kernels": specifications,
             "width": self.width,
             "decode": self.decoding,
             "boundary_gain": float(self.boundary_gain),
         }
+        if self.cells is not None:
+            own["cells"] = self.cells.to_header()
         return own, arrays
 
     @classmethod
@@ -106,6 +116,11 @@ class KernelTagger(FittedModel):
             or not 0 <= gain < np.inf
         ):
             raise arrays.wrong("its header is malformed")
+        cells = None
+        if header.get("cells") is not None:
+            cells = TableNumbers.from_header(header["cells"], arrays.name)
+            if cells.width != width:
+                raise arrays.wrong(f"its columns have {cells.width} numbers, but its kernels {width}")
         take, L = arrays.take, len(classes)
         terms = []
         for i, specification in enumerate(kernels):
@@ -116,7 +131,7 @@ class KernelTagger(FittedModel):
             terms.append(KernelTerm(kernel, support, vertex, edge))
         transitions, bias = take("transitions", np.float64, (L, L)), take("bias", np.float64, (L,))
         potential = KernelPotential(L, terms, transitions, bias)
-        return cls(classes, potential, width, decode=decode, boundary_gain=gain, n_jobs=n_jobs)
+        return cls(classes, potential, width, decode=decode, boundary_gain=gain, cells=cells, n_jobs=n_jobs)
 
 
 def _store_kernel(kernel: MercerKernel, key: str, arrays: Arrays) -> dict[str, Any]:

@@ -29,6 +29,10 @@ def data(tmp_path_factory):
         lines += [f"{name}:{structure}" for name in ("phd", "dsc", "nnssp", "mul", "zpred", "pred")]
         lines += [f"cons:{structure[:-1]}"]  # one residue short, as in one of the real files
         (root / "rs126" / f"c{number:02}.concise").write_text("\n".join(lines), encoding="ascii")
+    (root / "nettalk").mkdir()
+    words = sorted({"".join(rng.choice(list("abcde"), rng.integers(2, 5))) for _ in range(150)})
+    lines = [f"{word}\t{word.upper()}\t{'0' * len(word)}\t0" for word in words]
+    (root / "nettalk" / "nettalk.data").write_text("\n".join(lines), encoding="utf-8")
     return root
 
 
@@ -98,10 +102,11 @@ def test_one_file_for_all_parts(data, tmp_path):
         ("mixtures", "test log-likelihood"),
         ("proteins", "KCRF(v+e) + graph, boundaries"),
         ("folds", "stored: cons"),
+        ("defaults", "NETtalk, 1,000 words"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_quick(part, words, data, tmp_path):
     pytest.importorskip("matplotlib")
     assert words in output("papers/kernel.py", part, "--quick", "--plots", tmp_path, data=data)
-    assert len(list(tmp_path.iterdir())) == (0 if part == "folds" else 1)
+    assert len(list(tmp_path.iterdir())) == (0 if part in ("folds", "defaults") else 1)

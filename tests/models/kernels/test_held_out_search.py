@@ -158,18 +158,22 @@ AUTO = {"n_cliques": "auto", "per_round": "auto", "n_candidates": "auto", "all_l
     ("n", "given", "expected"),
     [
         (50, {}, Sizes(50, 5, None, True)),
-        (400, {}, Sizes(160, 16, None, True)),
-        (7500, {}, Sizes(692, 70, None, True)),
-        (80_000, {}, Sizes(500, 50, 1250, True)),
+        (400, {}, Sizes(100, 10, None, True)),
+        (4000, {}, Sizes(189, 19, None, True)),
+        (7500, {}, Sizes(259, 26, 2666, True)),
+        (7500, {"n_labels": 64}, Sizes(692, 70, 2666, True)),
+        (160_000, {}, Sizes(250, 25, 500, True)),
         (10_000_000, {}, Sizes(100, 10, 200, True)),
         (400, {"n_cliques": 60}, Sizes(60, 6, None, False)),
         (400, {"n_cliques": None}, Sizes(None, 1, None, False)),
         (400, {"n_candidates": 30}, Sizes(30, 3, 30, True)),
         (80_000, {"n_cliques": 3000, "per_round": 7}, Sizes(3000, 7, 6000, False)),
         (80_000, {"n_candidates": None, "all_labelings": False}, Sizes(500, 50, None, False)),
-        (400, {"edge_cliques": True}, Sizes(160, 16, None, False)),
-        (400, {"patience": 10}, Sizes(160, 4, None, True)),
+        (400, {"edge_cliques": True}, Sizes(100, 10, None, False)),
+        (400, {"patience": 10}, Sizes(100, 3, None, True)),
     ],
 )
 def test_numbers_by_size(n, given, expected):
-    assert sizes_of(n, **{**AUTO, "edge_cliques": False, "patience": None, **given}) == expected
+    assert (
+        sizes_of(n, **{**AUTO, "n_labels": 2, "edge_cliques": False, "patience": None, **given}) == expected
+    )

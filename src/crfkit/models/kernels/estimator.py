@@ -152,6 +152,7 @@ class KernelEstimator(BaseEstimator):
         data = read_training(*given, objects=take_objects(kernels), points=self._points)
         sizes = sizes_of(
             len(data.places),
+            len(data.classes),
             n_cliques=self.n_cliques,
             per_round=self.per_round,
             n_candidates=self.n_candidates,

@@ -58,8 +58,8 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         "vertex": functions of labels, and transitions that do not depend on the position. "vertex+edge":
         functions of label pairs as well; an edge is compared by its second position.
     n_cliques
-        Number of cliques to choose greedily; "auto": 8 √ΣT, at least 100, fewer for very large data; None
-        takes all, each with all its labellings (for up to a few thousand positions).
+        Number of cliques to choose greedily; "auto": (2 + log₂ L) √ΣT, at least 100, fewer for very large
+        data; None takes all, each with all its labellings (for up to a few thousand positions).
     per_round
         Number of cliques to choose before all coefficients are fitted again; "auto": a tenth of all (with
         ``patience``, small enough for four times as many rounds).
@@ -75,8 +75,8 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
     class_weight
         As in :class:`crfkit.CRF`: the cost of errors at a label; "balanced", or {label: weight}.
     n_candidates
-        Number of positions to choose from, drawn at random; None: all; "auto": all of up to 10,000
-        positions, fewer of more (10⁸ / ΣT, at least twice ``n_cliques``).
+        Number of positions to choose from, drawn at random; None: all; "auto": all of up to 4,000
+        positions, fewer of more (2 · 10⁷ / ΣT, at least twice ``n_cliques``).
     decode
         Decoding of ``predict``: "marginal", the most probable label of each position, or "viterbi", the most
         probable sequence of labels.

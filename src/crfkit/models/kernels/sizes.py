@@ -1,7 +1,8 @@
 """How many cliques a kernel model selects if its parameters say "auto": by the size of the data.
 
 Functions on m positions cost n·m numbers of memory, and each evaluation of the risk 4·n·m·L operations. The
-error falls slowly in m, so a small multiple of √n is enough (benchmarks/papers/kernel_defaults.py).
+error falls slowly in m, so a small multiple of √n is enough, somewhat larger for many labels
+(benchmarks/papers/kernel_defaults.py).
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-_PER_ROOT = 8  # cliques per √n
 _LEAST = 100
 _VALUES = 40_000_000  # n·m at most
-_PAIRS = 100_000_000  # kernel values between candidates and positions, at most
+_PAIRS = 20_000_000  # kernel values between candidates and positions, at most
 _ROUNDS = 10
 _PER_PATIENCE = 4  # rounds per round of patience
 
@@ -29,6 +29,7 @@ class Sizes(NamedTuple):
 
 def sizes_of(
     n_positions: int,
+    n_labels: int,
     *,
     n_cliques: int | str | None,
     per_round: int | str,
@@ -39,11 +40,12 @@ def sizes_of(
 ) -> Sizes:
     """Return the given numbers, with the chosen ones in place of "auto"."""
     n = max(1, n_positions)
-    chosen = min(n, max(_LEAST, int(_PER_ROOT * np.sqrt(n))), max(_LEAST, _VALUES // n))
+    wanted = int((2 + np.log2(max(2, n_labels))) * np.sqrt(n))
+    chosen = min(n, max(_LEAST, min(wanted, _VALUES // n)))
     candidates = n_candidates
     if isinstance(candidates, str):
-        wanted = chosen if n_cliques is None or isinstance(n_cliques, str) else n_cliques
-        candidates = None if n_cliques is None else max(2 * wanted, _PAIRS // n)
+        number = chosen if isinstance(n_cliques, str) else n_cliques
+        candidates = None if number is None else max(2 * number, _PAIRS // n)
     if candidates is not None and candidates >= n:
         candidates = None
     cliques = min(chosen, candidates or n) if isinstance(n_cliques, str) else n_cliques

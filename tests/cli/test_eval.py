@@ -156,3 +156,39 @@ def test_probabilities_are_no_labels(run, tmp_path):
     (tmp_path / "t").write_text("a\tB-X\tB-X\t0.900000\n\n", encoding="utf-8")
     run.fails(1, "holds probabilities", "eval", tmp_path / "t")
     run.ok("eval", tmp_path / "t", "--gold-column", "-3", "--predicted-column", "-2")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "tagged.txt:5: the predicted label is 'Z-Q', but segments need labels 'O' or tag-type"),
+        (("--strict",), "tagged.txt:5: the predicted label is 'Z-Q', but labels of the scheme IOB2 are"),
+        (("--scheme", "IOBES"), "or score each token by itself with --raw"),
+        (("--scheme", "FOO"), "--scheme must be one of IOB2, IOB1"),
+        (("--bootstrap",), "tagged.txt:5: the predicted label is 'Z-Q'"),
+    ],
+)
+def test_errors_name_file_line_and_options(run, tmp_path, options, message):
+    path = tmp_path / "tagged.txt"
+    path.write_text("a B-X B-X\nb I-X I-X\n\nc O O\nd O Z-Q\n")
+    ran = run("eval", path, *options)
+    assert ran.code == 1
+    assert message in ran.err
+    assert not any(theirs in ran.err for theirs in ("y_true", "y_pred", "scheme=", "token_report"))
+
+
+def test_errors_of_two_files_name_the_right_one(run, tmp_path):
+    gold, predicted = tmp_path / "gold.txt", tmp_path / "predicted.txt"
+    gold.write_text("a N\n")
+    predicted.write_text("a B-X\n")
+    ran = run("eval", "--gold", gold, "--predicted", predicted)
+    assert "gold.txt:1: the true label is 'N'" in ran.err
+    ran = run("eval", "--gold", predicted, "--predicted", gold)
+    assert "gold.txt:1: the predicted label is 'N'" in ran.err
+
+
+def test_no_scheme_fits(run, tmp_path):
+    path = tmp_path / "odd.txt"
+    path.write_text("a E-X S-X\nb I-X I-Y\nc B-X O\n")
+    ran = run("eval", path, "--strict")
+    assert "odd.txt:1: the true label is 'E-X'" in ran.err

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
+from crfkit.cli.label_places import Places
 from crfkit.cli.messages import UsageError, show
 from crfkit.exceptions import InputError
 
@@ -71,7 +72,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read both labellings, score them and print the scores."""
     _check(arguments)
-    true, found = _labels(arguments)
+    places = Places()
+    true, found = _labels(arguments, places)
+    with places.in_messages():
+        return _scored(arguments, true, found, places)
+
+
+def _scored(arguments: argparse.Namespace, true: LabelCodes, found: LabelCodes, places: Places) -> int:
+    """Score the labels and print the scores."""
     from crfkit import metrics
     from crfkit.cli.scores import conlleval_report
 
@@ -83,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.bootstrap is not None or arguments.compare is not None:
         from crfkit.cli.comparison import Sureness
 
-        other = None if arguments.compare is None else _other_labels(arguments, true)
+        other = None if arguments.compare is None else _other_labels(arguments, true, places)
         sureness = Sureness(true, found, other, arguments)
     if arguments.json:
         import json
@@ -120,7 +128,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one input can come from standard input")
 
 
-def _labels(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
+def _labels(arguments: argparse.Namespace, places: Places) -> tuple[LabelCodes, LabelCodes]:
     """Return the true and the predicted labels, from one file or two."""
     outside = arguments.outside
     if arguments.gold is None:
@@ -130,21 +138,24 @@ def _labels(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
                 f"{columns.source}: expected at least two columns, the true and the predicted label; got "
                 f"{columns.n_columns}"
             )
+        places.of = {"y_true": columns, "y_pred": columns}
         found = _or(arguments.predicted_column, _predicted(columns))
         return _codes(columns, _or(arguments.gold_column, found - 1), outside), _codes(
             columns, found, outside
         )
     gold, predicted = _read(arguments.gold, arguments.tabs), _read(arguments.predicted, arguments.tabs)
     _check_same_shape(gold, predicted)
+    places.of = {"y_true": gold, "y_pred": predicted}
     true = _codes(gold, _or(arguments.gold_column, -1), outside)
     return true, _codes(predicted, _or(arguments.predicted_column, _predicted(predicted)), outside)
 
 
-def _other_labels(arguments: argparse.Namespace, true: LabelCodes) -> LabelCodes:
+def _other_labels(arguments: argparse.Namespace, true: LabelCodes, places: Places) -> LabelCodes:
     """Return the other labels, after checking that sequences and true labels (if any) are the same."""
     other = _read(arguments.compare, arguments.tabs)
     if other.lengths.tolist() != [len(labels) for labels in true]:
         raise InputError(f"{other.source}: it must hold the same sequences as the labels it is compared with")
+    places.of["y_b"] = other
     found = _or(arguments.predicted_column, _predicted(other))
     if arguments.gold is None:
         again = _codes(other, _or(arguments.gold_column, found - 1), arguments.outside)

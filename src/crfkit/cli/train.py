@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
     keep(path, lambda place: job.estimator.save(place, record=record), "the model")
     if interrupted:
         raise KeyboardInterrupt(
-            f"stopped after {job.estimator.n_iter_} iterations; the unfinished model is in {path}"
+            f"{_progress_in_words(job.estimator.n_iter_)}; the unfinished model is in {path}"
             f"{job.hint.format(path)}{_hint(checkpoint)}"
         )
     if checkpoint is not None:
@@ -179,6 +179,12 @@ def _hint(checkpoint: Checkpoint | None) -> str:
     if checkpoint is None or not os.path.exists(checkpoint.path):
         return ""
     return f"; the same command with --resume continues from the checkpoint {checkpoint.path}"
+
+
+def _progress_in_words(n_iterations: int) -> str:
+    if n_iterations:
+        return f"stopped after {n_iterations} iterations"
+    return "stopped during the stochastic epochs before the first iteration; their weights so far are kept"
 
 
 def _fit_until_stopped(job: Job, checkpoint: Checkpoint | None) -> bool:

@@ -53,9 +53,9 @@ class ShownTable:
         """Return the table as HTML, to be put into a page or a notebook."""
         side = "left" if self.left else "right"
 
-        def cell(tag: str, text: str, k: int, style: str = "") -> str:
-            align = "left" if k == 0 else side
-            return f"<{tag} style='text-align:{align};white-space:nowrap{style}'>{escape(text)}</{tag}>"
+        def cell(tag: str, text: str, k: int) -> str:
+            style = f"text-align:{'left' if k == 0 else side};white-space:nowrap;padding:.1em .6em"
+            return f"<{tag} style='{style}'>{escape(text)}</{tag}>"
 
         head = "".join(cell("th", text, k) for k, text in enumerate(self.head))
         bodies = []

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from crfkit.arrays import IntArray
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.inference import Lattice, viterbi
 from crfkit.io.shown_table import ShownTable, Tabular
 from crfkit.models.fitted_model import FittedModel
@@ -124,6 +124,30 @@ def explained(tagger: FittedModel, lattice: Lattice, reasons: Reasons) -> Iterat
                 )
             )
         yield decisions
+
+
+def transition_reasons(
+    classes: list[Any],
+    tables: tuple[FloatArray, FloatArray | None],  # [L, L] and [L, L, L]
+    ends: tuple[FloatArray | None, FloatArray | None],  # [L] of first and last labels
+    labels: IntArray,  # [T] of one sequence
+    t: int,
+    rival: int,
+) -> Iterator[Reason]:
+    """Yield the terms of transitions at position t, whose scores do not depend on the position."""
+    changed = labels.copy()
+    changed[t] = rival
+    for table in tables:
+        if table is None:
+            continue
+        for last in range(max(t, table.ndim - 1), min(t + table.ndim, len(labels))):
+            run = slice(last - table.ndim + 1, last + 1)
+            difference = float(table[tuple(labels[run])] - table[tuple(changed[run])])
+            if difference:
+                yield Reason(" → ".join(str(classes[label]) for label in labels[run]), difference)
+    for table, here, name in ((ends[0], t == 0, "first"), (ends[1], t == len(labels) - 1, "last")):
+        if table is not None and here and table[labels[t]] != table[rival]:
+            yield Reason(f"{name} label", float(table[labels[t]] - table[rival]))
 
 
 def _written(reasons: Iterable[Reason]) -> str:

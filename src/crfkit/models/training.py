@@ -134,14 +134,16 @@ def train(
         if watch.exhausted:
             converged = True
             message = f"no better dev accuracy than {accuracy:.4f} in {patience} iterations"
-    if result.interrupted:
+    if result.interrupted and not watch.history:
+        message = f"training was interrupted before its first iteration; {result.message}"
+    elif result.interrupted:
         message = interruption(len(watch.history), "iterations")
     elif not converged:
         message = (
             f"training stopped before it converged: {message}. The best model so far is kept; "
             "raise max_iterations or tol, or regularise more, if that is not what you want"
         )
-    progress.close(message)
+    progress.close(f"training is complete: {message}" if converged else message)
     stuck_at = None if converged else result.stuck_at
     return Outcome(x, value, converged, message, watch.history, result.interrupted, stuck_at)
 

@@ -106,7 +106,7 @@ def _auto(task: Task) -> Result:
         )
         if start.interrupted:
             value = objective.value(start.x)
-            return Result(start.x, value, 0, False, "it was interrupted", interrupted=True)
+            return Result(start.x, value, 0, False, _KEPT, interrupted=True)
         spent = time.perf_counter() - began
     else:
         start, spent = Start(task.start, saved["passes"], interrupted=False), saved["spent"]
@@ -124,7 +124,7 @@ def _auto(task: Task) -> Result:
     try:
         return _lbfgs(batch)
     except KeyboardInterrupt:  # in its first evaluation; what the epochs have learnt is kept
-        return Result(start.x, objective.value(start.x), 0, False, "it was interrupted", interrupted=True)
+        return Result(start.x, objective.value(start.x), 0, False, _KEPT, interrupted=True)
 
 
 def _online(learn: Callable[..., Result], settings: Mapping[str, Rule]) -> Method:
@@ -147,6 +147,7 @@ def _online(learn: Callable[..., Result], settings: Mapping[str, Rule]) -> Metho
 
 _STOCHASTIC_FROM = 500  # sequences
 _EPOCHS = 5
+_KEPT = "the weights that its stochastic epochs have found so far are kept"
 ALGORITHMS: dict[str, Method] = {
     "auto": Method(_auto, max_iterations=1000, tol_factor=1),
     "lbfgs": Method(_lbfgs, max_iterations=1000, tol_factor=1),

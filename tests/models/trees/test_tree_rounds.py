@@ -135,3 +135,36 @@ def test_decode_may_be_changed_after_fitting():
     assert model.predict(X) == paths != by_marginals
     model.set_params(decode="best")
     refuses("decode must be one of", model.predict, X)
+
+
+def test_lightgbm_writes_to_the_log_alone(capfd, caplog):
+    caplog.set_level("INFO", "crfkit.training")
+    X, y = [[{"w": "x"}, {"w": "y"}]] * 30, [["a", "b"]] * 30
+    TreeCRF(n_iterations=2, n_jobs=1, lightgbm_params={"verbosity": 1, "unheard_of": 3}).fit(X, y)
+    assert capfd.readouterr() == ("", "")
+    assert "[LightGBM] [Warning] Unknown parameter: unheard_of" in caplog.text
+
+
+@pytest.mark.parametrize("potentials", ["joint", "factored"])
+def test_partial_fit_goes_on_from_the_old_scores(potentials):
+    X, y = signs(n=30)
+    model = TreeCRF(**QUICK, potentials=potentials).fit(X[:15], y[:15])
+    old = model.tagger_.potential
+    model.set_params(n_iterations=5).partial_fit(X[15:], y[15:])
+    new = model.tagger_.potential.forest
+    assert new.n_trees > old.forest.n_trees
+    np.testing.assert_array_equal(new.leaf[: len(old.forest.leaf)], old.forest.leaf)
+    assert model.n_iter_ == 5
+    assert list(model.staged_predict(X))[-1] == model.predict(X)
+    assert model.score(X, y) > 0.9
+
+
+def test_partial_fit_refuses_new_labels_and_other_forms():
+    X, y = signs(n=10)
+    model = TreeCRF(**QUICK).fit(X, y)
+    with pytest.raises(InputError, match="new"):
+        model.partial_fit(X, [["new"] * len(labels) for labels in y])
+    with pytest.raises(InputError, match="partial_fit needs the potentials, order and by of its training"):
+        model.set_params(potentials="factored").partial_fit(X, y)
+    with pytest.raises(InputError, match="partial_fit cannot use committee"):
+        model.set_params(potentials="auto", committee=2).partial_fit(X, y)

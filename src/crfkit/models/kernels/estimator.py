@@ -13,7 +13,7 @@ from crfkit.arrays import FloatArray
 from crfkit.conventions import BaseEstimator, check_is_fitted
 from crfkit.data.labelled_positions import TrainingSet, read_training
 from crfkit.data.training_data import class_weights
-from crfkit.exceptions import ConvergenceWarning
+from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel, MercerKernel
@@ -269,6 +269,14 @@ class KernelEstimator(BaseEstimator):
         """Raise ``KeyboardInterrupt`` after Ctrl-C; ``fit`` calls this when it has kept the model."""
         if outcome.interrupted:
             raise KeyboardInterrupt(interruption(len(outcome.history), "rounds"))
+
+    def partial_fit(self, *_: Any, **__: Any) -> Any:
+        """Raise an error: kernel models cannot continue training with new data."""
+        raise InputError(
+            f"{type(self).__name__} cannot continue training with new data: its cliques are positions of the "
+            "training data, whose coefficients depend on all of it. Fit again on old and new data together, "
+            "or use CRF or TreeCRF, which have partial_fit"
+        )
 
     def _rounds(self, form: Form, sizes: Sizes) -> Rounds:
         return Rounds(

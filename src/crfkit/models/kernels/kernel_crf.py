@@ -9,7 +9,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
 from crfkit.data.table_numbers import TableNumbers
 from crfkit.exceptions import InputWarning, ModelFileError
-from crfkit.inference import marginals
+from crfkit.inference import Constraints, marginals
 from crfkit.inference.expected_gain import decoded
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.graph_map import GraphMap
@@ -32,6 +32,9 @@ from crfkit.models.kernels.estimator import RULES, Form, KernelEstimator
 from crfkit.models.kernels.tagger import KernelTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import for_file, weight_pairs, weights_of_pairs
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import ExplainedSequences
 
 
 class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
@@ -268,6 +271,23 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         rule.check_parameters(self, {name: self._rules[name] for name in ("decode", "boundary_gain")})
         tagger.decoding, tagger.boundary_gain = self.decode, float(self.boundary_gain)
         return tagger
+
+    def explain(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> ExplainedSequences:
+        """Explain the predicted labels by the cliques of the model: see :meth:`crfkit.CRF.explain`.
+
+        The reasons are training positions, with their kernel K to the position, and what they contribute.
+        """
+        from crfkit.models.explanation import ExplainedSequences, explained
+        from crfkit.models.kernels.explanation import KernelReasons
+
+        tagger, found = self._fitted(), ExplainedSequences()
+        positions = tagger.positions(X, lengths)
+        for start, stop, lattice in tagger.constrained_pieces(tagger.prepare(X, lengths), constraints, known):
+            reasons = KernelReasons(tagger, positions.subset(np.arange(start, stop)), self.cliques_)
+            found += explained(tagger, lattice, reasons)
+        return found
 
     @property
     def transitions_(self) -> FloatArray:

@@ -57,7 +57,7 @@ class KernelTagger(FittedModel):
         """Number of scores and kernel values computed per position."""
         return max(1, self.potential.scores_per_position)
 
-    def _positions(self, X: Any, lengths: Any = None) -> Positions:
+    def positions(self, X: Any, lengths: Any = None) -> Positions:
         """Return X in the form of training: tables of numbers, or objects even if they look like numbers."""
         if self.cells is not None and isinstance(X, Columns):
             return self.cells.encode(X)
@@ -66,11 +66,11 @@ class KernelTagger(FittedModel):
         return read_positions(X, lengths, width=self.width)
 
     def scored(self, X: Any) -> Scored:
-        positions = self._positions(X)
+        positions = self.positions(X)
         return Scored(self.potential.scores(positions), None, True)
 
     def prepare(self, X: Any, lengths: Any = None) -> Prepared:
-        positions = self._positions(X, lengths)
+        positions = self.positions(X, lengths)
 
         def score(start: int, stop: int) -> Piece:
             chosen = positions

@@ -7,8 +7,9 @@ limited number of leaves. The trees are read from its model text into a
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.sequences import inner_positions
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
+from crfkit.log import inform
 from crfkit.optional import needed
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 
@@ -61,6 +63,29 @@ def _one_thread(library: Any) -> None:
             "this process was forked from one that has used LightGBM, whose threads do not survive that: "
             "start it by multiprocessing's method 'spawn' or 'forkserver', or fit no TreeCRF before the fork"
         ) from error
+
+
+class _Log:
+    """Takes LightGBM's messages to crfkit's log."""
+
+    def info(self, message: str) -> None:
+        inform("training", "%s", message.strip())
+
+    warning = info
+
+
+@contextlib.contextmanager
+def own_log(library: Any) -> Iterator[None]:
+    """Let LightGBM write to crfkit's log, not to standard output, while it works for crfkit."""
+    names = ("_LOGGER", "_INFO_METHOD_NAME", "_WARNING_METHOD_NAME")
+    before = {name: getattr(library.basic, name) for name in names if hasattr(library.basic, name)}
+    if len(before) == len(names):
+        library.register_logger(_Log())
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(library.basic, name, value)
 
 
 # Settings that TreeCRF relies on: LightGBM's parameter with its aliases, and the required value.
@@ -208,7 +233,15 @@ class TreeGrower:
         categorical = [place * n_columns + k for place in range(width) for k in categories]
         if rows.context:
             categorical.append(width * n_columns)
+        self._library = library
         try:
+            self._build(library, categorical)
+        except library.basic.LightGBMError as error:
+            raise InputError(f"LightGBM rejects the data or its parameters: {error}") from error
+
+    def _build(self, library: Any, categorical: list[int]) -> None:
+        rows, settings = self._rows, self._settings
+        with own_log(library):
             self._data = library.Dataset(
                 _as_sequence(library, rows),
                 categorical_feature=categorical or "auto",
@@ -218,8 +251,6 @@ class TreeGrower:
             self._renewed = library.Booster if settings.is_sampled else None
             # If all rows are the same, LightGBM fails instead of growing no trees.
             self._differ = any(self._data.feature_num_bin(k) > 1 for k in range(rows.n_features))
-        except library.basic.LightGBMError as error:
-            raise InputError(f"LightGBM rejects the data or its parameters: {error}") from error
 
     def grow(self, gradient: FloatArray, hessian: FloatArray, draw: int = 0) -> Forest | None:
         """Return the trees of one more round; None if no split reduces the objective.
@@ -231,11 +262,13 @@ class TreeGrower:
         if not self._differ:
             return None
         if self._renewed is not None:
-            self._booster = self._renewed(self._settings.seeded(self._parameters, draw), self._data)
+            with own_log(self._library):
+                self._booster = self._renewed(self._settings.seeded(self._parameters, draw), self._data)
         given = [np.asarray(array, np.float32) for array in (gradient, hessian)]
         if self._rows.n_labels == 1:
             given = [array.reshape(-1) for array in given]  # LightGBM's shape for a single class
-        finished = self._booster.update(fobj=lambda _scores, _data: (given[0], given[1]))
+        with own_log(self._library):
+            finished = self._booster.update(fobj=lambda _scores, _data: (given[0], given[1]))
         if finished:
             return None
         # Use LightGBM's count: it includes a first round that could not split, but no later ones.

@@ -158,7 +158,11 @@ class TreeTagger(FittedModel):
             yes = replace(before, missing=before.missing and missing_left, seen=seen)
             no = replace(before, missing=before.missing and not missing_left, seen=seen)
             if flags & CATEGORY:
-                codes = frozenset(range(len(self._texts(feature)))) if before.codes is None else before.codes
+                codes = (
+                    frozenset(range(len(self.category_names(feature))))
+                    if before.codes is None
+                    else before.codes
+                )
                 chosen = frozenset(forest.categories(node))
                 yes, no = replace(yes, codes=codes & chosen), replace(no, codes=codes - chosen)
             else:
@@ -168,12 +172,14 @@ class TreeTagger(FittedModel):
             stack.append((int(forest.right[node]), {**held, feature: no}))
             stack.append((int(forest.left[node]), {**held, feature: yes}))
 
-    def _texts(self, feature: int) -> list[str]:
-        """Return the names of a feature's categories."""
+    def category_names(self, feature: int) -> list[str]:
+        """Return the names of a feature's categories; none if it holds numbers."""
         forest = self.potential.forest
         if forest.context and feature == forest.n_features - 1:
             return [*map(str, self.classes), "(start)"]
         place, k = divmod(feature, len(self.schema.columns))
+        if not self.schema.columns[k].is_category:
+            return []
         texts = list(self.schema.columns[k].categories or ())
         return texts if place == self.potential.window[0] else [*texts, "(outside)"]
 
@@ -182,7 +188,7 @@ class TreeTagger(FittedModel):
         name = self.feature_names[feature]
         if held.codes is None:
             return _range_in_words(name, held)
-        texts = self._texts(feature)
+        texts = self.category_names(feature)
         words = [texts[c] for c in sorted(held.codes) if c < len(texts)]
         others = [text for c, text in enumerate(texts) if c not in held.codes]
         if held.seen:

@@ -125,5 +125,5 @@ class TreeTraining:
             found.append(member)
             if not converged:
                 break
-        self.progress.close(message)
+        self.progress.close(f"training is complete: {message}" if converged else message)
         return GrownTrees(found, message, converged, curve)

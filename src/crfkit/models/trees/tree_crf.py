@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy.typing as npt
 
@@ -18,8 +18,10 @@ from crfkit.arrays import FloatArray
 from crfkit.data.labelled_table import LabelledTable
 from crfkit.data.labels import decode_labels
 from crfkit.exceptions import ConvergenceWarning, InputError
+from crfkit.inference import Constraints
 from crfkit.inference.expected_gain import decoded
 from crfkit.models.checkpoint import Checkpoint
+from crfkit.models.fitted_model import Piece, Prepared
 from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.trees.boosting import with_costs
@@ -32,6 +34,9 @@ from crfkit.potentials.forest import Forest
 from crfkit.potentials.tree import TreePotential
 from crfkit.progress import Progress
 from crfkit.threads import thread_count
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import ExplainedSequences
 
 
 class TreeCRF(SequenceLabeller[TreeTagger]):
@@ -381,6 +386,23 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     def feature_importances_(self) -> FloatArray:
         """Share of each of ``feature_names_`` in the total gain of all splits."""
         return self._fitted().potential.forest.importances()
+
+    def explain(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> ExplainedSequences:
+        """Explain the predicted labels by the splits of the trees: see :meth:`crfkit.CRF.explain`.
+
+        The reasons are features at places of the window, and what they contribute to the score.
+        """
+        from crfkit.models.explanation import ExplainedSequences, explained
+        from crfkit.models.trees.explanation import TreeReasons
+
+        tagger, found = self._fitted(), ExplainedSequences()
+        table = tagger.encode(X, lengths)
+        prepared = Prepared(table.offsets, lambda a, b: Piece(tagger.lattice(table.piece(a, b)), None))
+        for start, stop, lattice in tagger.constrained_pieces(prepared, constraints, known):
+            found += explained(tagger, lattice, TreeReasons(tagger, table.piece(start, stop)))
+        return found
 
     def conjunctions(self, n: int = 20, *, label: Any = None) -> list[Conjunction]:
         """Return the most important paths through the trees: conditions, label, and change of its score."""

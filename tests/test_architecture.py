@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "crfkit"
 FLOORS = (
     ("__main__",),
     ("cli", "report", "distributed"),
-    ("apps", "compat"),
+    ("apps", "compat", "model_selection"),
     ("models",),
     ("selection", "mining"),
     ("objectives",),

@@ -6,6 +6,7 @@ from crfkit import inference as inference
 from crfkit import io as io
 from crfkit import kernels as kernels
 from crfkit import metrics as metrics
+from crfkit import model_selection as model_selection
 from crfkit import selection as selection
 from crfkit.models.checkpoint import Checkpoint as Checkpoint
 from crfkit.models.kernels.kernel_crf import KernelCRF as KernelCRF

@@ -30,7 +30,16 @@ class Progress:
     pipe, one line per iteration; 2: always one line per iteration.
     """
 
-    def __init__(self, verbose: bool | int | str, total: int | None = None, tol: float | None = None) -> None:
+    def __init__(
+        self,
+        verbose: bool | int | str,
+        total: int | None = None,
+        tol: float | None = None,
+        *,
+        name: str = "CRF",
+        unit: str = "iterations",
+    ) -> None:
+        self._name, self._unit = name, unit
         self.total = total  # number of iterations; None: not known
         self._tol = tol  # of the optimiser; None: it does not stop by itself
         self._began = self._drawn = time.monotonic()
@@ -55,6 +64,22 @@ class Progress:
         else:
             self._draw(words)
 
+    def step(self, words: str) -> None:
+        """Show that one step of something other than training is done."""
+        self._shown += 1
+        if self._lines:
+            _write(f"{words}\n")
+        else:
+            self._draw(words)
+
+    def end(self, message: str) -> None:
+        """Close the display, and write a message if anything is to be seen."""
+        if self._width:
+            _write("\n")
+            self._width = 0
+        if self._talks:
+            _write(f"{message}\n")
+
     def show(self, record: dict[str, Any]) -> None:
         """Show an iteration."""
         self._shown += 1
@@ -69,11 +94,7 @@ class Progress:
         """Close the display, and write and log why training ended."""
         facts = f": {_words(self._last)}" if self._last else ""
         inform("training", "training ended after %d iterations%s (%s)", self._shown, facts, message)
-        if self._width:
-            _write("\n")
-            self._width = 0
-        if self._talks:
-            _write(f"{message}\n")
+        self.end(message)
 
     @property
     def expected(self) -> int | None:
@@ -96,7 +117,7 @@ class Progress:
         if not self._rewrites or now < self._from or (self._width and now - self._drawn < _EVERY):
             return
         self._drawn = now
-        line = f"CRF {self._times(now)}  {words}"
+        line = f"{self._name} {self._times(now)}  {words}"
         line = line[: shutil.get_terminal_size().columns - 1]
         _write(f"\r{line}{' ' * (self._width - len(line))}")
         self._width = len(line)
@@ -104,7 +125,7 @@ class Progress:
     def _times(self, now: float) -> str:
         """Return the iterations, the time so far and an estimate of the time that is left."""
         elapsed = now - self._began
-        words = f"{self._shown} iterations, " if self._shown else ""
+        words = f"{self._shown} {self._unit}, " if self._shown else ""
         number = self.expected
         if number is None or not self._shown:
             return f"{words}{_clock(elapsed)}"

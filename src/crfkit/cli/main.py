@@ -27,6 +27,7 @@ from crfkit.exceptions import CRFKitError
 
 COMMANDS = {
     "train": "train a model on labelled sequences",
+    "tune": "find good features and parameters by cross-validation, and train with them",
     "select": "select the features that a model needs",
     "mine": "find and list association rules between observations and labels",
     "tag": "label sequences with a model",

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crfkit.arrays import IntArray
+from crfkit.data.folds import fold_numbers
 from crfkit.data.labelled_table import LabelledTable
 from crfkit.data.tables import Table
 from crfkit.models.checkpoint import Saving
 from crfkit.models.training import Watch
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
 from crfkit.models.trees.steps import Member, grow_member, member_state
-from crfkit.models.trees.validation import HeldOut, fold_numbers, n_labelled, rounds_by_folds
+from crfkit.models.trees.validation import HeldOut, n_labelled, rounds_by_folds
 from crfkit.objectives.dev_set import DevSet
 from crfkit.optim.problem import Save, State
 from crfkit.potentials.tree import TreePotential

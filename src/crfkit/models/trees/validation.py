@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,35 +63,6 @@ def n_labelled(data: LabelledTable) -> IntArray:
     """Return how many positions of each sequence have a label [N]."""
     given = DevSet.of_labels(data.labels, len(data.classes)).given  # [ΣT]
     found: IntArray = np.diff(np.concatenate([[0], np.cumsum(given)])[data.table.offsets])
-    return found
-
-
-def fold_numbers(
-    sizes: IntArray, groups: Sequence[Any] | None, n_folds: int, seed: int, asked_by: str
-) -> IntArray:
-    """Return the fold of each sequence [N]: groups stay together, and folds have about the same size.
-
-    ``asked_by`` is the name of the parameter with the number of folds, for messages.
-    """
-    if groups is not None and len(groups) != len(sizes):
-        raise InputError(f"groups must be one per sequence, {len(sizes)} of them; got {len(groups)}")
-    names = list(range(len(sizes))) if groups is None else list(groups)
-    distinct = list(dict.fromkeys(names))
-    if len(distinct) < n_folds:
-        raise InputError(
-            f"{asked_by}={n_folds} needs as many {'sequences' if groups is None else 'groups'}, but "
-            f"there are {len(distinct)}"
-        )
-    place = {name: g for g, name in enumerate(distinct)}
-    of = np.array([place[name] for name in names])  # [N]
-    together = np.bincount(of, sizes, len(distinct))
-    order = np.random.default_rng(seed).permutation(len(distinct))
-    order = order[np.argsort(-together[order], kind="stable")]
-    filled, fold = np.zeros(n_folds), np.zeros(len(distinct), np.int64)
-    for g in order:
-        fold[g] = int(np.argmin(filled))
-        filled[fold[g]] += together[g] + 1e-9
-    found: IntArray = fold[of]
     return found
 
 

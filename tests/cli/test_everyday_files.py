@@ -131,3 +131,11 @@ def test_spans_that_cut_tokens(run, tmp_path):
     )
     ran = run.ok("train", data, "-m", tmp_path / "m", "--snap")
     assert "1 spans were widened to whole tokens" in ran.err
+
+
+def test_plain_text_with_a_model_of_a_table(run, csv, tmp_path):
+    model = tmp_path / "m"
+    run.ok("train", csv, "-m", model, "--sequence-column", "sid", "-q")
+    text = tmp_path / "text.txt"
+    text.write_text("Ann sleeps\n")
+    assert "NAME" in run.ok("tag", model, text, "--text").out  # its column is called word, not token

@@ -159,6 +159,8 @@ def test_labels_of_all_positions_in_one_list(name):
     assert model.calibrate(TABLE, flat, **given).predict_marginals(X) == calibrated
     for method in (make(name).fit, model.score, model.calibrate):
         refuses("sequence 0 is str '.'; .* in one list need lengths=", method, TABLE, flat)
+        longer = [2 * label for label in flat]  # not a sequence of letters
+        refuses("sequence 0 is str '..'; .* in one list need lengths=", method, TABLE, longer)
         refuses(r"lengths add up to \d+ positions, but y has 3 labels", method, TABLE, flat[:3], **given)
 
 

@@ -130,6 +130,8 @@ def _roles_by_name(
     trained = list(record["names"])
     label_name = trained.pop(record["label_column"])
     missing = [name for name in trained if name not in names]
+    if missing and len(trained) == len(names) == 1 and hasattr(columns, "tokenizer"):
+        return Roles(None, known, (0,))  # a plain text has tokens, whatever training called them
     if missing:
         raise InputError(
             f"{columns.source}: the model was trained on a column {missing[0]!r}, but the data has no such "

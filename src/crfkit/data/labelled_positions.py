@@ -16,6 +16,7 @@ import numpy.typing as npt
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.labels import Labels, cut_labels, encode_labels, label_lists, label_set
 from crfkit.data.positions import Positions, read_objects, read_positions
+from crfkit.data.reading import listed
 from crfkit.data.training_data import require_data, sequence_weights
 from crfkit.exceptions import InputError
 
@@ -114,10 +115,10 @@ def _read_sequences(X: Any, y: Any, lengths: Any, objects: bool, width: int | No
 
 
 def _lengths_of(y: Any) -> list[int] | None:
-    try:
-        return [len(labels) for labels in y]
-    except TypeError:
-        return None  # some are None: read_positions raises an error that asks for lengths
+    given = list(listed(y, "y", "sequences of labels"))
+    if any(labels is None for labels in given):
+        return None  # read_positions raises an error that asks for lengths
+    return [len(labels) for labels in label_lists(given)]
 
 
 def _sequence_labels(y: Any, positions: Positions) -> LabelLists:

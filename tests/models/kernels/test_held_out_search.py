@@ -42,7 +42,7 @@ def test_what_was_tried_is_kept(model):
 
 
 def test_the_loss_is_that_of_models_fitted_to_the_folds(monkeypatch):
-    """With all positions as landmarks, a trial is the full representer form on two thirds of the data."""
+    """With all positions as landmarks, a trial is the full representer form on the other folds."""
     found = {}
     folds_of = HeldOutSearch._folds
 

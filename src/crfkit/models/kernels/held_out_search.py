@@ -29,7 +29,7 @@ from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
 
 REG = 1.0  # if there are too few positions to hold some out
-_FOLDS = 3
+_FOLDS, _FOLDS_OF_FEW = 3, 6  # of more than _POSITIONS positions, and of all others
 _POSITIONS = 1500
 _LANDMARKS = 300
 _REG_STEP = 10**0.5
@@ -157,13 +157,14 @@ class HeldOutSearch:
         """Draw sequences and cut them into folds; none if there is nothing to hold out."""
         rng = np.random.default_rng(self.seed)
         whole = self.data.learn.offsets
-        offsets, owner = _cut_long(whole, int(whole[-1]) // (2 * _FOLDS))
+        n_folds = _FOLDS if int(whole[-1]) > _POSITIONS else _FOLDS_OF_FEW
+        offsets, owner = _cut_long(whole, int(whole[-1]) // (2 * n_folds))
         order = rng.permutation(len(offsets) - 1)
         sums = np.cumsum(np.diff(offsets)[order])
-        order = order[: max(_FOLDS, int(np.searchsorted(sums, _POSITIONS, side="right")))]
+        order = order[: max(n_folds, int(np.searchsorted(sums, _POSITIONS, side="right")))]
         if len(order) < 2:
             return []
-        number = np.arange(len(order)) % min(_FOLDS, len(order))  # [pieces] the fold that holds it out
+        number = np.arange(len(order)) % min(n_folds, len(order))  # [pieces] the fold that holds it out
         weights = None if self.data.weights is None else self.data.weights[owner]
         folds = []
         for k in range(int(number.max()) + 1):

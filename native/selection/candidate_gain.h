@@ -3,7 +3,7 @@
 //   G(λ) = λ observed - Σ_i weight_i log(Z_i(λ) / Z_i(0)) - c2 λ²,     gain = max_λ G(λ)
 //
 // (Della Pietra, Della Pietra and Lafferty, "Inducing features of random fields", PAMI 19, 1997.) G is
-// concave, and Newton's method in one variable finds its maximum.
+// concave, and Newton's method in one variable, with bisection where it goes astray, finds its maximum.
 //
 // Exactly: log Z(λ) and its first two derivatives come from one forward pass that carries the derivatives of
 // a with it. A pass runs from the first to the last position of a sequence where the candidate is active;
@@ -58,7 +58,7 @@ class CandidateGain {
     }
     const double seen = observed(f);
     double low = -kFarthest / largest, high = kFarthest / largest;
-    double lambda = std::min(std::max(start, low), high), gain = 0;
+    double lambda = std::min(std::max(start, low), high), gain = 0, before = 0, slope_before = 0;
     for (int step = 0; step < kMostSteps; ++step) {
       // between two scalings the candidate changes a pass by e^300 at most
       period_ = static_cast<int64_t>(std::max(1.0, std::min(16.0, 300 / (std::abs(lambda) * largest))));
@@ -71,7 +71,12 @@ class CandidateGain {
       const double left = slope * slope / (2 * curvature);  // gain of the next Newton step
       const double next = lambda + slope / curvature;
       if (left <= 1e-9 + 1e-7 * std::abs(gain)) return {std::max(0.0, gain + left), next};
-      lambda = next > low && next < high ? next : (low + high) / 2;
+      // Where G has kinks, Newton's steps can jump from one side to the other forever: a step across the
+      // maximum must be shorter than half the step before it.
+      const bool jumps = slope * slope_before < 0 && std::abs(next - lambda) > before / 2;
+      const double at = next > low && next < high && !jumps ? next : (low + high) / 2;
+      before = std::abs(at - lambda), slope_before = slope;
+      lambda = at;
       if (high - low < 1e-12 * high) break;
     }
     return {std::max(0.0, gain), lambda};

@@ -27,8 +27,8 @@ class Tagger(_native.Tagger):
 
     Parameters
     ----------
-    source : a path, or the bytes of a model file: a linear or tree model of crfkit, or a model of CRFsuite,
-        Wapiti or CRF++. A damaged file raises ``ModelFileError``.
+    source : a path, or the bytes of a model file, of crfkit, CRFsuite, Wapiti or CRF++. A damaged file raises
+        ``ModelFileError``. Kernel models, whose kernels may be Python functions, are slower: they need NumPy.
 
     Attributes
     ----------
@@ -56,8 +56,14 @@ class Tagger(_native.Tagger):
 
     def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
         content, name = _content(source)
-        super().__init__(content, name)
         self._source = source
+        try:
+            super().__init__(content, name)
+        except InputError:  # a kernel model; every other fault is a ModelFileError
+            import crfkit
+
+            self._model = crfkit.load(source).tagger_
+            self.__class__ = _PythonTagger
         inform("models", "opened %s (%s)", name, self.format)
 
     def __reduce__(self) -> tuple[type[Tagger], tuple[Any]]:
@@ -65,6 +71,52 @@ class Tagger(_native.Tagger):
 
     def __repr__(self) -> str:
         return f"<Tagger of a {self.format} model with {len(self.labels)} labels>"
+
+
+class _PythonTagger(Tagger):
+    """The same with a model that only Python can use. The native part of the object stays empty."""
+
+    @property
+    def labels(self) -> list[Any]:
+        return list(self._model.classes)
+
+    @property
+    def format(self) -> str:
+        return "crfkit"
+
+    @property
+    def takes_tokens(self) -> bool:
+        return False
+
+    @property
+    def n_columns(self) -> None:
+        return None
+
+    def tag(self, items: Any) -> list[Any]:
+        """Return the labels of a sequence of items."""
+        labels: list[Any] = self.analyse(items).labels()
+        return labels
+
+    def analyse(self, items: Any) -> Any:
+        """Return the scores of a sequence of items, for questions about probabilities."""
+        return self._model.analyse(items)
+
+    def tag_tokens(self, tokens: Any) -> list[Any]:
+        """Raise: the model has no features that are made from tokens."""
+        raise _no_tokens()
+
+    def analyse_tokens(self, tokens: Any) -> Any:
+        """Raise: the model has no features that are made from tokens."""
+        raise _no_tokens()
+
+
+def _no_tokens() -> InputError:
+    return InputError("the model is a kernel CRF, which makes no attributes from tokens: use tag(items)")
+
+
+def open_native(path: str | os.PathLike[str]) -> _native.Tagger:
+    """Return the native tagger of a model file alone; raise ``InputError`` for models that need Python."""
+    return _native.Tagger(*_content(path))
 
 
 def c_folder() -> str:

@@ -248,6 +248,20 @@ def test_a_damaged_file_is_refused(stopped):
             CRF(c2=0.1).fit(*letters(), checkpoint=Checkpoint(stopped, resume=True))
 
 
+def test_a_state_that_somebody_has_changed_is_refused(stopped):
+    header, state = read_state(stopped)
+    for key in state:
+        without = {k: v for k, v in state.items() if k != key}
+        for changed in (without, {**state, key: "x"}, {**state, key: []}):
+            write_state(stopped, header, changed)
+            with pytest.raises(ModelFileError, match="the state in the file is not that of such a training"):
+                CRF(c2=0.1).fit(*letters(), checkpoint=Checkpoint(stopped, resume=True))
+    for key in ("settings", "data"):
+        write_state(stopped, {**header, key: None}, state)
+        with pytest.raises(ModelFileError, match="lacks settings or fingerprints"):
+            CRF(c2=0.1).fit(*letters(), checkpoint=Checkpoint(stopped, resume=True))
+
+
 def test_a_path_alone_and_keep(tmp_path):
     X, y = letters()[:2]
     path = tmp_path / "part"

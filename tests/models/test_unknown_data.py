@@ -77,6 +77,11 @@ def test_trees():
     named = TreeCRF(**trees).fit([[{"a": 1.0}, {"a": 2.0}]] * 5, [["P", "Q"]] * 5)
     (seen,) = the_warnings(lambda: named.predict([[{"b": 1.0}]]))
     assert "X has 0 of the 1 columns of training" in str(seen.message)
+    categories = TreeCRF(**trees).fit([[{"a": "p"}, {"a": "q"}]] * 5, [["P", "Q"]] * 5)
+    for strange in ({"a": "zebra"}, {"a": None}, {}):  # the right columns, but nothing that is known
+        (seen,) = the_warnings(lambda strange=strange: categories.predict([[strange]] * 2))
+        assert "only missing values and unseen categories" in str(seen.message)
+    assert not the_warnings(lambda: categories.predict([[{"a": "zebra"}], [{"a": "q"}]]))
 
 
 # ---- arrays and items

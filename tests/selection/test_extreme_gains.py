@@ -78,6 +78,14 @@ def test_the_best_path_is_poor_at_both_ends() -> None:
     compare(lattice, np.array([0, 0, 1, 1, 0], dtype=np.int32), np.array([1, 2, 4]))
 
 
+def test_kinks_do_not_trap_newtons_method() -> None:
+    """Its steps jumped between two weights, on either side of the best one, until they were counted out."""
+    node = [[57.0, -30.0, -31.3], [22.0, -15.1, 1.4], [17.2, -32.2, 22.4], [-27.4, 36.5, 28.2]]
+    edge = [[-27.2, -19.3, -43.9], [7.2, -7.5, -41.1], [9.5, 14.6, -25.5]]
+    lattice = Lattice(np.array(node), np.array(edge), [0, 4])
+    compare(lattice, np.array([0, 1, 2, 0], dtype=np.int32), np.array([2, 3]))
+
+
 @pytest.mark.parametrize("scale", [1.0, 30.0, 300.0, 3000.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_random_scores_of_any_size(scale: float, seed: int) -> None:

@@ -1,5 +1,6 @@
 """The native tagger against the batch path: models of every kind, the same answers."""
 
+import math
 import pickle
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from foreign_models import FILES, FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crfkit import CRF, Tagger, TreeCRF
+from crfkit import CRF, KernelCRF, Tagger, TreeCRF
 from crfkit.data.columns import Columns
 from crfkit.datasets import addresses, gaussian_mixtures
+from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features import Features, column, token_features
 from crfkit.mining import AssociationMiner
 from crfkit.models.foreign import import_model
@@ -193,3 +195,38 @@ def test_it_loads_no_numpy(fitted, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"{crf.predict(TOKENS[:1])[0]}\n"
+
+
+def test_kernel_models_go_through_python(tmp_path):
+    pytest.importorskip("scipy")
+    points, states = gaussian_mixtures(12, 8, random_state=0)
+    crf = KernelCRF(n_cliques=5, gamma=0.5, reg=1.0).fit(points, states)
+    crf.save(tmp_path / "kernel.crfkit")
+    for tagger in (Tagger(tmp_path / "kernel.crfkit"), Tagger((tmp_path / "kernel.crfkit").read_bytes())):
+        tagger = pickle.loads(pickle.dumps(tagger))
+        assert isinstance(tagger, Tagger)
+        assert tagger.labels == list(crf.classes_)
+        assert not tagger.takes_tokens
+        assert repr(tagger) == f"<Tagger of a crfkit model with {len(crf.classes_)} labels>"
+        assert [tagger.tag(x) for x in points[:4]] == [list(labels) for labels in crf.predict(points[:4])]
+    found, x = tagger.analyse(points[0]), points[:1]
+    assert len(found) == len(points[0])
+    assert found.marginals() == crf.predict_marginals(x)[0]
+    assert found.marginal(tagger.labels[0], 2) == found.marginals()[2][tagger.labels[0]]
+    assert found.nbest(3) == crf.predict_nbest(x, 3)[0]
+    assert found.nbest(3, log=True) == crf.predict_nbest(x, 3, log=True)[0]
+    assert found.segments() == [tuple(segment) for segment in crf.predict_segments(x)[0]]
+    best, probability = found.nbest(1)[0]
+    assert found.probability(best) == pytest.approx(probability)
+    assert math.exp(found.probability(best, log=True)) == pytest.approx(probability)
+    assert found.score(best) >= found.score()
+    for wrong in (lambda: tagger.tag_tokens(["a"]), lambda: found.score(["no label"] * len(found))):
+        with pytest.raises(InputError):
+            wrong()
+    for wrong in (lambda: found.marginal(tagger.labels[0], 99), lambda: found.nbest(0)):
+        with pytest.raises(InputError):
+            wrong()
+    damaged = bytearray((tmp_path / "kernel.crfkit").read_bytes())
+    damaged[-5] ^= 1
+    with pytest.raises(ModelFileError):
+        Tagger(bytes(damaged))

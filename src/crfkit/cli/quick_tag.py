@@ -31,9 +31,9 @@ def tag_quickly(arguments: argparse.Namespace, defaults: argparse.Namespace) -> 
     if unusual - _ANY or "-" in (arguments.model, arguments.input):
         return False
     try:
-        from crfkit.tagger import Tagger
+        from crfkit.tagger import open_native
 
-        tagger = Tagger(arguments.model)
+        tagger = open_native(arguments.model)
         needed = tagger.n_columns
         if needed is None or not os.path.isfile(arguments.input):
             return False

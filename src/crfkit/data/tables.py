@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ class Table(Batch):
     values: FloatArray  # [ΣT, K] numbers, or places in the column's categories; NaN: missing
     outside: FloatArray  # [K] the values beyond the ends: NaN; for categories, their number
     offsets: IntArray  # [N+1]
+    other_names: bool = False  # whether users were warned that the names of the columns seem to be wrong
 
     def piece(self, start: int, stop: int) -> Table:
         """Return the sequences start..stop-1."""
@@ -127,9 +128,8 @@ class TableSchema:
 
     def encode(self, X: Any, lengths: Any = None) -> Table:
         raw = read_raw(X, lengths)
-        if raw.offsets[-1]:
-            self._check_kind(raw)
-        return self._table(raw)
+        other_names = bool(raw.offsets[-1]) and self._check_kind(raw)
+        return replace(self._table(raw), other_names=other_names)
 
     def number_of(self, meant: str | int) -> int | None:
         """Return the number of a column, given by its name or its place; None if there is no such column."""
@@ -146,7 +146,8 @@ class TableSchema:
         places = [math.nan if c.categories is None else len(c.categories) for c in self.columns]
         return np.array(places, dtype=np.float64)
 
-    def _check_kind(self, raw: RawTable) -> None:
+    def _check_kind(self, raw: RawTable) -> bool:
+        """Raise if X has no columns like those of training; return whether its names gave a warning."""
         if self.width is None and not raw.named:
             raise InputError(
                 "the model was trained on named values (dicts or data frames with the columns "
@@ -161,14 +162,14 @@ class TableSchema:
             raise InputError(
                 f"X has {len(raw.columns)} columns, but {self.width} were expected, as in training"
             )
-        if self.width is None:
-            self._warn_of_other_names(raw)
+        return self.width is None and self._warn_of_other_names(raw)
 
-    def _warn_of_other_names(self, raw: RawTable) -> None:
+    def _warn_of_other_names(self, raw: RawTable) -> bool:
         """Warn if most columns of training are missing and there are unknown ones: the names may be wrong."""
         lacking = [column.name for column in self.columns if column.name not in raw.columns]
         unknown = set(raw.columns) - {column.name for column in self.columns}
-        if unknown and 2 * len(lacking) > len(self.columns):
+        strange = bool(unknown) and 2 * len(lacking) > len(self.columns)
+        if strange:
             warnings.warn(
                 f"X has {len(self.columns) - len(lacking)} of the {len(self.columns)} columns of training: "
                 f"{', '.join(map(repr, lacking[:5]))}{', …' if len(lacking) > 5 else ''} count as missing, "
@@ -176,6 +177,7 @@ class TableSchema:
                 InputWarning,
                 stacklevel=6,
             )
+        return strange
 
     def _table(self, raw: RawTable) -> Table:
         values = np.full((int(raw.offsets[-1]), len(self.columns)), np.nan)  # [ΣT, K]

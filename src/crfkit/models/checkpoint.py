@@ -12,14 +12,14 @@ import hashlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from crfkit import __version__, parameters
-from crfkit.exceptions import InputError, InputWarning, ModelFileError
+from crfkit.exceptions import CRFKitError, InputError, InputWarning, ModelFileError
 from crfkit.io.state_file import read_state, write_state
 from crfkit.io.writing import check_writable
 from crfkit.models.training_record import TrainingRecord
@@ -55,6 +55,7 @@ class Checkpoint:
             raise InputError(f"checkpoint must be a path or a crfkit.Checkpoint, got {type(path).__name__}")
         self.path = os.fspath(path)
         self.minutes, self.resume, self.keep = minutes, resume, keep
+        self.continues = False  # whether training has begun with the state in the file
         parameters.check_parameters(
             self,
             {"minutes": parameters.number(0), "resume": parameters.flag(), "keep": parameters.flag()},
@@ -91,6 +92,7 @@ class Checkpoint:
         if self.resume and os.path.lexists(self.path):
             found, state = read_state(self.path)
             self._check(found, header)
+            self.continues = True
         saving = Saving(self, header, found, state)
         for name, part in data.items():
             saving.depends_on(name, part)
@@ -104,6 +106,8 @@ class Checkpoint:
     def _check(self, found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         if found.get("model") != KIND:
             raise ModelFileError(f"{self.path}: expected a checkpoint, got {found.get('model')!r}")
+        if not (isinstance(found.get("settings"), dict) and isinstance(found.get("data"), dict)):
+            raise ModelFileError(f"{self.path}: the checkpoint lacks settings or fingerprints of the data")
         then = {"version": found.get("version"), "estimator": found.get("estimator"), **found["settings"]}
         now = {"version": expected["version"], "estimator": expected["estimator"], **expected["settings"]}
         differences = [
@@ -164,6 +168,22 @@ class Saving:
 
     def _wait(self) -> None:
         self._due = time.monotonic() + 60 * self._checkpoint.minutes
+
+
+@contextlib.contextmanager
+def continuing(checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Name the checkpoint in errors of a training that continues from it: the file may have been changed."""
+    try:
+        yield
+    except CRFKitError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        if checkpoint is None or not checkpoint.continues:
+            raise
+        raise ModelFileError(
+            f"the training continued from {checkpoint.path} has failed: the state in the file is not that "
+            f"of such a training ({type(error).__name__}: {error}). Begin again without the file"
+        ) from error
 
 
 def fingerprint(data: Any) -> str:

@@ -39,6 +39,7 @@ from crfkit.models.calibration import Calibration
 
 if TYPE_CHECKING:
     from crfkit.inference import SegmentRules, Segments
+    from crfkit.models.analysis import SequenceAnalysis
 
 _Self = TypeVar("_Self", bound="FittedModel")
 
@@ -206,6 +207,12 @@ class FittedModel(ABC):
         if constraints is None and scored.forced is None:
             return scored._replace(lattice=lattice)
         return scored._replace(lattice=self.permit(lattice, constraints, scored.forced))
+
+    def analyse(self, items: Any) -> SequenceAnalysis:
+        """Return one sequence with its scores, for questions about probabilities; without warnings."""
+        from crfkit.models.analysis import SequenceAnalysis  # which uses this class
+
+        return SequenceAnalysis(self, items)
 
     @abstractmethod
     def prepare(self, X: Any, lengths: Any = None) -> Prepared:

@@ -62,7 +62,10 @@ class Watch(Generic[State]):
     def resume(self, saved: Saved) -> None:
         """Continue from a checkpoint."""
         self.history, self.waited = saved["history"], saved["waited"]
-        self.best = saved["best"] and tuple(saved["best"])
+        self.best = None
+        if saved["best"] is not None:
+            score, state = saved["best"]
+            self.best = score, state
         self.progress.say(f"continuing after {len(self.history)} iterations")
 
 

@@ -91,7 +91,7 @@ def _auto(task: Task) -> Result:
     objective = task.objective
     if not objective.is_stochastic or objective.n_examples < _STOCHASTIC_FROM or task.start.any():
         return _lbfgs(task)
-    saved, save = task.resume or {}, task.save
+    saved, save = {} if task.resume is None else task.resume, task.save
     began = time.perf_counter() - saved.get("spent", 0.0)
     if "epochs" in saved or not saved:
         task.say(f"{_EPOCHS} stochastic epochs to start with")

@@ -18,7 +18,7 @@ from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel, MercerKernel
 from crfkit.kernels.training_matrices import as_kernels, kernel_matrices, take_objects
-from crfkit.models.checkpoint import Checkpoint
+from crfkit.models.checkpoint import Checkpoint, continuing
 from crfkit.models.kernels.cliques import Clique, draw_path
 from crfkit.models.kernels.fitting import FittedKernels, dev_step, keep_step, kernel_identity
 from crfkit.models.kernels.held_out_search import HeldOutSearch
@@ -189,7 +189,8 @@ class KernelEstimator(BaseEstimator):
             if checkpoint is None
             else checkpoint.begin(self, kernel_identity(data, costs, matrices, dev))
         )
-        outcome = train_kernel(risk, matrices, rounds, dev, progress, saving)
+        with continuing(checkpoint):
+            outcome = train_kernel(risk, matrices, rounds, dev, progress, saving)
         if not (outcome.converged or outcome.interrupted):
             warnings.warn(
                 f"training stopped before it converged: {outcome.message}. The model so far is kept; "

@@ -21,7 +21,7 @@ from crfkit.inference import Constraints, PermittedPairs
 from crfkit.io.model_file import Source
 from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
-from crfkit.models.checkpoint import Checkpoint
+from crfkit.models.checkpoint import Checkpoint, continuing
 from crfkit.models.foreign import export_crfsuite, load_any
 from crfkit.models.linear.data_frames import LinearFrames
 from crfkit.models.linear.first_training import Trained, trained
@@ -235,8 +235,10 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
             return self._fit_table(X, y, label, sequence, None, X_dev, lengths=lengths, **more)
         self._check(X_dev, y_dev)
         previous = getattr(self, "tagger_", None) if self.warm_start else None
-        given = X, y, sample_weight, X_dev, y_dev, lengths, Checkpoint.of(checkpoint)
-        return self._finish(trained(self, previous, *given, permitted, self._minimise))
+        given = X, y, sample_weight, X_dev, y_dev, lengths, (saved := Checkpoint.of(checkpoint))
+        with continuing(saved):
+            found = trained(self, previous, *given, permitted, self._minimise)
+        return self._finish(found)
 
     def partial_fit(
         self,
@@ -258,10 +260,13 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         """
         self._check(X_dev, y_dev)
         previous = getattr(self, "tagger_", None)
-        given = X, y, sample_weight, X_dev, y_dev, lengths, Checkpoint.of(checkpoint)
-        if previous is None:
-            return self._finish(trained(self, None, *given, None, self._minimise))
-        return self._finish(continued(self, previous, *given, self._minimise))
+        given = X, y, sample_weight, X_dev, y_dev, lengths, (saved := Checkpoint.of(checkpoint))
+        with continuing(saved):
+            if previous is None:
+                found = trained(self, None, *given, None, self._minimise)
+            else:
+                found = continued(self, previous, *given, self._minimise)
+        return self._finish(found)
 
     def _check(self, X_dev: Any, y_dev: Any) -> None:
         rule.check_parameters(self, self._rules)

@@ -160,7 +160,10 @@ class Boosting:
         """Continue from the rounds of a checkpoint."""
         start = self.tables
         self.rounds = [Forest(*parts) for parts in saved["rounds"]]
-        self.stages = [None if start is None else start.at(vector) for vector in saved["stages"]]
+        self.stages = [
+            None if start is None else start.at(vector)
+            for vector, _ in zip(saved["stages"], saved["rounds"], strict=True)
+        ]
         self.tables, self._draws = [start, *self.stages][-1], saved["draws"]
         for forest in self.rounds:
             self._scores.add(forest, n_jobs=self._n_jobs)

@@ -87,7 +87,7 @@ class TreeTagger(FittedModel):
 
     def prepare(self, X: Any, lengths: Any = None) -> Prepared:
         table = self.encode(X, lengths)
-        if not _knows(table) and self.schema.width is not None:  # names of columns were checked already
+        if not _knows(table) and not table.other_names:  # one warning is enough
             warn_of_unknown_data("has only missing values and unseen categories")
         return Prepared(
             table.offsets, lambda start, stop: Piece(self.lattice(table.piece(start, stop)), None)

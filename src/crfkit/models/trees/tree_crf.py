@@ -20,7 +20,7 @@ from crfkit.data.labels import decode_labels
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.inference import Constraints
 from crfkit.inference.expected_gain import decoded
-from crfkit.models.checkpoint import Checkpoint
+from crfkit.models.checkpoint import Checkpoint, continuing
 from crfkit.models.fitted_model import Piece, Prepared
 from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.sequence_labeller import SequenceLabeller
@@ -309,7 +309,8 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         if checkpoint is not None:
             saving = checkpoint.begin(self, tree_identity(data, dev, groups, settings, start))
         progress = Progress(self.verbose)
-        grown = TreeTraining(self, data, settings, dev, groups, progress, saving, start).run()
+        with continuing(checkpoint):
+            grown = TreeTraining(self, data, settings, dev, groups, progress, saving, start).run()
         self.converged_, self.cv_accuracy_ = grown.converged, grown.curve
         potential = TreePotential.mean(
             [TreePotential(Forest.end_to_end(m.forests), window, m.tables) for m in grown.members]

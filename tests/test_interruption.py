@@ -97,7 +97,10 @@ LONG = {
         noise,
     ),
     "trees": (lambda: TreeCRF(n_iterations=10**6, min_samples_leaf=1), lambda: points(100)),
-    "kernel": (lambda: KernelCRF(n_cliques=2000), points),
+    "kernel": (
+        lambda: KernelCRF(n_cliques=2000, gamma=1.0, reg=0.01),
+        points,
+    ),  # given: nothing is chosen first
     "selection": (lambda: GainSelector(n_features=100), items),
 }
 
@@ -115,7 +118,7 @@ def test_fit_keeps_the_model_and_raises(name, times, stopped):
         if str(error) or times == 2:
             break  # else it was still reading the data, on a busy machine
     if times == 1:
-        assert re.search("interrupted after .* kept", str(error))
+        assert re.search("interrupted (after|before its first iteration).* kept", str(error))
         if name == "selection":
             assert model.path_
         else:

@@ -23,8 +23,8 @@ from rs126 import q3
 from tables import seconds, table
 
 from crfkit import CRF, TreeCRF
+from crfkit.data.folds import fold_numbers
 from crfkit.exceptions import ConvergenceWarning
-from crfkit.models.trees.validation import fold_numbers
 
 Predictions = dict[str, Chains]  # by decoding
 

@@ -27,8 +27,12 @@ class TrainingRecord:
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def to_header(self) -> dict[str, Any]:
-        """Return the record as JSON values, without template and selected features, which the model has."""
-        params = {name: _plain(value) for name, value in self.params.items() if name != "template"}
+        """Return the record as JSON values, without template and selected features, which the model has.
+
+        ``verbose`` is left out: what training shows must not change the bytes of the file.
+        """
+        kept = {name: value for name, value in self.params.items() if name not in ("template", "verbose")}
+        params = {name: _plain(value) for name, value in kept.items()}
         params = {name: value for name, value in params.items() if _is_json(value)}
         params["features"] = None if self.params.get("features") is None else "selected"
         params["edge_attributes"] = edge_prefixes(self.params.get("edge_attributes")) or None

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from crfkit import _native
-from crfkit.arrays import FloatArray, IdArray
+from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.data.training_data import check_label_count
@@ -48,7 +48,7 @@ class LinearLikelihood:
         class_weights: FloatArray | None = None,  # [L]
         permitted: PermittedPairs | None = None,  # the paths that Z sums over
         c2: float = 0.0,  # the L2 penalty it will get, by which stochastic steps measure the variables
-        as_given: bool = False,  # one parameter per feature, in their order, even if it does not occur
+        as_given: bool = False,  # one parameter per feature, even if it does not occur
         apart: bool = False,  # the same, measured in units of the data
     ) -> None:
         _check_values(sequences)
@@ -99,6 +99,13 @@ class LinearLikelihood:
         hessian = np.empty_like(x) if diagonal else None
         loss = self.native.evaluate(x, gradient, None, hessian)
         return Evaluation(loss, gradient, hessian)
+
+    def part(self, examples: IdArray, free: BoolArray | None = None) -> LinearPart:
+        """Return the likelihood of these sequences alone, as a function of the same parameters.
+
+        Parameters that are not ``free`` [P] have the gradient 0: an optimiser that starts with 0 keeps them.
+        """
+        return LinearPart(self, np.ascontiguousarray(examples, np.int32), free)
 
     def curvature(self, theta: FloatArray) -> FloatArray:
         """Return half the estimated second derivative by each feature's weight, at these parameters."""
@@ -181,6 +188,28 @@ class LinearLikelihood:
                 "class_weight works with the likelihood only: use algorithm='auto', or sample_weight instead"
             )
         return MistakeLearner(_native.MistakeLearner(self.native, x, **asdict(rule)), self.n_parameters)
+
+
+@dataclass(frozen=True)
+class LinearPart:
+    """The likelihood of some of the sequences, as a function of the parameters of all of them."""
+
+    whole: LinearLikelihood
+    examples: IdArray  # their numbers
+    free: BoolArray | None  # [P] None: all
+
+    @property
+    def n_threads(self) -> int:
+        return self.whole.n_threads
+
+    def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
+        """Return value, gradient and, if requested, an estimate of the Hessian's diagonal."""
+        gradient = np.empty_like(x)
+        hessian = np.empty_like(x) if diagonal else None
+        loss = self.whole.native.evaluate(x, gradient, self.examples, hessian)
+        if self.free is not None:
+            gradient *= self.free
+        return Evaluation(loss, gradient, hessian)
 
 
 @dataclass(frozen=True)

@@ -42,11 +42,11 @@ FORBIDDEN = {
 # base classes of estimators are imported when a module loads, in conventions.py.
 OPTIONAL = {
     *("sklearn", "scipy", "joblib", "threadpoolctl", "lightgbm", "matplotlib", "tqdm", "pandas"),
-    *("pynndescent", "dask", "distributed", "narwhals"),
+    *("pynndescent", "dask", "distributed", "narwhals", "jinja2"),
 }
 IMPORTS_OPTIONAL = {"sklearn": "conventions.py", "dask": "distributed/", "distributed": "distributed/"}
 # ... and these are asked for in one place only.
-ONLY_IN = {"lightgbm": "models/trees/grower.py"}
+ONLY_IN = {"lightgbm": "models/trees/grower.py", "jinja2": "report/frame.py"}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,18 @@ import pytest
 
 import crfkit
 
-HEAVY = {"scipy", "sklearn", "pandas", "matplotlib", "tqdm", "lightgbm", "dask", "joblib", "threadpoolctl"}
+HEAVY = {
+    "scipy",
+    "sklearn",
+    "pandas",
+    "matplotlib",
+    "tqdm",
+    "lightgbm",
+    "dask",
+    "joblib",
+    "threadpoolctl",
+    "jinja2",
+}
 
 
 def modules_after(statement: str) -> set[str]:

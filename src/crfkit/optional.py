@@ -22,6 +22,7 @@ _LIBRARIES = {
     "pynndescent": ("pynndescent", "crfkit[graph]"),
     "pandas": ("pandas", "pandas"),
     "narwhals": ("narwhals", "crfkit[tables]"),
+    "jinja2": ("Jinja2", "crfkit[report]"),
 }
 
 

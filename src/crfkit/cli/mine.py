@@ -72,7 +72,7 @@ what to show:
   --csv FILE                all rules as a table; - is standard output
 {options.SPREADSHEET_SAFE}
   --json FILE               all rules as JSON; - is standard output
-  --html FILE               an HTML page to read, sort and search; - is standard output
+  --html FILE               an HTML page to read, sort and search; - is standard output; needs Jinja2
   --html-rules N>=1 = 1000  number of rules on the page
 comparison:
   --compare FILE            train one model without rules and one for each use of them, and test on FILE
@@ -148,6 +148,10 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one of --csv, --json and --html can go to standard output")
     if "-" in outputs:
         arguments.top = 0
+    if arguments.html is not None:
+        from crfkit.report.frame import check_engine
+
+        check_engine("--html")
     check_outputs(arguments, outputs, inputs)
     if arguments.compare is not None:
         from crfkit.cli.rule_file import is_own
@@ -215,7 +219,7 @@ def _write(found: RuleFile, data: Data | None, arguments: argparse.Namespace) ->
     if arguments.json is not None:
         keep(arguments.json, rules.to_json, "the list")
     if arguments.html is not None:
-        from crfkit.mining.listing_page import rules_html
+        from crfkit.report.rules_page import rules_html
 
         page = partial(
             rules_html,

@@ -36,7 +36,7 @@ the paper's model:
 
 _OPTIONS = f"""
   prices FILE...            CSV with dates and prices: one file per stock, or a ticker column
-  --report FILE             write a report as a web page: .html
+  --report FILE             write a report as a web page: .html; needs Jinja2
   --forecasts FILE          write all forecasts: .csv
   --figure FILE             plot accuracy by category: .png, .svg or .pdf
 {options.QUIET}
@@ -94,6 +94,10 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments, [arguments.report, arguments.forecasts, arguments.figure], arguments.prices)
     if arguments.figure is not None:
         _check_figure(arguments.figure)
+    if arguments.report is not None:
+        from crfkit.report.frame import check_engine
+
+        check_engine("--report")
     from crfkit.apps.stocks.backtest import run_backtest
     from crfkit.apps.stocks.prices import read_prices
 
@@ -187,7 +191,7 @@ def _several(words: list[str]) -> str:
 
 def _write(backtest: Backtest, arguments: argparse.Namespace) -> None:
     if arguments.report is not None:
-        from crfkit.apps.stocks.report import write_report
+        from crfkit.report.stocks_page import write_report
 
         keep(arguments.report, partial(write_report, backtest), "the report")
     if arguments.forecasts is not None:

@@ -5,7 +5,7 @@
                                        … so that [the] dog may …
 
 "singly" is the label that the single items vote for, and by how many votes it beats the rule's own label.
-``listing_page.py`` makes an HTML page of the same table.
+``crfkit.report.rules_page`` makes an HTML page of the same table.
 """
 
 from __future__ import annotations

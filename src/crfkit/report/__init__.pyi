@@ -1,0 +1,1 @@
+from crfkit.report.rules_page import rules_html as rules_html

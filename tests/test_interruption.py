@@ -24,6 +24,7 @@ from crfkit.exceptions import InputError
 from crfkit.features import token_features
 from crfkit.inference import Lattice, log_partition, sample, viterbi
 from crfkit.mining import AssociationMiner
+from crfkit.mining.search import MAX_SETS
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.selection import GainSelector
 
@@ -197,6 +198,7 @@ def test_other_threads_go_on(stopped):
 
 
 def test_the_search_for_rules_is_bounded():
+    assert MAX_SETS <= 3e7  # a thread visits about seven million per second
     X, y = items(50)
     with pytest.raises(
         InputError, match=r"more than max_sets=100,000 sets.*min_support=2.*lengths=\(2, 10\).*items"

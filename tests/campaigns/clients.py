@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,9 +50,21 @@ _HEAD = ("client", "results", "differ", "numbers", "difference", "original", "cr
 
 
 def run(python: str, name: str, count: int, folder: str, *options: str) -> tuple[dict[str, Any] | None, str]:
-    """Return what a client found, or None and the last line of its error message."""
-    command = [python, "-W", "ignore", str(WORK), name, str(count), folder, *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    """Return what a client found, or None and the last line of its error message.
+
+    The client runs in the folder, since some write models to the folder that they are in.
+    """
+    command = [
+        os.path.abspath(shutil.which(python) or python),
+        "-W",
+        "ignore",
+        str(WORK),
+        name,
+        str(count),
+        folder,
+        *options,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, cwd=folder)
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1]), ""
     return None, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

@@ -14,6 +14,7 @@ that it can be replayed. Prints counts; ends with 1 after any finding.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import mmap
 import os
@@ -194,8 +195,8 @@ class Campaign:
         while first < last:
             worker = self.start()
             answers: IO[str] = worker.stdout  # type: ignore[assignment]
-            worker.stdin.write(json.dumps([name, first, last]) + "\n")  # type: ignore[union-attr]
-            worker.stdin.flush()  # type: ignore[union-attr]
+            with contextlib.suppress(BrokenPipeError):  # it has ended already
+                print(json.dumps([name, first, last]), file=worker.stdin, flush=True)
             hanging = self.wait(answers)
             answer = "" if hanging else answers.readline()
             if answer:
@@ -204,8 +205,10 @@ class Campaign:
                 self.found(name, found["findings"])
                 return
             self.stop()
-            at = max(first, self.progress() or 0)
             said = (self.folder / "stderr").read_text(errors="replace").strip()
+            if self.progress() is None and not hanging:
+                sys.exit(f"the worker cannot start with the valid files of {name}: {summary(said)}")
+            at = max(first, self.progress() or 0)
             what = (
                 f"more than {self.arguments.hang:g} s" if hanging else f"the process ended: {summary(said)}"
             )

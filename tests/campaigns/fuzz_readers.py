@@ -13,6 +13,7 @@ import gzip
 import io
 import json
 import random
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
@@ -34,6 +35,7 @@ from crfkit.features import Features, Template, bias, position, token
 from crfkit.features.program import FeatureProgram
 from crfkit.io.formats import FORMATS
 from crfkit.io.model_file import read_model, write_model
+from crfkit.io.state_file import read_state
 from crfkit.mining import AssociationMiner, Rules
 from crfkit.models.foreign import import_model
 
@@ -70,9 +72,12 @@ def check(labels: Any, classes: Any, marginals: Any) -> None:
 
 
 def use_model(kind: str, X: Any) -> Use:
-    """Return what loads a model of this class, predicts, and sometimes shows it."""
+    """Return what loads a model of this class, or opens it in a tagger, predicts, and sometimes shows it."""
 
     def use(data: bytes, loaded: Callable[[], None], r: random.Random) -> None:
+        if r.random() < 0.4:
+            use_tagger(crfkit.Tagger(data), X[0], loaded)
+            return
         model = getattr(crfkit, kind).load(data, n_jobs=1)
         loaded()
         if r.randrange(_ONCE_IN) == 0:
@@ -80,6 +85,15 @@ def use_model(kind: str, X: Any) -> Use:
         check(model.predict(X), model.classes_, model.predict_marginals(X, as_arrays=True))
 
     return use
+
+
+def use_tagger(tagger: Any, x: Any, loaded: Callable[[], None]) -> None:
+    """Label one sequence with a light tagger, and ask for probabilities."""
+    loaded()
+    found = (tagger.analyse_tokens if tagger.takes_tokens else tagger.analyse)(x)
+    marginals = [list(each.values()) for each in found.marginals()]
+    check([found.labels()], tagger.labels, [marginals])
+    found.segments(), found.nbest(3), found.probability(log=True)
 
 
 @cache
@@ -99,16 +113,24 @@ def inspect(data: bytes, r: random.Random) -> None:
         module.run(parser.parse_args([str(path), *shown]))
 
 
+def foreign_items(width: int | None) -> Any:
+    """Return a sequence for a model of another tool: items, or rows of this many cells."""
+    if width is None:
+        return [[["w=a", "bias"], ["w=b"], []]]
+    return Columns.from_rows([[(row * 3)[: max(1, min(width, 9))] for row in ROWS]])
+
+
 def use_foreign(data: bytes, loaded: Callable[[], None], r: random.Random) -> None:
     """Import a model of another tool and tag with it."""
+    if r.random() < 0.4:
+        light = crfkit.Tagger(data)
+        use_tagger(light, foreign_items(light.n_columns)[0], loaded)
+        return
     tagger = import_model(data, n_jobs=1)
     loaded()
     if r.randrange(_ONCE_IN) == 0:
         inspect(data, r)
-    width = tagger.n_columns
-    X: Any = [[["w=a", "bias"], ["w=b"], []]]
-    if width is not None:
-        X = Columns.from_rows([[(row * 3)[: max(1, min(width, 9))] for row in ROWS]])
+    X = foreign_items(tagger.n_columns)
     check(tagger.predict(X), tagger.classes, tagger.marginal_arrays(X))
 
 
@@ -161,7 +183,7 @@ def saved(save: Callable[[Any], Any]) -> bytes:
 
 
 SENTENCES = [["New", "York", "has", "12"], ["Bath", "is", "small"], ["1984"]]
-LABELS = [["B", "I", "O", "N"], ["B", "O", "O"], ["N"]]
+LABELS = [["B-C", "I-C", "O", "B-N"], ["B-C", "O", "O"], ["B-N"]]
 
 
 @cache
@@ -171,16 +193,20 @@ def trained() -> dict[str, bytes]:
     w = token()
     city = w.member(["new york", "bath"], "city", ignore_case=True)
     features = [w.lower() & w.shape(), w.suffix(2), w.window(-1, 1), city, w.length(), position(), bias()]
+    crf = crfkit.CRF(extractor=Features(features), n_jobs=1, max_iterations=5).fit(SENTENCES, LABELS)
     models: dict[str, Any] = {
-        "extractor": crfkit.CRF(extractor=Features(features), n_jobs=1, max_iterations=5).fit(
-            SENTENCES, LABELS
-        ),
+        "extractor": crf,
         "rules": AssociationMiner(important=False, min_support=1, n_jobs=1).fit(X, LABELS).rules_,
         "crfsuite": crfkit.CRF(n_jobs=1, max_iterations=5).fit([[["w=a", "bias"], ["w=b"]]], [["A", "B"]]),
     }
     files = {name: saved(model.save) for name, model in models.items() if name != "crfsuite"}
     files["crfsuite"] = saved(models["crfsuite"].save_crfsuite)
     _, arrays = read_model(files["extractor"])
+    files["compact"] = saved(lambda file: crf.save(file, compact=True))
+    for method in ("temperature", "isotonic"):
+        files[method] = saved(
+            crf.calibrate(SENTENCES, [*LABELS[:1], ["O", "O", "B-C"], ["B-C"]], method).save
+        )
     files["program"] = arrays["extractor.program"].tobytes()
     return files
 
@@ -193,6 +219,37 @@ def use_program(data: bytes, loaded: Callable[[], None], r: random.Random) -> No
     rows: Any = [[[word, "2"] for word in sentence] for sentence in SENTENCES]
     X = r.choice((SENTENCES, rows))
     program.run(program.read(X), Vocabulary(), grow=True, n_jobs=1)
+
+
+# ---- checkpoints
+
+ITEM_LISTS = [[["w=a", "bias"], ["w=b"]], [["w=b"], ["w=c"], []]], [["A", "B"], ["B", "A", "A"]]
+
+
+def checkpointed(algorithm: str, path: str | Path, **options: Any) -> None:
+    """Train a small model with a checkpoint, or continue from one."""
+    checkpoint = crfkit.Checkpoint(path, 0, keep=True, **options)
+    crfkit.CRF(algorithm=algorithm, max_iterations=4, n_jobs=1).fit(*ITEM_LISTS, checkpoint=checkpoint)
+
+
+def checkpoint_file(algorithm: str) -> bytes:
+    """Return the checkpoint that a training has left."""
+    with tempfile.TemporaryDirectory() as folder:
+        checkpointed(algorithm, Path(folder, "checkpoint"))
+        return Path(folder, "checkpoint").read_bytes()
+
+
+def use_checkpoint(algorithm: str) -> Use:
+    """Return what reads a checkpoint and continues from it."""
+
+    def use(data: bytes, loaded: Callable[[], None], r: random.Random) -> None:
+        path = Path("checkpoint")
+        path.write_bytes(data)
+        read_state(path)
+        loaded()
+        checkpointed(algorithm, path, resume=True)
+
+    return use
 
 
 # ---- data
@@ -298,6 +355,18 @@ def readers() -> dict[str, Reader]:
 
     table += [
         Reader("model extractor", [made["extractor"]], use_model("CRF", SENTENCES), 3, mutated_model),
+        Reader("model compact", [made["compact"]], use_model("CRF", SENTENCES), 4, mutated_model),
+        Reader(
+            "model calibrated",
+            [made["temperature"], made["isotonic"]],
+            use_model("CRF", SENTENCES),
+            3,
+            mutated_model,
+        ),
+        *(
+            Reader(f"checkpoint {name}", [checkpoint_file(name)], use_checkpoint(name), 2, mutated_model)
+            for name in ("lbfgs", "sgd", "ap")
+        ),
         Reader("model genes", [small_genes()], use_genes, 1, mutated_model),
         Reader("rules", [made["rules"]], use_rules, 2, mutated_model),
         Reader("feature program", [made["program"]], use_program, 10),

@@ -1,5 +1,6 @@
 """A sample of `make clients`: how clients use a tagger, without the clients; and the comparison."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 SCRIPT = Path(__file__).with_name("clients.py")
 sys.path.insert(0, str(SCRIPT.parent))
+import clients  # noqa: E402
 from clients import CLIENTS, compare  # noqa: E402
 
 sys.path.pop(0)
@@ -23,6 +25,18 @@ def test_two_ways_to_use_a_tagger():
     assert done.returncode == 0, done.stdout + done.stderr
     assert "nothing differs" in done.stdout
     assert "skipped" not in done.stdout
+
+
+def test_clients_write_into_the_temporary_folder(tmp_path, monkeypatch):
+    script = tmp_path / "work.py"
+    script.write_text('open("crf.model", "w").close(); print("{}")')
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setattr(clients, "WORK", script)
+    monkeypatch.chdir(tmp_path)
+    python = os.path.relpath(sys.executable)
+    assert clients.run(python, "any", 1, str(tmp_path / "folder")) == ({}, "")
+    assert {path.name for path in tmp_path.iterdir()} == {"work.py", "folder"}
+    assert (tmp_path / "folder" / "crf.model").exists()
 
 
 SAME = {

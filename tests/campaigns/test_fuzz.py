@@ -68,3 +68,13 @@ def test_it_finds_what_is_wrong(tmp_path: Path) -> None:
     again = run("--seed", 1, "--table", table, "--replay", place)
     assert again.returncode == 1
     assert "KeyError" in again.stderr
+
+
+def test_a_worker_that_cannot_start_is_one_message(tmp_path: Path) -> None:
+    core = tmp_path / "core.so"
+    core.write_bytes(b"no such core")
+    done = run("--count", 500, "--native", core)
+    assert done.returncode == 1
+    assert "the worker cannot start" in done.stderr
+    assert "core.so" in done.stderr
+    assert "FOUND" not in done.stdout

@@ -42,6 +42,7 @@ X, Y = [[["a", "b"], ["b"]]] * 3, [["A", "B"]] * 3
         ("train train.txt -m x.crfkit --c2 1e400", 1, "c2 must be a number"),
         (f"mine train.txt --min-support {LARGE}", 2, "is more than 2147483647"),
         (f"mine train.txt --min-support {'9' * 5000}", 2, "--min-support"),
+        ("mine train.txt --max-sets 5 -q", 1, "--max-sets"),
         ("mine train.txt --lengths 99999999999-2", 2, "expected a range such as 2-3"),
         ("mine train.txt --lengths 2-99999999999 --minimal -q", 1, "minimal rules have at most"),
         ("eval test.txt --bootstrap 1e20", 2, "invalid whole number value: '1e20'"),
@@ -66,6 +67,9 @@ def test_large_numbers_that_mean_something(run, folder, tmp_path, monkeypatch):
     miner = AssociationMiner(min_support=10**19, max_support=10**19, lengths=(1, 10**19))
     with pytest.warns(InputWarning, match="no rules were found"):
         miner.fit(X, Y)
+    assert (
+        AssociationMiner(max_sets=10**19, max_rules=10**19, important=False, min_support=1).fit(X, Y).rules_
+    )
     found = nbest(Lattice([[0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]], [0, 1]), LARGE)
     assert found.labels.tolist() == [1, 0]
     refuses("n_jobs must be at most 4096", CRF(n_jobs=4097).fit, X, Y)

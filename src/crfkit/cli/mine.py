@@ -60,6 +60,7 @@ which rules:
   --lengths A-B             number of items in a rule (default: 2-3)
   --items PREFIX...         {ITEMS}
   --all                     also rules whose single items already predict the same label
+  --max-sets N>=1           largest number of sets of items to visit (default: 30 million, some seconds)
   --minimal                 leave out rules if some of their items are as confident as all of them
 {options.JOBS}
 what to show:
@@ -93,8 +94,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     _check(arguments)
     own = is_own(arguments.data[0])
-    if own and (arguments.all or arguments.minimal):
-        raise UsageError(f"{arguments.data[0]} is a file of rules: --all and --minimal only work when mining")
+    if own and (arguments.all or arguments.minimal or arguments.max_sets is not None):
+        raise UsageError(
+            f"{arguments.data[0]} is a file of rules: --all, --minimal and --max-sets only work when mining"
+        )
     found = load_rules(arguments.data[0]) if own else None
     template = read_template(arguments) or (None if found is None else found.template)
     miner = _miner(arguments)
@@ -171,7 +174,9 @@ def _miner(arguments: argparse.Namespace) -> AssociationMiner:
         minimal=arguments.minimal,
         n_jobs=arguments.jobs,
         verbose=sys.stderr.isatty() and not arguments.quiet,
-        **options.given(arguments, "min_support", "max_support", "min_confidence", "lengths", "items"),
+        **options.given(
+            arguments, "min_support", "max_support", "min_confidence", "lengths", "items", "max_sets"
+        ),
     )
 
 

@@ -77,8 +77,9 @@ class AssociationMiner(TransformerMixin, BaseEstimator):
     max_rules
         Largest number of rules to keep in memory; more are an error.
     max_sets
-        Largest number of sets of items to visit; more are an error. A search visits millions per second. The
-        number of sets grows with the power of the longest length.
+        Largest number of sets of items to visit; more are an error. A thread visits about seven million
+        per second, so that a search without an end is refused after some seconds. The number of sets grows
+        with the power of the longest length.
     n_jobs
         Threads; None and -1 for all cores.
     verbose

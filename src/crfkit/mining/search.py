@@ -20,7 +20,7 @@ from crfkit.mining.rules import Rules
 from crfkit.threads import thread_count
 
 _BLOCKS_A_STEP = 16  # native blocks per thread between two checks of the limit and of Ctrl-C
-MAX_SETS = 1_000_000_000  # default
+MAX_SETS = 30_000_000  # default: some seconds
 _LONGEST_MINIMAL = 20  # a minimal rule is compared with all subsets of its items
 
 
@@ -72,7 +72,8 @@ def mine_rules(
     step = _BLOCKS_A_STEP * threads
     for begin in range(0, miner.n_blocks, step):
         end = min(begin + step, miner.n_blocks)
-        *arrays, visited = miner.run(begin, end, max_rules - n_rules, max_sets - n_sets, threads)
+        left = (min(max_rules - n_rules, sys.maxsize), min(max_sets - n_sets, sys.maxsize))
+        *arrays, visited = miner.run(begin, end, *left, threads)
         parts.append(arrays)
         n_sets += visited
         n_rules += len(parts[-1][2])
@@ -84,7 +85,8 @@ def mine_rules(
         if n_sets > max_sets:
             raise InputError(
                 f"the search has visited more than max_sets={max_sets:,} sets of items without an end: raise "
-                f"min_support={min_support}, shorten lengths={lengths}, restrict items, or raise max_sets"
+                f"min_support={min_support}, shorten lengths={lengths}, restrict items, or raise max_sets "
+                "(crfkit mine --max-sets)"
             )
         _show(verbose, end, miner.n_blocks, n_rules)
     first, *columns = (_joined(parts, k) for k in range(8))

@@ -10,7 +10,7 @@
 #   make oracle   100,000 random problems against enumeration, float64 and finite differences
 #   make wheel    sdist and wheel into dist/
 #   make package  the same, built twice at once, and tested in a clean environment
-#   make docs     run every example of README.md and docs/
+#   make docs     run every example and command of README.md and docs/, and the walks
 #   make format   rewrite Python and C++ sources in the house style
 #   make clean    remove .venv, builds and caches
 
@@ -84,7 +84,7 @@ clients: $(CLIENTS)/.ready
 	$(CLIENTS)/bin/python tests/campaigns/clients.py
 
 docs: $(VENV)/.test
-	$(BIN)/python -m pytest tests/test_docs.py
+	$(BIN)/python -m pytest tests/test_docs.py tests/test_docs_commands.py tests/test_walks.py
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix . || true

@@ -6,19 +6,15 @@ anything.
 
 import contextlib
 import io
-import os
-import re
 import shutil
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import pytest
+from transcripts import BLOCK, matches, run, split_commands
 
 ROOT = Path(__file__).parent.parent
 WALKS = sorted((ROOT / "examples" / "walks").glob("[a-z]*.md"))
-BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NEEDS = {
     "data-frame.md": ["pandas", "narwhals", "lightgbm"],
     "sensors.md": ["lightgbm"],
@@ -34,37 +30,13 @@ def run_python(code, namespace):
     return out.getvalue()
 
 
-def run_shell(code, folder):
-    """Run lines as a shell does; return standard output and standard error as a terminal shows them."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-eu", "-c", code],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, f"{code}\n{done.stdout}"
-    return done.stdout
-
-
-def matches(expected, found):
-    """Compare line by line without blanks at the ends; ``...`` is any text, also of several lines."""
-    lines = "\n".join(line.rstrip() for line in expected.strip().splitlines())
-    pattern = ".*".join(map(re.escape, lines.split("...")))
-    text = "\n".join(line.rstrip() for line in found.strip().splitlines())
-    return re.fullmatch(pattern, text, re.DOTALL) is not None
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the walks are shell transcripts")
+@pytest.mark.skipif(shutil.which("cut") is None, reason="the walks use head, cut and the like")
 @pytest.mark.parametrize("path", WALKS, ids=lambda path: path.name)
 def test_walk(path, tmp_path, monkeypatch):
     for library in NEEDS.get(path.name, ()):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
     text = path.read_text(encoding="utf-8")
     namespace, printed = {"__name__": "__main__"}, ""
     for block in BLOCK.finditer(text):
@@ -74,9 +46,9 @@ def test_walk(path, tmp_path, monkeypatch):
             line = text.count("\n", 0, block.start(2))
             printed = run_python(compile("\n" * line + body, str(path), "exec"), namespace)
         elif kind == "sh":
-            printed = run_shell(body, tmp_path)
+            printed = "".join(run(command, tmp_path) for _, command in split_commands(body))
         else:
-            assert matches(body, printed), f"{path.name} shows\n{body}\nbut there is\n{printed}"
+            assert matches(body, printed, "..."), f"{path.name} shows\n{body}\nbut there is\n{printed}"
 
 
 def test_all_five_walks_are_there():
@@ -84,6 +56,6 @@ def test_all_five_walks_are_there():
 
 
 def test_the_comparison_can_fail():
-    assert matches("a\n...\nd", "a\nb\nc\nd\n")
-    assert not matches("a\n...\nd", "a\nb\nc\n")
-    assert not matches("accuracy 0.9...", "accuracy 0.8123")
+    assert matches("a\n...\nd", "a\nb\nc\nd\n", "...")
+    assert not matches("a\n...\nd", "a\nb\nc\n", "...")
+    assert not matches("accuracy 0.9...", "accuracy 0.8123", "...")

@@ -33,9 +33,10 @@ def write_compact(tagger: LinearTagger, header: dict[str, Any], arguments: argpa
     how = {"compact": True, "drop_below": arguments.drop_below or 0.0}
     keep(arguments.output, lambda path: save_changed(tagger, header, path, **how), "the compact model")
     small = load_linear(arguments.output)[0]
-    print("\n".join(_sizes(tagger, small, arguments)))
-    if arguments.data is not None:
-        print("\n".join(_scores(_labelled(tagger, small, data_record(header), arguments), arguments.data)))
+    lines = list(_sizes(tagger, small, arguments))
+    if arguments.data is not None:  # its messages come before the table
+        lines += _scores(_labelled(tagger, small, data_record(header), arguments), arguments.data)
+    print("\n".join(lines))
 
 
 def _sizes(tagger: LinearTagger, small: LinearTagger, arguments: argparse.Namespace) -> Iterator[str]:

@@ -1,16 +1,22 @@
-"""Every Python block of README.md and docs/ runs, page by page; links into the repository are valid."""
+"""Every Python block of README.md and docs/ runs, page by page; links into the repository are valid.
 
+A block directly behind one of Python is what it prints: words exactly, figures nearly, because the last
+digits of what is trained depend on the machine.
+"""
+
+import contextlib
+import io
 import re
 import warnings
 from pathlib import Path
 
 import pytest
+from transcripts import BLOCK, NUMBER, figures_agree, matches
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ALL_TEXTS = [*PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -23,11 +29,21 @@ def test_python_blocks_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = path.read_text(encoding="utf-8")
     namespace = {"__name__": "__main__"}  # one per page: later blocks use names of earlier ones
+    printed, end = io.StringIO(), None
     for block in BLOCK.finditer(text):
+        language, body = block.groups()
+        if language in ("", "text") and end is not None and not text[end : block.start()].strip():
+            found = printed.getvalue()
+            assert matches(body, found, free=NUMBER), f"{path.name} shows\n{body}\nbut there is\n{found}"
+            assert "…" in body or figures_agree(body, found), f"{path.name}: {body}\nbut there is\n{found}"
+        end = block.end() if language == "python" else None
+        if language != "python":
+            continue
         # Blank lines in front, so that a traceback names the page's own line.
-        line = text.count("\n", 0, block.start(1))
-        code = compile("\n" * line + block.group(1), str(path), "exec")
-        with warnings.catch_warnings():
+        line = text.count("\n", 0, block.start(2))
+        code = compile("\n" * line + body, str(path), "exec")
+        printed = io.StringIO()
+        with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
             warnings.simplefilter("error")
             exec(code, namespace)
 
@@ -47,7 +63,14 @@ def test_links_lead_somewhere(path):
 
 
 def test_the_pages_show_code():
-    assert sum(len(BLOCK.findall(path.read_text(encoding="utf-8"))) for path in PAGES) >= 5
+    blocks = [block for path in PAGES for block in BLOCK.findall(path.read_text(encoding="utf-8"))]
+    assert sum(language == "python" for language, _ in blocks) >= 5
+
+
+def test_the_comparison_of_figures_can_fail():
+    assert figures_agree("4 of 1,000: 0.953", "5 of 1,020: 0.961")
+    assert not figures_agree("4 of 1,000: 0.953", "6 of 1,020: 0.961")
+    assert not figures_agree("0.953", "0.85")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)

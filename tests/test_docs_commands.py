@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 from page_files import names, write_files
-from transcripts import commands_of, matches, run
+from transcripts import NUMBER, commands_of, matches, run
 
 from crfkit.cli.main import parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 LABEL = r"\b[BI]-[A-Z]+\b"
 # What differs between the data of a page and the files here.
 DATA = "|".join(
@@ -147,13 +146,15 @@ def test_what_is_not_run_is_there():
     assert set(BEFORE) | set(NEEDS) <= set(RUN)
 
 
-def parser_of(above, words):
-    """Return the parser of a command, or of a command of a command: ``crfkit genes train``."""
-    below = [action for action in above._actions if isinstance(action, argparse._SubParsersAction)]
-    if not below or not words:
-        return above
-    assert words[0] in below[0].choices, words
-    return parser_of(below[0].choices[words[0]], words[1:])
+def options_of(above, words):
+    """Return the options of a command, of one of its commands (``crfkit genes train``), or of all of those."""
+    below = [action.choices for action in above._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        return set(above._option_string_actions)
+    if words and not words[0].startswith("-"):
+        assert words[0] in below[0], words
+        return options_of(below[0][words[0]], words[1:])
+    return set().union(*(options_of(one, words) for one in below[0].values()))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -161,7 +162,7 @@ def test_options_exist(path):
     """Check the options of commands that the sentences mention."""
     for words in (found.split() for found in INLINE.findall(path.read_text(encoding="utf-8"))):
         _, name, *rest = words
-        known = parser_of(parser([name]), [name, *rest])._option_string_actions
+        known = options_of(parser([name]), [name, *rest])
         for option in (word for word in rest if word.startswith("-")):
             assert option in known, f"{path.name}: {' '.join(words)}"
 

@@ -7,6 +7,7 @@ quotes, comments and file patterns, and nothing more: no variables, no ``;``.
 
 import glob
 import io
+import math
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 from crfkit.cli import main
 
+NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -172,6 +174,18 @@ def matches(expected: str, found: str, any_text: str = "…", free: str | None =
         at = part.end()
     pattern += _fixed(text[at:], free)
     return re.fullmatch(pattern, _stripped(found), re.DOTALL) is not None
+
+
+def figures_agree(expected: str, found: str) -> bool:
+    """Compare the figures of two texts: 10 %, or one count, or 0.02 are between machines, not more."""
+    pairs = zip(re.findall(NUMBER, expected), re.findall(NUMBER, found), strict=True)
+    return all(
+        math.isclose(_value(a), _value(b), rel_tol=0.1, abs_tol=0.02 if "." in a else 1) for a, b in pairs
+    )
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", "").replace("−", "-"))
 
 
 def _stripped(text: str) -> str:

@@ -147,7 +147,7 @@ def test_what_is_not_run_is_there():
 
 
 def options_of(above, words):
-    """Return the options of a command, of one of its commands (``crfkit genes train``), or of all of those."""
+    """Return the options of a command, of one of its commands (``crfkit genes train``), or of all these."""
     below = [action.choices for action in above._actions if isinstance(action, argparse._SubParsersAction)]
     if not below:
         return set(above._option_string_actions)

@@ -39,14 +39,6 @@ inline int64_t best_scores(const ChainDims& d, const LatticeView& x, const LogTa
       });
 }
 
-// Returns the best state at the last position as a flat history index; ties go to the smallest.
-inline int64_t best_last_state(const ChainDims& d, int64_t T, const double* delta) {
-  int64_t best = 0;
-  for (int64_t h = 0; h < contexts_at(d, T - 1) * d.labels; ++h)
-    if (delta[state_offset(d, h)] > delta[state_offset(d, best)]) best = h;
-  return best;
-}
-
 // Writes the best path into labels [T]. memory: viterbi_workspace_size doubles.
 inline int64_t viterbi(const ChainDims& d, const LatticeView& x, const LogTables& tables, double* memory,
                        int32_t* labels) {
@@ -57,12 +49,7 @@ inline int64_t viterbi(const ChainDims& d, const LatticeView& x, const LogTables
   uint16_t* back = reinterpret_cast<uint16_t*>(maxima + T);  // [T, states]
   const int64_t dead = best_scores(d, x, tables, false, delta, maxima, back, psi);
   if (dead >= 0) return dead;
-  int64_t h = best_last_state(d, T, delta + (T - 1) % 2 * d.states);
-  for (int64_t t = T - 1; t >= 0; --t) {
-    labels[t] = static_cast<int32_t>(h % d.labels);
-    // (c, l) came from (j, c); before position n the state itself holds the whole history
-    h = t >= d.order ? back[t * d.states + state_offset(d, h)] * d.contexts + h / d.labels : h / d.labels;
-  }
+  walk_back(d, Piece{0, T, T}, back, best_last_state(d, T, delta + (T - 1) % 2 * d.states), labels);
   return -1;
 }
 

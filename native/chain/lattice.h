@@ -77,6 +77,27 @@ static inline int64_t in_offset(const ChainDims& d, int64_t c) {
   return d.order == 1 ? 0 : state_offset(d, c);
 }
 
+// Returns the best state at the last position as a flat history index; ties go to the smallest.
+static inline int64_t best_last_state(const ChainDims& d, int64_t T, const double* delta) {
+  int64_t best = 0;
+  for (int64_t h = 0; h < contexts_at(d, T - 1) * d.labels; ++h)
+    if (delta[state_offset(d, h)] > delta[state_offset(d, best)]) best = h;
+  return best;
+}
+
+// Writes the labels of a piece on the way back from state h, by the back-pointers of best_scores [n, states].
+// Returns the state before the piece.
+static inline int64_t walk_back(const ChainDims& d, const Piece& x, const uint16_t* back, int64_t h,
+                                int32_t* labels) {
+  for (int64_t t = x.last - 1; t >= x.first; --t) {
+    labels[t - x.first] = static_cast<int32_t>(h % d.labels);
+    // (c, l) came from (j, c); before position n the state itself holds the whole history
+    h = t < d.order ? h / d.labels
+                    : back[(t - x.first) * d.states + state_offset(d, h)] * d.contexts + h / d.labels;
+  }
+  return h;
+}
+
 // Size of the tables for the first positions together: Σ_{1 <= t < n} L^t rows.
 static inline int64_t expand_size(const ChainDims& d) {
   int64_t size = 0;

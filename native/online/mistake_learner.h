@@ -129,7 +129,7 @@ class MistakeLearner {
   void learn(int64_t first, int64_t T, double weight, Mistakes& found) {
     best_.resize(static_cast<size_t>(T));
     truth_.resize(static_cast<size_t>(T));
-    lattice_.fill(scores_, first, T);
+    lattice_.begin(scores_, o_.lengths(), first, T);
     lattice_.decode(best_.data());
     const auto wrong = static_cast<double>(count_wrong(first, T));
     if (wrong == 0) return;

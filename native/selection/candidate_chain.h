@@ -6,8 +6,9 @@
 // Then p(y_t = l) = a_t[l] b_t[l], and a change of ψ between two positions affects log Z only through what
 // lies between them: a before the first one and b after the last one do not change.
 //
-// Both come from the recursion in log space (log_chain.h), b from that of the reversed sequence. Sequences
-// whose numbers are too large or too small keep the logarithms of a, b and s instead (`in_logs`).
+// Both come from the recursion in log space (log_chain.h), b from that of the reversed sequence, both in
+// pieces, so that a long sequence takes no memory besides its a, b and s. Sequences whose numbers are too
+// large or too small keep the logarithms of a, b and s instead (`in_logs`).
 #pragma once
 
 #include <algorithm>
@@ -69,27 +70,19 @@ class CandidateChainFiller {
 
   // Workspace of one thread.
   struct Worker {
-    std::vector<double> alpha, onward;  // [T, Lp] log α, and log ψ β
-    std::vector<double> maxima;         // [T] what was subtracted from log α
-    std::vector<double> reversed, row;
+    std::vector<double> alpha;     // [piece + 1, Lp] log α before a piece and in it
+    std::vector<double> maxima;    // [piece] what was subtracted from it
+    std::vector<double> reversed;  // [piece, L] node scores
+    std::vector<double> row;       // [Lp]
   };
 
   void fill(int64_t i, Worker& w) const {
-    const int64_t first = x_.offsets[static_cast<size_t>(i)];
-    const int64_t T = x_.offsets[static_cast<size_t>(i) + 1] - first, L = d_.labels, Lp = d_.padded;
-    if (T == 0) return;
-    const double* node = node_ + first * L;
-    w.reversed.resize(static_cast<size_t>(T * L));
-    for (int64_t t = 0; t < T; ++t) std::copy_n(node + t * L, L, w.reversed.data() + (T - 1 - t) * L);
-    run(back_, w.reversed.data(), T, w, w.onward);
-    run(there_, node, T, w, w.alpha);
-    for (int64_t t = 0; t < T / 2; ++t)
-      std::swap_ranges(w.onward.data() + t * Lp, w.onward.data() + (t + 1) * Lp,
-                       w.onward.data() + (T - 1 - t) * Lp);
-    x_.in_logs[static_cast<size_t>(i)] = !fill_logs(first, T, w);
-    if (x_.in_logs[static_cast<size_t>(i)]) return;
+    const int64_t first = x_.offsets[static_cast<size_t>(i)], last = x_.offsets[static_cast<size_t>(i) + 1];
+    const bool moderate = fill_forward(first, last, w) & fill_backward(first, last, w);
+    x_.in_logs[static_cast<size_t>(i)] = !moderate;
+    if (!moderate) return;
     for (auto* values : {&x_.s, &x_.a, &x_.b})
-      for (int64_t at = first * L; at < (first + T) * L; ++at) {
+      for (int64_t at = first * d_.labels; at < last * d_.labels; ++at) {
         double& value = (*values)[static_cast<size_t>(at)];
         value = std::exp(value);
       }
@@ -99,6 +92,7 @@ class CandidateChainFiller {
   // A sequence uses the numbers themselves if all their logarithms are at most this large: products of two of
   // them are then far from the limits of double.
   static constexpr double kLargest = 300;
+  static constexpr int64_t kPiece = 1024;  // positions
 
   LogTables make_tables(const double* edge, std::vector<double>& memory) const {
     memory.resize(static_cast<size_t>(log_tables_size(d_)));
@@ -107,16 +101,20 @@ class CandidateChainFiller {
     return tables;
   }
 
-  // Computes log α of one sequence [T, Lp], and w.maxima.
-  void run(const LogTables& tables, const double* node, int64_t T, Worker& w,
-           std::vector<double>& alpha) const {
+  // Computes log α of a piece, whose first position is position `at` of its sequence, from that before it.
+  // Returns log α [n, Lp].
+  const double* run(const LogTables& tables, const double* node, int64_t at, int64_t n, Worker& w) const {
     LatticeView view = {};
-    view.length = T;
+    view.length = n;
+    view.first = at;
     view.node = node;
-    alpha.resize(static_cast<size_t>(T * d_.states));
-    w.maxima.resize(static_cast<size_t>(T));
+    w.alpha.resize(static_cast<size_t>((kPiece + 1) * d_.padded));
+    w.maxima.resize(static_cast<size_t>(kPiece));
     w.row.resize(static_cast<size_t>(d_.padded));
-    kernels().log_forward(d_, view, tables, alpha.data(), w.maxima.data(), w.row.data());
+    double* alpha = w.alpha.data() + d_.padded;
+    if (at > 0) std::copy_n(alpha + (kPiece - 1) * d_.padded, d_.padded, w.alpha.data());
+    kernels().log_forward(d_, view, tables, alpha, w.maxima.data(), w.row.data());
+    return alpha;
   }
 
   // log Σ_l exp(of(l)).
@@ -128,28 +126,49 @@ class CandidateChainFiller {
     return max + std::log(sum);
   }
 
-  // Computes the logarithms of a, b and s; returns whether all are moderate.
-  bool fill_logs(int64_t first, int64_t T, const Worker& w) const {
+  // Keeps a logarithm; returns whether it is moderate.
+  static bool keep(std::vector<double>& out, int64_t at, double log) {
+    out[static_cast<size_t>(at)] = log;
+    return std::abs(log) <= kLargest;
+  }
+
+  // Computes the logarithms of a and s of positions first .. last - 1, a sequence; returns whether all are
+  // moderate.
+  bool fill_forward(int64_t first, int64_t last, Worker& w) const {
+    const int64_t L = d_.labels;
     double before = -edge_max_;  // log Σ α of the position before; M of the first step does not count
     bool moderate = edge_range_ <= kLargest;
-    for (int64_t t = 0; t < T; ++t) {
-      const double* alpha = w.alpha.data() + t * d_.padded;
-      const double* onward = w.onward.data() + t * d_.padded;
-      const double* node = node_ + (first + t) * d_.labels;
-      const double total = log_sum([&](int l) { return alpha[l]; });
-      const double both = log_sum([&](int l) { return alpha[l] - total + (onward[l] - node[l]); });
-      const double step = edge_max_ + before - total - w.maxima[static_cast<size_t>(t)];
-      for (int l = 0; l < d_.labels; ++l) {
-        const auto at = static_cast<size_t>((first + t) * d_.labels + l);
-        auto set = [&](std::vector<double>& out, double log) {
-          moderate &= std::abs(log) <= kLargest;
-          out[at] = log;
-        };
-        set(x_.a, alpha[l] - total);
-        set(x_.b, onward[l] - node[l] - both);
-        set(x_.s, node[l] + step);
+    for (int64_t from = first; from < last; from += kPiece) {
+      const int64_t n = std::min(kPiece, last - from);
+      const double* alpha = run(there_, node_ + from * L, from - first, n, w);
+      for (int64_t t = 0; t < n; ++t, alpha += d_.padded) {
+        const double total = log_sum([&](int l) { return alpha[l]; });
+        const double step = edge_max_ + before - total - w.maxima[static_cast<size_t>(t)];
+        for (int64_t l = 0, at = (from + t) * L; l < L; ++l, ++at) {
+          moderate &= keep(x_.a, at, alpha[l] - total);
+          moderate &= keep(x_.s, at, node_[at] + step);
+        }
+        before = total;
       }
-      before = total;
+    }
+    return moderate;
+  }
+
+  // The same of b, after log a.
+  bool fill_backward(int64_t first, int64_t last, Worker& w) const {
+    const int64_t L = d_.labels;
+    bool moderate = true;
+    for (int64_t to = last; to > first; to -= kPiece) {
+      const int64_t n = std::min(kPiece, to - first);
+      w.reversed.resize(static_cast<size_t>(kPiece * L));
+      for (int64_t t = 0; t < n; ++t) std::copy_n(node_ + (to - 1 - t) * L, L, w.reversed.data() + t * L);
+      const double* onward = run(back_, w.reversed.data(), last - to, n, w);  // log ψ β
+      for (int64_t t = 0; t < n; ++t, onward += d_.padded) {
+        const int64_t at = (to - 1 - t) * L;
+        const double both =
+            log_sum([&](int l) { return x_.a[static_cast<size_t>(at + l)] + (onward[l] - node_[at + l]); });
+        for (int64_t l = 0; l < L; ++l) moderate &= keep(x_.b, at + l, onward[l] - node_[at + l] - both);
+      }
     }
     return moderate;
   }

@@ -8,12 +8,13 @@
 // be what label j lacks at t to become the best predecessor of ŷ_{t+1} (at the last position: to become the
 // best end). A weight that adds v to the score of j at t, of the transition (j, ŷ_{t+1}), or of an attribute
 // of t+1 on that pair, makes the path flip there when it is raised by Δ_t(j) / v; a weight of ŷ_t itself when
-// it is lowered by min_j Δ_t(j) / v. Of all positions the one with the least change is taken. Backtracking
-// from j at t, until the old path is met again, gives the counts ΔC_i, and
+// it is lowered by min_j Δ_t(j) / v. Of all positions the one with the least change is taken. With ΔC_i the
+// changes of the counts between the old path and the one that has j at t,
 //
 //   Σ_i w_i ΔC_i / ±(Δ + c)
 //
-// the estimate, c > 0 against huge quotients. Where both directions flip, the nearer flip counts.
+// is the estimate, c > 0 against huge quotients. Both paths are the best ones to their states, so that
+// Σ_i w_i ΔC_i = -Δ_t(j). Where both directions flip, the nearer flip counts.
 #pragma once
 
 #include <limits>
@@ -25,7 +26,7 @@ namespace crfkit {
 // The nearest flip of one parameter in one direction.
 struct Flip {
   double move = std::numeric_limits<double>::infinity();  // how far the weight has to go, >= 0
-  double change = 0;                                      // Σ_i w_i ΔC_i
+  double change = 0;                                      // Σ_i w_i ΔC_i = -Δ
 };
 
 // The nearest flips of every parameter, raised and lowered.
@@ -49,38 +50,35 @@ struct Flips {
 
 class FlipSearch {
  public:
-  // Searches a span, decoded to `path` with its tables kept, for nearer flips.
-  void visit(const SpanScores& s, const SpanLattice& x, const int32_t* path, Flips& out) {
+  // Searches a span, decoded to `path`, for nearer flips.
+  void visit(const SpanScores& s, SpanLattice& x, const int32_t* path, Flips& out) {
     const int L = s.dims.labels;
-    std::vector<double> lack(static_cast<size_t>(L)), change(static_cast<size_t>(L));
-    for (int64_t t = 0; t < x.length(); ++t) {
-      const bool last = t + 1 == x.length();
-      auto reach = [&](int j) { return x.delta(t, j) + (last ? 0.0 : x.edge(t + 1, j, path[t + 1])); };
+    std::vector<double> lack(static_cast<size_t>(L));
+    x.for_positions([&](int64_t t, const double* delta, const double* edge) {
+      auto reach = [&](int j) { return delta[j] + (edge ? edge[int64_t{j} * L + path[t + 1]] : 0.0); };
       const double here = reach(path[t]);
       int second = -1;
       for (int j = 0; j < L; ++j) {
         const auto at = static_cast<size_t>(j);
         lack[at] = here - reach(j);
-        change[at] = j == path[t] || std::isinf(lack[at]) ? 0.0 : backtrack(x, path, t, j);
         if (j != path[t] && (second < 0 || lack[at] < lack[static_cast<size_t>(second)])) second = j;
       }
       for (int j = 0; j < L; ++j) {
         // Another label needs Δ(j) more; the path's own label is replaced when it has Δ(second) less.
         const bool own = j == path[t];
         if (own && second < 0) continue;
-        const auto rival = static_cast<size_t>(own ? second : j);
-        const double need = own ? -lack[rival] : lack[rival];
+        const double need = lack[static_cast<size_t>(own ? second : j)];
         if (std::isinf(need)) continue;
-        meet_active(*s.state, out.state_move, out.state_change, x.first() + t, j, need, own, change[rival]);
-        if (last) continue;
+        meet_active(*s.state, out.state_move, out.state_change, x.first() + t, j, need, own);
+        if (!edge) continue;
         const int64_t pair = int64_t{j} * L + path[t + 1];
         Flip& flip = out.edges[own ? 0 : 1][static_cast<size_t>(pair)];
-        if (std::fabs(need) < flip.move) flip = {std::fabs(need), change[rival]};
+        if (need < flip.move) flip = {need, -need};
         if (s.pair)
           meet_active(*s.pair, out.pair_move, out.pair_change, x.first() + t + 1,
-                      int64_t{j} * s.dims.padded + path[t + 1], need, own, change[rival]);
+                      int64_t{j} * s.dims.padded + path[t + 1], need, own);
       }
-    }
+    });
   }
 
   // Returns the estimate from a flip up and a flip down: the quotient of the nearer one.
@@ -90,52 +88,23 @@ class FlipSearch {
   }
 
  private:
-  // Returns Σ_i w_i ΔC_i if the path has label j at t and goes back from there by the stored pointers;
-  // positions after t do not change.
-  double backtrack(const SpanLattice& x, const int32_t* path, int64_t t, int j) {
-    double sum = 0;
-    if (t + 1 < x.length()) sum += x.edge(t + 1, j, path[t + 1]) - x.edge(t + 1, path[t], path[t + 1]);
-    int now = j;
-    for (int64_t i = t; now != path[i]; --i) {
-      sum += x.node(i, now) - x.node(i, path[i]);
-      if (i == 0) break;
-      const int before = x.back(i, now);
-      sum += x.edge(i, before, now) - x.edge(i, path[i - 1], path[i]);
-      now = before;
-    }
-    return sum;
-  }
-
-  // Checks for every parameter active at position t with this label whether its flip here is nearer. need: by
-  // how much its score must change. The sign of its value decides the direction of the weight.
+  // Checks for every parameter active at position t with this label whether its flip here is nearer. need: Δ,
+  // by how much its score must change. The sign of its value decides the direction of the weight.
   static void meet_active(const LinearLayout& layout, ExactTable* move, ExactTable* change, int64_t t,
-                          int64_t label, double need, bool own, double loss) {
-    auto one = [&](double value, auto&& entry) {
+                          int64_t label, double need, bool own) {
+    auto one = [&](double value, auto table, size_t place) {
       if (value == 0) return;
-      const double way = std::fabs(need / value);
+      const double way = need / std::fabs(value);
       const int up = (value > 0) != own ? 1 : 0;
-      double& least = entry(move[up]);
+      double& least = (move[up].*table)[place];
       if (way < least) {
         least = way;
-        entry(change[up]) = loss;
+        (change[up].*table)[place] = -need;
       }
     };
-    const auto at = static_cast<size_t>(t);
-    for (int64_t i = layout.row_ptr[at]; i < layout.row_ptr[at + 1]; ++i) {
-      const auto k = static_cast<size_t>(i);
-      const auto slot = static_cast<size_t>(layout.rows[k]) * static_cast<size_t>(layout.padded) +
-                        static_cast<size_t>(label);
-      one(layout.row_values.empty() ? 1.0 : static_cast<double>(layout.row_values[k]),
-          [&](ExactTable& table) -> double& { return table.dense[slot]; });
-    }
-    for (int64_t i = layout.sparse_ptr[at]; i < layout.sparse_ptr[at + 1]; ++i) {
-      const auto k = static_cast<size_t>(i);
-      if (layout.sparse_labels[k] != label) continue;
-      one(layout.sparse_values.empty() ? 1.0 : static_cast<double>(layout.sparse_values[k]),
-          [&](ExactTable& table) -> double& {
-            return table.sparse[static_cast<size_t>(layout.sparse_ids[k])];
-          });
-    }
+    for_active_entries(
+        layout, t, label, [&](size_t i, double value) { one(value, &ExactTable::dense, i); },
+        [&](size_t i, double value) { one(value, &ExactTable::sparse, i); });
   }
 };
 

@@ -60,7 +60,7 @@ class ValidationSets {
     lattices_.resize(static_cast<size_t>(threads()));
     over_spans(0, n_spans(), [&](int worker, size_t i) {
       SpanLattice& x = lattices_[static_cast<size_t>(worker)];
-      x.fill(scores_, spans_.first[i], spans_.last[i] - spans_.first[i]);
+      x.begin(scores_, o_.lengths(), spans_.first[i], spans_.last[i] - spans_.first[i]);
       x.decode(best_.data() + begins_[i]);
       x.decode_truth(truth_.data() + begins_[i]);
       loss[i] = x.difference(best_.data() + begins_[i], truth_.data() + begins_[i]);
@@ -112,8 +112,8 @@ class ValidationSets {
       for (Flips& f : found) f.reset(scores_);
       over_spans(begin, end, [&](int block, size_t i) {
         SpanLattice& x = lattices_[static_cast<size_t>(block)];
-        x.fill(scores_, spans_.first[i], spans_.last[i] - spans_.first[i]);
-        x.decode(best_.data() + begins_[i], true);
+        x.begin(scores_, o_.lengths(), spans_.first[i], spans_.last[i] - spans_.first[i]);
+        x.decode(best_.data() + begins_[i]);
         FlipSearch().visit(scores_, x, best_.data() + begins_[i], found[static_cast<size_t>(block)]);
       });
       add_flips(found, coefficients[set], c, gradient);

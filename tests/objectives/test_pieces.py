@@ -11,6 +11,8 @@ from refusals import refuses
 
 from crfkit.inference import PermittedPairs
 from crfkit.objectives.linear_likelihood import LinearLikelihood
+from crfkit.objectives.validation import Spans, ValidationConstraints
+from crfkit.optim.online import UpdateRule
 
 LENGTHS = [70, 3, 330, 0, 1, 129, 200]
 
@@ -92,6 +94,44 @@ def test_stochastic_steps_in_pieces(pairs):
     assert stepped() == expected
 
 
+@pytest.mark.parametrize("partial", ["full", "mixed"])
+@pytest.mark.parametrize(("order", "pairs"), [(1, False), (1, True), (2, False), (2, True)])
+def test_validation_sets_in_pieces(order, pairs, partial):
+    """Paths, violations and flips of long spans: the same bits."""
+    problem = make_problem(8, 3, LENGTHS, order=order, pairs=pairs, partial=partial)
+    objective = problem.objective()
+    spans = Spans.of_sequences([[0, 2], [5, 6]], problem.offsets)
+    x = objective.parameters(problem.linear_weights())
+    gradient = "flip" if order == 1 else "envelope"
+
+    def constrained() -> list[bytes]:
+        constraints = ValidationConstraints(objective, spans, gradient=gradient, margin=0.1)
+        at = constraints(x)
+        parts = at.values, at.pull(np.ones(2)), constraints.best_labels(x)
+        return [part.tobytes() for part in parts]
+
+    expected = constrained()
+    for piece in lengths_of_pieces(problem):
+        objective.function.native.cut_sequences(piece + order, piece)
+        assert constrained() == expected
+
+
+@pytest.mark.parametrize("partial", ["full", "mixed"])
+@pytest.mark.parametrize(("order", "pairs"), [(1, True), (2, False)])
+def test_online_learning_in_pieces(order, pairs, partial):
+    problem = make_problem(9, 3, LENGTHS, order=order, pairs=pairs, partial=partial)
+    function = likelihood(problem)
+
+    def learnt() -> tuple[tuple[float, float], bytes]:
+        learner = function.learner(np.zeros(function.n_parameters), UpdateRule(slack=1.0, power=0.5))
+        return learner.run(np.arange(len(LENGTHS), dtype=np.int32)), learner.point().tobytes()
+
+    expected = learnt()
+    for piece in lengths_of_pieces(problem):
+        function.native.cut_sequences(piece + order, piece)
+        assert learnt() == expected
+
+
 def test_a_path_that_no_precision_has_makes_the_loss_infinite():
     problem = make_problem(5, 3, [300], pairs=True)
     function = likelihood(problem)
@@ -132,6 +172,7 @@ def test_what_cannot_fit_is_refused_with_words(options, advice, monkeypatch):
 MEASURE = """
 import json, sys
 import numpy as np
+from crfkit import _native
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.features.index import FeatureIndex, rows_of
@@ -152,6 +193,10 @@ before = peak()
 function = LinearLikelihood(data, labels, index, n_threads=threads)
 value = function(np.zeros(function.n_parameters)).value
 assert abs(value / (n * np.log(L)) - 1) < 1e-6, value
+span = [np.array([place]) for place in (0, n)] + [np.zeros(1, np.int32)]
+sets = _native.ValidationSets(function.native, *span, 1, 0.0)
+sets.decode(np.zeros(function.n_parameters), np.zeros(1))
+sets.flip(np.ones(1), 1.0, np.zeros(function.n_parameters))
 print(peak() - before)
 """
 
@@ -160,12 +205,15 @@ print(peak() - before)
 @pytest.mark.parametrize(
     ("positions", "labels", "threads", "pairs", "megabytes"),
     [
-        (100_000, 20, 2, True, 60),  # was 2,900
+        (100_000, 20, 2, True, 60),  # was 2,900; validation sets 330
         (1_000_000, 5, 16, False, 150),  # was 4,700
     ],
 )
 def test_memory_for_what_is_used(positions, labels, threads, pairs, megabytes):
-    """A sequence takes little more than its data, and threads without work take nothing."""
+    """A sequence takes little more than its data, and threads without work take nothing.
+
+    So do a pass over it and its best path as a validation set.
+    """
     settings = json.dumps([positions, labels, 10, threads, pairs])
     run = subprocess.run(
         [sys.executable, "-c", MEASURE, settings], capture_output=True, text=True, check=False, timeout=120

@@ -6,7 +6,7 @@ from enumeration import enumerate_paths
 from scipy.optimize import minimize_scalar
 
 from crfkit import _native
-from crfkit.inference import Lattice
+from crfkit.inference import Lattice, log_partition
 
 
 def gains(
@@ -150,3 +150,31 @@ def test_a_candidate_lifts_a_path_that_was_next_to_impossible(cost: float, value
         )  # fmt: skip
         expected = log_space_gain(lattice, targets, (previous, to), values, 1e-3)
         assert found[0] == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1.0, 400.0])  # numbers themselves, or their logarithms
+def test_a_long_sequence_in_pieces(scale: float) -> None:
+    """Against log Z of the whole lattice; 1,024 positions are a piece."""
+    random = np.random.default_rng(1)
+    T, L, c2 = 2500, 3, 0.5
+    lattice = Lattice(scale * random.normal(size=(T, L)), scale * random.normal(size=(L, L)), [0, T])
+    targets = random.integers(0, L, T, dtype=np.int32)
+    positions = np.array([5, 1020, 1023, 1024, 2047, 2048, 2400])
+    candidates = [(-1, 0), (-1, 2), (1, 2)]
+    for candidate, found in zip(
+        candidates, gains(lattice, targets, candidates, positions, c2)[0], strict=True
+    ):
+        previous, to = candidate
+        seen = sum(occurrences(tuple(targets), candidate, positions))
+
+        def loss(weight: float, previous: int = previous, to: int = to, seen: int = seen) -> float:
+            node, edge = np.array(lattice.node), np.array(lattice.edge)
+            if previous < 0:
+                node[positions, to] += weight
+            else:
+                edge[previous, to] += weight
+            moved = log_partition(Lattice(node, edge, lattice.offsets))[0]
+            return float(moved - log_partition(lattice)[0] - weight * seen + c2 * weight**2)
+
+        best = minimize_scalar(loss, bounds=(-50, 50), method="bounded", options={"xatol": 1e-7}).fun
+        assert found == pytest.approx(-best, rel=1e-5, abs=1e-5)

@@ -203,6 +203,12 @@ def test_what_gains_are_not_for(parameters, y, message):
     refuses(message, GainSelector(n_features=1, **parameters).fit, [[["a"], ["b"]]] * 2, y)
 
 
+def test_gains_that_do_not_fit_into_memory(monkeypatch):
+    monkeypatch.setattr("crfkit.selection.gain.physical_memory", lambda: 100)
+    message = "gains with 2 labels at 4 positions need 2.56e-07 GB.*or use GradientSelector"
+    refuses(message, GainSelector(n_features=1).fit, [[["a"], ["b"]]] * 2, [["x", "y"]] * 2)
+
+
 def test_mutual_information():
     from sklearn.metrics import mutual_info_score
 

@@ -14,11 +14,13 @@ from crfkit import _native
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError
+from crfkit.objectives.linear_likelihood import physical_memory
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.forward import Scorer
 from crfkit.selection.gradient import GradientSelector
 from crfkit.selection.search import Search
 
+_BYTES = 32  # of memory per position and label: scores, forward and backward probabilities
 _PIECE = 4096  # candidates between two checks for Ctrl-C
 
 
@@ -37,6 +39,13 @@ class GainScorer:
             )
         if pool.permitted is not None:
             raise InputError("gains are over all labellings, not over permitted ones: use GradientSelector")
+        T, L, memory = pool.sequences.n_positions, pool.index.n_labels, physical_memory()
+        needed = _BYTES * T * L
+        if memory is not None and needed > memory:
+            raise InputError(
+                f"gains with {L:,} labels at {T:,} positions need {needed / 1e9:.3g} GB, but this machine "
+                f"has {memory / 1e9:.3g} GB: select on fewer sequences, or use GradientSelector"
+            )
         self._approximate: bool = approximate
         self._screen: int | None = screen
         self._weights: FloatArray = np.zeros(0)  # [K] the weight at each gain; NaN: not known yet

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from crfkit import CRF, KernelCRF, progress
+from crfkit import CRF, ConstrainedCRF, KernelCRF, progress
 from crfkit.datasets import casino, galaxy
 from crfkit.progress import Progress
 
@@ -142,6 +142,24 @@ def test_an_optimiser_that_stops_by_itself():
     assert Progress(False, 40, tol=1e-5).expected is None
 
 
+def test_rounds_of_a_search(monkeypatch, clock):
+    stream = watched(monkeypatch, Terminal())
+    shown = Progress(True, 100, tol=1e-5)
+    shown.rounds(4)
+    for k in range(25):  # the first training has an estimate of its own
+        clock.now += 1
+        shown.show(record(k, 1.0 + 0.8**k))
+    assert re.search(r"25 of about \d+, 0:25, about 0:\d\d left in this round", stream.getvalue())
+    clock.now += 5
+    shown.end_round("round 1")
+    assert "[#####---------------] 1 of at most 4, 0:30, at most 1:30 left  round 1" in stream.getvalue()
+    clock.now += 10
+    shown.rounds(None)
+    clock.now += 1
+    shown.show(record(1))
+    assert stream.getvalue().rstrip().endswith("\rCRF 1 iterations, 0:41  objective 1.00  0.5 s")
+
+
 def test_models_show_it(monkeypatch):
     monkeypatch.setattr(progress, "AFTER", 0.0)
     stream = watched(monkeypatch, Terminal())
@@ -150,8 +168,14 @@ def test_models_show_it(monkeypatch):
     CRF().fit(X, y)
     assert "\rCRF " in stream.getvalue()
     stream = watched(monkeypatch, Terminal())
+    monkeypatch.setattr(progress, "_EVERY", 0.0)
     KernelCRF().fit(*galaxy(6, 10, random_state=0))
-    assert "choosing gamma and reg: held-out loss" in stream.getvalue()
+    search = r"\d of at most 9, 0:0\d, at most 0:0\d left  choosing"
+    assert re.search(search, stream.getvalue())
+    assert re.search(r"\d of \d+, 0:0\d, about 0:0\d left  objective", stream.getvalue())
+    stream = watched(monkeypatch, Terminal())
+    ConstrainedCRF(max_outer=5, tau=100).fit(X, y)
+    assert re.search(r"1 of at most 5, 0:0\d, at most 0:0\d left  outer step", stream.getvalue())
     stream = watched(monkeypatch, Terminal())
     CRF(verbose=False).fit(X, y)
     assert stream.getvalue() == ""

@@ -2,7 +2,8 @@
 
 The time that is left follows from the number of iterations. If an optimiser stops by itself, its objective
 tells how many there will be: it stops when the objective falls by less than a share ``tol`` over ten
-iterations, and this fall shrinks by about the same factor every ten iterations.
+iterations, and this fall shrinks by about the same factor every ten iterations. A search of several trainings
+has rounds: their mean time and largest number tell how long it can take.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Progress:
         self._iterates = self._began  # since when there are iterations
         self._shown = 0
         self._objectives: list[float] = []
+        self._rounds: tuple[int, int] | None = None  # done, and at most; None: one training
         self._last: dict[str, Any] = {}
         automatic = isinstance(verbose, str)
         seen = bool(verbose) and _is_watched()
@@ -59,6 +61,22 @@ class Progress:
         """Show a message outside the iterations."""
         if not self._shown:
             self._iterates = time.monotonic()
+        if self._lines:
+            _write(f"{words}\n")
+        else:
+            self._draw(words)
+
+    def rounds(self, most: int | None) -> None:
+        """Announce trainings one after the other, at most so many; None: one training follows."""
+        self._rounds = None if most is None else (0, most)
+        self._shown, self._objectives = 0, []
+        self._iterates = time.monotonic()
+
+    def end_round(self, words: str) -> None:
+        """Show a message at the end of a training of several."""
+        if self._rounds is not None:
+            self._rounds = self._rounds[0] + 1, self._rounds[1]
+        self._objectives = []
         if self._lines:
             _write(f"{words}\n")
         else:
@@ -125,17 +143,24 @@ class Progress:
     def _times(self, now: float) -> str:
         """Return the iterations, the time so far and an estimate of the time that is left."""
         elapsed = now - self._began
+        done, most = self._rounds or (0, 0)
+        if done:
+            left = (now - self._iterates) / done * (most - done)
+            times = f"{_clock(elapsed)}, at most {_clock(left)} left"
+            return f"{_bar(done / most)} {done} of at most {most}, {times}"
         words = f"{self._shown} {self._unit}, " if self._shown else ""
         number = self.expected
         if number is None or not self._shown:
             return f"{words}{_clock(elapsed)}"
-        done = min(1.0, self._shown / number)
-        bar = "#" * round(_BAR * done)
         about = "" if self._tol is None else "about "
         left = (now - self._iterates) / self._shown * max(0, number - self._shown)
-        return (
-            f"[{bar:-<{_BAR}}] {self._shown} of {about}{number}, {_clock(elapsed)}, about {_clock(left)} left"
-        )
+        times = f"{_clock(elapsed)}, about {_clock(left)} left"
+        more = " in this round" if most else ""
+        return f"{_bar(min(1.0, self._shown / number))} {self._shown} of {about}{number}, {times}{more}"
+
+
+def _bar(done: float) -> str:
+    return f"[{'#' * round(_BAR * done):-<{_BAR}}]"
 
 
 def _is_watched() -> bool:

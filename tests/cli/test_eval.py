@@ -128,6 +128,10 @@ def test_compare(run, tagged, tmp_path):
         "--compare",
         other,
     )
+    other.write_text(TAGGED.replace("car NN I-NP B-NP", "car NN I-NP X-NP"))
+    words = "other.txt:8: the label of --compare"
+    for given in ([], ["--strict"], ["--scheme", "IOB2"]):
+        run.fails(1, words, "eval", tagged, "--compare", other, *given)
     other.write_text("a B B\n")
     run.fails(1, "it must hold the same sequences", "eval", tagged, "--compare", other)
 

@@ -37,6 +37,22 @@ def test_tag_says_what_predict_says(place, run):
     assert labels_of(done.out) == model.predict_posterior(X)
 
 
+def test_why(place, run):
+    folder, model, X = place
+    done = run.ok("tag", folder / "m.crfkit", folder / "held.txt", "-q", "--why", 2)
+    found = [line.split("\t") for line in done.out.splitlines() if line]
+    decisions = [decision for sequence in model.explain(X) for decision in sequence]
+    assert [row[3] for row in found] == [label for labels in model.predict(X) for label in labels]
+    for row, decision in zip(found, decisions, strict=True):
+        reasons = [f"{reason.what} {reason.weight:+.2f}" for reason in decision.reasons[:2]]
+        assert row[3:] == [
+            *(decision.label, f"{decision.probability:.6f}"),
+            *(decision.rival, f"{decision.rival_probability:.6f}"),
+            *reasons,
+        ]
+        assert reasons[0].startswith(("sequence ", "clique ", "s", "bias"))
+
+
 def test_cells_that_are_no_numbers(place, run):
     folder, _, _ = place
     done = run("tag", folder / "m.crfkit", "-", "-q", "--label-column", "none", stdin="0.5 1\n0.5 word\n")

@@ -49,6 +49,16 @@ def test_train_tells_what_was_chosen(table, run, tmp_path):
     assert "dev accuracy" in ran.err
 
 
+def test_class_weight(table, run, tmp_path):
+    """The option is that of the estimator."""
+    given = (*KERNEL, "--gamma", 0.5, "--reg", 0.1, "--cliques", 10, "-q")
+    run.ok("train", table, "-m", tmp_path / "plain", *given)
+    run.ok("train", table, "-m", tmp_path / "weighted", *given, "--class-weight", "balanced")
+    plain, weighted = (KernelCRF.load(tmp_path / name) for name in ("plain", "weighted"))
+    assert (plain.class_weight, weighted.class_weight) == (None, "balanced")
+    assert plain.risk_ != weighted.risk_
+
+
 def test_tag_and_eval(model, table, run, tmp_path):
     tagged = tmp_path / "tagged.csv"
     ran = run.ok("tag", model, table, "-o", tagged, "--eval")

@@ -1,5 +1,6 @@
 """``crfkit train --kind trees``; ``tag`` and ``inspect`` with the model."""
 
+import csv
 import json
 import random
 
@@ -7,6 +8,7 @@ import pytest
 
 from crfkit import TreeCRF
 from crfkit.cli import main
+from crfkit.data.columns import Columns
 
 pytest.importorskip("lightgbm")
 
@@ -47,6 +49,26 @@ def test_tag(model, table, run, tmp_path):
     assert rows[0] == "id,letter,x,label,predicted"
     ran = run.ok("tag", model, table, *OPTIONS, "--marginals", "--label-only")
     run.ok("tag", model, table, *OPTIONS, "--forbid", "up>up")
+
+
+def test_why(model, table, run):
+    out = run.ok("tag", model, table, *OPTIONS, "--why", 2, "-q").out
+    rows = [row for row in csv.reader(out.splitlines()) if row]
+    assert rows[0][4:] == ["predicted", "probability", "rival", "probability of the rival", "why"]
+    plain = [row for row in csv.reader(run.ok("tag", model, table, "-q").out.splitlines()) if row]
+    assert [row[4] for row in rows] == [row[4] for row in plain]
+    with open(table, encoding="utf-8") as file:
+        first = [row for row in csv.DictReader(file) if row["id"] == "s0"]
+    cells = Columns.from_rows([[[row["letter"], row["x"]] for row in first]])
+    decisions = TreeCRF.load(model).explain(cells)[0]
+    for row, decision in zip(rows[1:], decisions, strict=False):
+        reasons = [f"{reason.what} {reason.weight:+.2f}" for reason in decision.reasons[:2]]
+        assert row[4:] == [
+            *(decision.label, f"{decision.probability:.6f}"),
+            *(decision.rival, f"{decision.rival_probability:.6f}"),
+            "; ".join(reasons),
+        ]
+    assert "--nbest cannot be written as csv" in run("tag", model, table, *OPTIONS, "--nbest", 2).err
 
 
 def test_tag_does_not_load_lightgbm(model, table, tmp_path):

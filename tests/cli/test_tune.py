@@ -57,12 +57,13 @@ def table(folder, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("kind", ["linear", "constrained", "trees"])
+@pytest.mark.parametrize("kind", ["linear", "constrained", "trees", "kernel"])
 def test_groups_of_a_table(run, table, tmp_path, kind):
     if kind == "trees":
         pytest.importorskip("lightgbm")
     model = tmp_path / "best.crfkit"
-    tried = ("--try", "n_iterations=3,5" if kind == "trees" else "c2=0.1,1")
+    values = {"trees": "n_iterations=3,5", "kernel": "n_cliques=5,10"}
+    tried = ("--try", values.get(kind, "c2=0.1,1"))
     columns = ("--sequence-column", "sentence", "--group-column", "document")
     ran = run.ok("tune", table, "-m", model, "--kind", kind, *columns, *tried, *FEW)
     assert "'document'" not in ran.err.split("default features")[-1]
@@ -82,7 +83,8 @@ def test_ready_made_attributes(run, folder, tmp_path):
     items.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     run.ok("tune", items, "-m", tmp_path / "m.crfkit", "--try", "c2=0.1,1", *FEW)
     assert "ready-made attributes" in run("tune", items, "-m", tmp_path / "m", "-t", items).err
-    assert "trees need columns" in run("tune", items, "-m", tmp_path / "m", "--kind", "trees").err
+    for kind, words in (("trees", "trees need columns"), ("kernel", "a kernel needs columns")):
+        assert words in run("tune", items, "-m", tmp_path / "m", "--kind", kind).err
 
 
 def test_ctrl_c_writes_the_best_so_far(run, folder, tmp_path, monkeypatch):
@@ -110,7 +112,8 @@ def test_ctrl_c_writes_the_best_so_far(run, folder, tmp_path, monkeypatch):
     [
         (["--try", "c2"], "'c2' is not of the form NAME=A,B"),
         (["--try", "c3=1,2"], "--try c3: the model has no such parameter; it has"),
-        (["--kind", "trees", "-t", "x"], "--template is for linear models"),
+        (["--kind", "trees", "-t", "x"], "--template is for linear models, not for --kind trees"),
+        (["--kind", "kernel", "-t", "x"], "--template is for linear models, not for --kind kernel"),
         (["--group-column", "0"], "--group-column needs a table with a header"),
         (["--folds", "1"], "1 is less than 2"),
     ],

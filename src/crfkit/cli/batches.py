@@ -11,7 +11,7 @@ import numpy as np
 from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.cli.column_roles import column_title, tagging_roles
 from crfkit.cli.data_file import say
-from crfkit.cli.messages import UsageError, warn
+from crfkit.cli.messages import UsageError, note
 from crfkit.data.columns import Columns
 from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError
@@ -80,8 +80,9 @@ def _of_tables(
                     labels = f"true labels in column {column_title(table, roles.label)}"
                 say(data, f", {table.ids.shape[1]} per row, {labels}")
             made = getattr(table, "tokenizer", None)
-            if made is not None and record is not None and record.get("tokenizer") != made:
-                warn(
+            known = made is None or record is None or record.get("tokenizer") == made
+            if not known and not arguments.quiet:
+                note(
                     f"{data.name}: its text is split by crfkit's tokenizer, but the model was trained on "
                     "other tokens; if they differ, give tokens instead"
                 )

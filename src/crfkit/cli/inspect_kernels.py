@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from crfkit.cli.reasons import cliques_of
 from crfkit.cli.tables import fact_lines, file_size, score_matrix, screen_width, shorten
-from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from crfkit.models.kernels.cliques import Clique
@@ -44,12 +44,7 @@ def sections(arguments: argparse.Namespace, tagger: KernelTagger, header: dict[s
 
 def _cliques(header: dict[str, Any], label: str | None) -> list[Clique]:
     """Return the selected cliques, or those with a coefficient for the label."""
-    from crfkit.models.kernels.cliques import Clique
-
-    try:
-        found = [Clique.from_json(record) for record in header.get("cliques", [])]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the model's list of cliques is malformed: {error}") from error
+    found = cliques_of(header)
     if label is None:
         return found
 

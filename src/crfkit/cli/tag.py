@@ -18,11 +18,9 @@ from crfkit.io.formats import USUAL_TABLE
 from crfkit.io.writing import open_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from crfkit.cli.batches import Batch
     from crfkit.inference import Lattice
-    from crfkit.models.explanation import Decision
+    from crfkit.io.formats import DataFormat
     from crfkit.models.fitted_model import Decoded, FittedModel, PredictedSegment
     from crfkit.models.linear.tagger import LinearTagger
 
@@ -101,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     constraints = constraint_options.constraints_of(arguments, tagger)
 
     from crfkit.cli.batches import read_batches
+    from crfkit.cli.reasons import decisions
     from crfkit.cli.tag_output import Layout
 
     if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
@@ -118,15 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_data(
         arguments.input, arguments, tables=tables, record=record, keep_sequence_column=True
     ) as data:
-        if (
-            data.format.is_table
-            and data.format is not USUAL_TABLE
-            and (arguments.nbest or arguments.score or arguments.why)
-        ):
-            raise UsageError(
-                f"--nbest, --score and --why cannot be written as {data.format.name}: convert the data to "
-                f"{USUAL_TABLE.name} first"
-            )
+        _check_format(data.format, arguments)
         with open_output(arguments.output) as file:
             prompt = arguments.flush or data.waits
             for batch in read_batches(data, tagger, record, arguments, prompt):
@@ -136,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
                 knows_some |= scored.known
                 try:
                     if arguments.why:
-                        text = layout.with_reasons(batch, _explained(tagger, batch, lattice))
+                        text = layout.with_reasons(batch, decisions(tagger, header, batch, lattice))
                     elif arguments.nbest:
                         text = layout.several(batch, tagger.decode_several(lattice, arguments.nbest))
                     else:
@@ -168,14 +159,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _segments(tagger: FittedModel, lattice: Lattice, decoded: Decoded) -> list[list[PredictedSegment]]:
     """Return the segments of each sequence's labels, for formats that write them."""
     return tagger.segment_lists(lattice, decoded.labels)
-
-
-def _explained(tagger: FittedModel, batch: Batch, lattice: Lattice) -> Iterator[list[Decision]]:
-    """Yield the best labelling of each sequence with its reasons."""
-    from crfkit.models.linear.explanation import explain
-
-    linear = _linear(tagger, "--why")
-    return explain(linear, linear.encode(batch.x).sequences, lattice)
 
 
 def _at_its_line(error: NoPathError, batch: Batch) -> NoPathError:
@@ -218,6 +201,19 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("model and data cannot both come from standard input")
 
 
+def _check_format(format: DataFormat, arguments: argparse.Namespace) -> None:
+    """Raise an error if the output cannot be written in the format of the input."""
+    if not format.is_table or format is USUAL_TABLE:
+        return
+    wrong = [option for option in ("nbest", "score") if getattr(arguments, option)]
+    if arguments.why and not format.has_header:
+        wrong.append("why")
+    if wrong:
+        raise UsageError(
+            f"--{wrong[0]} cannot be written as {format.name}: convert the data to {USUAL_TABLE.name} first"
+        )
+
+
 def _linear(tagger: FittedModel, option: str) -> LinearTagger:
     """Return the tagger if it is linear; raise an error that names the option otherwise."""
     from crfkit.models.linear.tagger import LinearTagger
@@ -229,8 +225,6 @@ def _linear(tagger: FittedModel, option: str) -> LinearTagger:
 
 def _adapt(tagger: FittedModel, arguments: argparse.Namespace) -> None:
     """Add the template and the rules of the options to the model."""
-    if arguments.why:
-        _linear(tagger, "--why")
     if arguments.template is not None:
         add_template(tagger, arguments)
     if arguments.rules is not None:

@@ -6,7 +6,8 @@
     The  DT  B-NP  B-NP  0.998  O  0.001  U12:DT +5.04  U02:The +2.21      --why: rival and reasons
 
 Tables with a header are written as csv, with the column ``predicted`` and with ``probability``, or
-``probability of …`` for each label; an empty line separates sequences.
+``probability of …`` for each label; with ``--why`` also the rival and one cell of reasons. An empty line
+separates sequences.
 
 ``--score`` writes a line ``# probability`` before each sequence. ``--nbest`` writes a line ``# rank
 probability`` before each labelling; the best has rank 0. Both formats are those of CRF++'s crf_test, except
@@ -97,7 +98,7 @@ class Layout:
     def with_reasons(self, batch: Batch, explained: Iterator[list[Decision]]) -> bytes:
         """Format the best labelling of each sequence, each label with its rival and the reasons."""
         shown = self._given(batch)
-        text = []
+        sequences = []
         for i, decisions in enumerate(explained):
             rows = []
             for t, decision in enumerate(decisions):
@@ -107,9 +108,25 @@ class Layout:
                     "_" if decision.rival is None else str(decision.rival),
                     f"{decision.rival_probability:.6f}",
                 )
-                rows.append("\t".join([*(column[i][t] for column in shown), *found, *rival, *reasons]))
-            text.append("\n".join(rows))
-        return _sequences(text)
+                rows.append(([*(column[i][t] for column in shown), *found, *rival], reasons))
+            sequences.append(rows)
+        if batch.table is None or not hasattr(batch.table, "names"):
+            return _sequences(["\n".join("\t".join([*c, *r]) for c, r in rows) for rows in sequences])
+        writer = self._csv_rows(batch.table, ["probability", "rival", "probability of the rival", "why"])
+        for rows in sequences:
+            writer.write_sequence([*cells, "; ".join(reasons)] for cells, reasons in rows)
+        return writer.take()
+
+    def _csv_rows(self, table: Columns, extra: list[str]) -> CsvRows:
+        """Return the writer of the table, which has written the header; ``extra``: behind ``predicted``."""
+        from crfkit.io.csv_data import CsvRows  # imported only for csv tables
+
+        self._csv = self._csv or CsvRows(self._delimiter, spreadsheet_safe=self._safe)
+        if not self._no_header:
+            self._csv.write_header(
+                [*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra]
+            )
+        return self._csv
 
     def _csv_text(self, table: Columns, columns: list[list[list[str]]], decoded: Decoded) -> bytes:
         extra: list[str] = []
@@ -121,18 +138,11 @@ class Layout:
             texts = [[p] for found in self._probabilities(table.offsets, decoded)[0] for p in found]
         else:
             texts = [[] for _ in decoded.labels]
-        from crfkit.io.csv_data import CsvRows  # imported only for csv tables
-
-        self._csv = self._csv or CsvRows(self._delimiter, spreadsheet_safe=self._safe)
-        if not self._no_header:
-            self._csv.write_header(
-                [*(() if self._label_only else getattr(table, "names", ())), "predicted", *extra]
-            )
-        bounds = table.offsets.tolist()
+        writer, bounds = self._csv_rows(table, extra), table.offsets.tolist()
         for i, sentence in enumerate(zip(*columns, strict=True)):
             rows = zip(zip(*sentence, strict=True), texts[bounds[i] : bounds[i + 1]], strict=True)
-            self._csv.write_sequence((*row, *more) for row, more in rows)
-        return self._csv.take()
+            writer.write_sequence((*row, *more) for row, more in rows)
+        return writer.take()
 
     def _is_plain(self, table: Columns, decoded: Decoded) -> bool:
         """Return whether rows are just the cells and a label: then the C++ core formats them."""

@@ -63,7 +63,8 @@ def prepare(arguments: argparse.Namespace) -> Job:
 def _estimator(arguments: argparse.Namespace) -> KernelCRF:
     from crfkit.models.kernels.kernel_crf import KernelCRF
 
-    given = options.given(arguments, "kernel", "gamma", "reg", "max_iterations", n_cliques="cliques")
+    same = ("kernel", "gamma", "reg", "max_iterations", "class_weight")
+    given = options.given(arguments, *same, n_cliques="cliques")
     for name in ("gamma", "reg"):
         if given.get(name, "auto") not in ("auto", "median", "scale"):
             given[name] = float(given[name])

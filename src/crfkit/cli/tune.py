@@ -36,7 +36,8 @@ examples:
   crfkit tune table.csv -m trees.crfkit --kind trees --metric accuracy
   crfkit tune table.csv -m best.crfkit --group-column document"""
 
-_KINDS = {"linear": "CRF", "trees": "TreeCRF", "constrained": "ConstrainedCRF"}
+_KINDS = {"linear": "CRF", "trees": "TreeCRF", "constrained": "ConstrainedCRF", "kernel": "KernelCRF"}
+_OF_COLUMNS = ("trees", "kernel")  # kinds without templates and attributes
 _OPTIONS = f"""
   data DATA...              labelled data; - is standard input
 the model:
@@ -132,8 +133,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("only one input can come from standard input")
     if arguments.model == "-":
         raise UsageError("-m needs a file, not standard output")
-    if arguments.template is not None and arguments.kind == "trees":
-        raise UsageError("--template is for linear models, not for --kind trees")
+    if arguments.template is not None and arguments.kind in _OF_COLUMNS:
+        raise UsageError(f"--template is for linear models, not for --kind {arguments.kind}")
     check_outputs(arguments, [arguments.model], inputs)
 
 
@@ -169,8 +170,9 @@ def _read(arguments: argparse.Namespace, estimator: Any) -> tuple[Data, list[str
 
 
 def _read_items(arguments: argparse.Namespace, estimator: Any, name: str) -> Data:
-    if arguments.kind == "trees":
-        raise InputError(f"{name}: it has attributes, but trees need columns ({names_of(tables=True)})")
+    if arguments.kind in _OF_COLUMNS:
+        who = "trees need" if arguments.kind == "trees" else "a kernel needs"
+        raise InputError(f"{name}: it has attributes, but {who} columns ({names_of(tables=True)})")
     if arguments.template is not None or arguments.group_column is not None:
         option = "--template" if arguments.template is not None else "--group-column"
         raise UsageError(f"{option} needs columns, but {name} has ready-made attributes")
@@ -218,7 +220,7 @@ def _space(arguments: argparse.Namespace, estimator: Any, data: Data) -> Any:
         if name not in estimator.get_params(deep=False):
             known = ", ".join(sorted(estimator.get_params(deep=False)))
             raise UsageError(f"--try {name}: the model has no such parameter; it has {known}")
-    if arguments.kind == "trees" or data.record is None:
+    if arguments.kind in _OF_COLUMNS or data.record is None:
         return space
     from crfkit.features.template import Template
 

@@ -1,9 +1,9 @@
 """Explanations of predicted labels: the evidence for the chosen label and against the next best.
 
-At position t of the best path, with fixed neighbours, let l be the chosen label and r its rival, the most
-probable other label. The log odds of l against r are the difference of the scores of the two paths. It is a
-sum, and its terms are the reasons. What they are depends on the model: weights of attributes and transitions,
-leaves of trees, coefficients of cliques.
+At position t of the predicted labels, with fixed neighbours, let l be the chosen label and r its rival, the
+most probable other label. The log odds of l against r are the difference of the scores of the two paths. It
+is a sum, and its terms are the reasons. What they are depends on the model: weights of attributes and
+transitions, leaves of trees, coefficients of cliques.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.inference import Lattice, viterbi
+from crfkit.inference import Lattice
 from crfkit.io.shown_table import ShownTable, Tabular
 from crfkit.models.fitted_model import FittedModel
 
@@ -103,7 +103,7 @@ Reasons = Callable[[IntArray, int, int, int, int], Iterable[Reason]]
 
 def explained(tagger: FittedModel, lattice: Lattice, reasons: Reasons) -> Iterator[Explanations]:
     """Yield the decisions of each sequence. ``lattice``: the scores, with any constraints applied."""
-    labels = viterbi(lattice, n_jobs=tagger.n_jobs).labels.astype(np.int64)  # [ΣT]
+    labels = tagger.decode(lattice).labels.astype(np.int64)  # [ΣT]
     probabilities = tagger.marginals(lattice)  # [ΣT, L]
     others = probabilities.copy()
     others[np.arange(len(labels)), labels] = -1.0

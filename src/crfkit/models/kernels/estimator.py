@@ -236,7 +236,7 @@ class KernelEstimator(BaseEstimator):
             bias=bool(self.bias),
             seed=self.random_state or 0,
             n_jobs=self.n_jobs,
-            say=progress.say,
+            progress=progress,
         )
         best = search.run()
         self.reg_ = best.reg

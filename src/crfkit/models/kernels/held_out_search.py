@@ -27,6 +27,7 @@ from crfkit.models.kernels.risk import KernelRisk
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
+from crfkit.progress import Progress
 
 REG = 1.0  # if there are too few positions to hold some out
 _FOLDS, _FOLDS_OF_FEW = 3, 6  # of more than _POSITIONS positions, and of all others
@@ -35,6 +36,7 @@ _LANDMARKS = 300
 _REG_STEP = 10**0.5
 _LARGEST, _SMALLEST = 4, -8  # exponents of _REG_STEP: from 100 to 0.0001
 _START, _FARTHEST = 2, 10  # exponents of 2 of the bandwidth over the median heuristic's
+_MOST_FACTORS = 4 + _FARTHEST // 2  # bandwidths: two, then in steps of two exponents, then two
 _TOL, _ITERATIONS = 1e-3, 60  # of each fit
 
 
@@ -69,7 +71,7 @@ class HeldOutSearch:
     bias: bool
     seed: int
     n_jobs: int | None
-    say: Callable[[str], None]
+    progress: Progress
     trials: list[Trial] = field(default_factory=list)
 
     def run(self) -> Trial:
@@ -77,6 +79,7 @@ class HeldOutSearch:
         folds = self._folds()
         if not folds:
             return Trial(1.0, REG if self.reg is None else self.reg, np.nan)
+        self.progress.rounds(_MOST_FACTORS if any(self.scaled) else 1)
         try:
             if any(self.scaled):
                 self._climb(folds)
@@ -84,6 +87,7 @@ class HeldOutSearch:
                 self._try_factor(0, folds)
         except KeyboardInterrupt:
             raise KeyboardInterrupt("interrupted while gamma and reg were chosen: no model yet") from None
+        self.progress.rounds(None)
         return min(self.trials, key=lambda trial: trial.loss)
 
     def _climb(self, folds: list[_Fold]) -> None:
@@ -109,10 +113,12 @@ class HeldOutSearch:
         for reg in self._path():
             loss = sum(fit(reg) for fit in fits) / n
             self.trials.append(Trial(factor, reg, loss))
-            self.say(f"choosing gamma and reg: held-out loss {min(t.loss for t in self.trials):.4f}")
+            words = f"choosing gamma and reg: held-out loss {min(t.loss for t in self.trials):.4f}"
+            self.progress.say(words)
             if loss > best:
                 break
             best = loss
+        self.progress.end_round(words)
         return best
 
     def _path(self) -> list[float]:

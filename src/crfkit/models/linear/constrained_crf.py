@@ -232,15 +232,17 @@ class ConstrainedCRF(CRF):
             c=float(self.flip_constant),
             margin=float(self.margin),
         )
-        progress = Progress(self.verbose, None)
+        inner = self.max_iterations or _INNER_ITERATIONS
+        progress = Progress(self.verbose, inner, float(self.tol))
+        progress.rounds(self.max_outer)
         watch = ConstrainedWatch(problem, constraints, self.patience, progress)
         search = ConstrainedSearch(problem, constraints, watch, progress)
         search.resume()
-        inner = self.max_iterations or _INNER_ITERATIONS
         found: Found | list[dict[str, Any]] = []
         if self.c2 == "largest":
             found = search.largest(max_iterations=inner, max_steps=self.max_outer, tol=float(self.tol))
         if not isinstance(found, Found):
+            progress.rounds(self.max_outer)
             settings = SaddleSettings(
                 max_outer=self.max_outer,
                 rate=float(self.penalty),

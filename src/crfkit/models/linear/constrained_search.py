@@ -51,7 +51,7 @@ class ConstrainedSearch:
             return records
 
         def ends(training: Training) -> bool:
-            progress.say(f"c2 {training.c2:.4g}, {outer_words(training.step, tau)}")
+            progress.end_round(f"c2 {training.c2:.4g}, {outer_words(training.step, tau)}")
             return watch.ends(training.step.penalties)
 
         search = PenaltySearch(
@@ -93,7 +93,7 @@ class ConstrainedSearch:
         watch.continues_after(passes, seconds)
 
         def say(step: OuterStep, _: FloatArray) -> bool:
-            self.progress.say(outer_words(step, tau))
+            self.progress.end_round(outer_words(step, tau))
             return watch.ends(step.penalties)
 
         saved = self._saved("search")

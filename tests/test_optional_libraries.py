@@ -63,6 +63,10 @@ assert metrics.token_accuracy(y[50:], found) == crf.score(X[50:], y[50:]) > 0.5
 assert metrics.segment_f1(y[50:], found) > 0.5
 assert metrics.mcnemar(y[50:], found, found).p_value == 1
 assert repr(crf) == "CRF(c2=0.1, max_iterations=300)", repr(crf)
+bundle = crf._repr_mimebundle_()
+assert bundle["text/plain"] == repr(crf), bundle
+assert "<code>CRF(c2=0.1, max_iterations=300)</code>" in bundle["text/html"]
+assert "linear-chain CRF" in bundle["text/html"] and "linear-chain CRF" not in CRF()._repr_html_()
 copy = type(crf)(**crf.get_params())
 assert copy.fit(X[:50], y[:50], X_dev=X[50:], y_dev=y[50:]).predict(X[50:]) == found
 again = pickle.loads(pickle.dumps(crf))
@@ -211,7 +215,7 @@ def test_messages_say_what_to_install(tmp_path):
         "the significance of rules needs SciPy, which is not installed: pip install 'crfkit[sklearn]'",
         "to_frame needs pandas, which is not installed: pip install pandas",
         "the induction of conjunctions needs SciPy, which is not installed: pip install 'crfkit[sklearn]'",
-        "drawing needs matplotlib, which is not installed: pip install 'crfkit[plot]'",
+        "a plot needs matplotlib, which is not installed: pip install 'crfkit[plot]'",
         *(
             f"a {one} of sklearn_crfsuite needs scikit-learn, which is not installed: pip install "
             "'crfkit[sklearn]'"

@@ -23,6 +23,7 @@ RESULTS = {
     "explain": lambda: explained(),
     "explain, one sequence": lambda: explained()[0],
     "explain, one position": lambda: explained()[0][0],
+    "reliability": lambda: metrics.reliability([0.2, 0.9], [False, True], n_bins=2),
     "features": lambda: Features(column(0, "w")).explain(["<b>&", "x"]),
 }
 

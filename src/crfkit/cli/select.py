@@ -195,12 +195,8 @@ def _keep_unfinished(selector: BaseSelector, path: str) -> None:
 
 
 def _draw(found: FittedSelection, path: str) -> None:
-    needed("matplotlib", "--plot").use("Agg")
-    plt = needed("matplotlib.pyplot", "--plot")
-    found.plot_path()
-    figure = plt.gcf()
+    figure: Any = found.plot_path().figure
     keep(path, lambda place: save_picture(figure, place), "the plot")
-    plt.close()
 
 
 def _report(found: FittedSelection, data: Data, arguments: argparse.Namespace, spent: float) -> None:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from crfkit.cli.batches import Batch
     from crfkit.inference import Lattice
     from crfkit.io.formats import DataFormat
-    from crfkit.models.fitted_model import Decoded, FittedModel, PredictedSegment
+    from crfkit.models.fitted_model import Decoded, FittedModel
     from crfkit.models.linear.tagger import LinearTagger
+    from crfkit.models.results import PredictedSegment
 
 USAGE = "MODEL [INPUT] [-o OUTPUT] [options]"
 

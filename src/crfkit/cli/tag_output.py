@@ -28,7 +28,8 @@ from crfkit.arrays import IntArray
 from crfkit.cli.batches import Batch
 from crfkit.data.columns import Columns
 from crfkit.data.labels import decode_labels
-from crfkit.models.fitted_model import Decoded, PredictedSegment
+from crfkit.models.fitted_model import Decoded
+from crfkit.models.results import PredictedSegment
 
 if TYPE_CHECKING:
     from crfkit.io.csv_data import CsvRows

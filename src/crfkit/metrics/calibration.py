@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,9 @@ import numpy.typing as npt
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.label_codes import LabelCodes, LabelSequences
 from crfkit.exceptions import InputError
+from crfkit.io.axes import new_axes
+from crfkit.io.shown_table import ShownTable, Tabular
 from crfkit.metrics.segment_rules import segment_rules
-from crfkit.optional import needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +47,8 @@ class Threshold(NamedTuple):
     recall: float  # share of all right predictions that is at or above it
 
 
-@dataclass(frozen=True)
-class Reliability:
+@dataclass(frozen=True, repr=False)
+class Reliability(Tabular):
     """Predictions by probability: in each bin their number, mean probability and share that is right."""
 
     edges: FloatArray  # [K+1] of the bins
@@ -61,6 +62,27 @@ class Reliability:
         """Expected calibration error: the mean of |probability - accuracy|, weighted by the counts."""
         gaps = np.abs(self.probability - self.accuracy)[self.counts > 0]
         return float(gaps @ self.counts[self.counts > 0] / self.counts.sum())
+
+    def _shown(self) -> ShownTable:
+        rows = [
+            [
+                f"{self.edges[k]:.3f}–{self.edges[k + 1]:.3f}",
+                *(f"{self.counts[k]:,}", f"{self.probability[k]:.3f}", f"{self.accuracy[k]:.3f}"),
+            ]
+            for k in np.flatnonzero(self.counts).tolist()
+        ]
+        words = f"expected calibration error {self.ece:.4f}, Brier score {self.brier:.4f}"
+        return ShownTable(["probability", "number", "mean", "right"], [rows], [words])
+
+    def _records(self) -> Iterable[dict[str, Any]]:
+        for k in np.flatnonzero(self.counts).tolist():
+            yield {
+                "from": self.edges[k],
+                "to": self.edges[k + 1],
+                "number": self.counts[k],
+                "probability": self.probability[k],
+                "accuracy": self.accuracy[k],
+            }
 
     def __str__(self) -> str:
         lines = [f"{'probability':>13}  {'number':>8}  {'mean':>6}  {'right':>6}"]
@@ -79,8 +101,7 @@ class Reliability:
         the same ``ax`` draw several curves.
         """
         if ax is None:
-            figure = needed("matplotlib.figure", "a plot").Figure(figsize=(4.6, 4.4), layout="constrained")
-            ax = cast("Axes", figure.add_subplot())
+            ax = new_axes((4.6, 4.4))
         if not ax.lines:
             ax.plot([0, 1], [0, 1], color="0.7", linewidth=1)
             ax.set_xlabel("probability")

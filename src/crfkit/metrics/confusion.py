@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crfkit.arrays import IntArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
+from crfkit.io.axes import draw_matrix
 from crfkit.io.shown_table import ShownTable, Tabular
 from crfkit.metrics.pairs import Pairs, sorted_labels
 from crfkit.optional import needed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +41,26 @@ class ConfusionMatrix(Tabular):
             for name, row in zip(names, self.counts.tolist(), strict=True)
         ]
         return ShownTable(["true / predicted", *names], [rows])
+
+    def plot(self, ax: Axes | None = None, *, normalise: bool = True) -> Axes:
+        """Draw the matrix: true labels in rows, predicted ones in columns. Needs matplotlib.
+
+        The colour of a cell is its share of the row, or with ``normalise=False`` its count; the numbers are
+        counts.
+        """
+        totals = np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+        names = [str(label) for label in self.labels]
+        ax = draw_matrix(
+            self.counts / totals if normalise else self.counts.astype(np.float64),
+            names,
+            names,
+            ax,
+            written=[[f"{n:,}" if n else "" for n in row] for row in self.counts.tolist()],
+            name="share of the true label" if normalise else "tokens",
+        )
+        ax.set_xlabel("predicted")
+        ax.set_ylabel("true")
+        return ax
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame of the counts: rows are true labels, columns predicted ones."""

@@ -15,6 +15,7 @@ from numbers import Integral
 from typing import Any
 
 from crfkit.exceptions import InputError
+from crfkit.io.shown_table import ShownTable
 from crfkit.io.text_width import pad, shorten, visible, width_of
 from crfkit.mining.examples import Example
 from crfkit.mining.item_names import ItemNames
@@ -69,6 +70,15 @@ def rules_text(
             sentence = _sentence(example, rule, room, colour)
             lines.append(" " * left + (visible(sentence, styled=colour) if on_screen else sentence))
     return "\n".join(lines)
+
+
+def rules_table(rules: Rules, n: int = 20) -> ShownTable:
+    """Return the first n rules as a table for a notebook."""
+    fixes = ["fixes"] if rules.fixes is not None else []
+    rows = [[str(rule), *_numbers(rule, r, None)] for r, rule in enumerate(rules[:n])]
+    more = [f"… and {len(rules) - n:,} more"] if len(rules) > n else []
+    head = [f"{len(rules):,} association rules", "support", "confidence", "singly", *fixes]
+    return ShownTable(head, [rows], [*more, f"from {rules.n_positions:,} positions"])
 
 
 def singly(rule: Rule) -> str:

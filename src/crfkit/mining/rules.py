@@ -92,6 +92,11 @@ class Rules:
     def __repr__(self) -> str:
         return f"<{len(self):,} association rules from {self.n_positions:,} positions>"
 
+    def _repr_html_(self) -> str:
+        from crfkit.mining.listing import rules_table  # which uses this class
+
+        return rules_table(self).html()
+
     @property
     def lengths(self) -> IntArray:
         """The number of items of each rule, [R]."""

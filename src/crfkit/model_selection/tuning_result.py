@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from crfkit.io.shown_table import ShownTable
 from crfkit.io.text_width import pad, width_of
 from crfkit.optional import needed
 
@@ -84,12 +84,7 @@ class TuningResult:
 
     def _repr_html_(self) -> str:
         head, *body = self._table()
-        cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
-        return (
-            f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>"
-            f"<p>{escape(self._words())}</p>"
-        )
+        return ShownTable(head, [body], [self._words()]).html()
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys(name for one in self.trials for name in one.params))

@@ -35,7 +35,9 @@ from crfkit.inference import (
 )
 from crfkit.io.model_arrays import ModelArrays, open_model
 from crfkit.io.model_file import COMPACT, VERSION, Arrays, Source, write_model
+from crfkit.io.shown_list import ShownList, ShownLists
 from crfkit.models.calibration import Calibration
+from crfkit.models.results import Labellings, PredictedSegment
 
 if TYPE_CHECKING:
     from crfkit.inference import SegmentRules, Segments
@@ -74,25 +76,6 @@ class Decoded(NamedTuple):
     log_probability: (
         FloatArray | None
     )  # [N] of the labellings, if requested; probabilities may be 0 as floats
-
-
-class TextSpan(NamedTuple):
-    """A labelled stretch of a text: ``text[start:end]``, and its probability."""
-
-    start: int
-    end: int
-    label: Any
-    text: str
-    probability: float
-
-
-class PredictedSegment(NamedTuple):
-    """A segment of the positions ``start`` to ``stop`` (not included), and its probability."""
-
-    start: int
-    stop: int
-    type: Any
-    probability: float
 
 
 class FittedModel(ABC):
@@ -207,6 +190,14 @@ class FittedModel(ABC):
         if constraints is None and scored.forced is None:
             return scored._replace(lattice=lattice)
         return scored._replace(lattice=self.permit(lattice, constraints, scored.forced))
+
+    def facts(self) -> dict[str, str]:
+        """Return what to show about the model besides its labels, by name."""
+        return {}
+
+    def pair_scores(self) -> FloatArray | None:
+        """Return the scores [L, L] of label pairs, NaN for pairs without; None if they depend on X."""
+        return None
 
     def analyse(self, items: Any) -> SequenceAnalysis:
         """Return one sequence with its scores, for questions about probabilities; without warnings."""
@@ -341,7 +332,7 @@ class FittedModel(ABC):
         known: Any = None,
     ) -> list[list[PredictedSegment]]:
         """Return the segments of each sequence's labels with their probabilities."""
-        result: list[list[PredictedSegment]] = []
+        result = ShownLists()
         for lattice in self.constrained(X, lengths, constraints, known):
             result += self.segment_lists(lattice, self.decode(lattice).labels, scheme, min_probability)
         return result
@@ -351,7 +342,7 @@ class FittedModel(ABC):
     ) -> list[list[PredictedSegment]]:
         """Return the segments of each sequence of a labelling, with their probabilities."""
         rules, found, probability = self.segments(lattice, labels, scheme)
-        lists: list[list[PredictedSegment]] = [[] for _ in range(lattice.n_sequences)]
+        lists: list[list[PredictedSegment]] = [ShownList() for _ in range(lattice.n_sequences)]
         for i, start, stop, kind, p in zip(*(part.tolist() for part in (*found, probability)), strict=True):
             if p >= min_probability:
                 lists[i].append(PredictedSegment(start, stop, rules.types[kind], p))
@@ -373,11 +364,11 @@ class FittedModel(ABC):
         """
         names = np.empty(len(self.classes), dtype=object)  # [L]
         names[:] = self.classes
-        return [
-            [(names[path].tolist(), value if log else math.exp(value)) for path, value in paths]
+        return ShownLists(
+            Labellings((names[path].tolist(), value if log else math.exp(value)) for path, value in paths)
             for lattice in self.constrained(X, lengths, constraints, known)
             for paths in self.decode_several(lattice, k)
-        ]
+        )
 
     def constrained(
         self,

@@ -22,16 +22,21 @@ from crfkit.data.training_data import cut_as, sequence_weights
 from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.io.model_file import Source
+from crfkit.io.shown_estimator import ShownEstimator
+from crfkit.io.shown_list import ShownList
 from crfkit.models.calibration import Calibration
 from crfkit.models.data_frames import TakesFrames
-from crfkit.models.fitted_model import FittedModel, PredictedSegment, TextSpan
+from crfkit.models.fitted_facts import fitted_facts
+from crfkit.models.fitted_model import FittedModel
+from crfkit.models.plots import Plots
+from crfkit.models.results import PredictedSegment, TextSpan
 from crfkit.models.training_record import TrainingRecord
 
 Fitted = TypeVar("Fitted", bound=FittedModel)
 _Self = TypeVar("_Self", bound="SequenceLabeller[Any]")
 
 
-class SequenceLabeller(TakesFrames, BaseEstimator, Generic[Fitted]):
+class SequenceLabeller(TakesFrames, Plots, ShownEstimator, BaseEstimator, Generic[Fitted]):
     """An estimator that labels sequences with the ``tagger_`` that ``fit`` has set."""
 
     _tagger: type[Fitted]
@@ -47,6 +52,9 @@ class SequenceLabeller(TakesFrames, BaseEstimator, Generic[Fitted]):
         check_is_fitted(self, "tagger_")
         self.tagger_.n_jobs = self.n_jobs
         return self.tagger_
+
+    def _facts(self) -> dict[str, str]:
+        return fitted_facts(self) if hasattr(self, "tagger_") else {}
 
     # ---- prediction
 
@@ -151,11 +159,11 @@ class SequenceLabeller(TakesFrames, BaseEstimator, Generic[Fitted]):
                 + ("attributes" if fitted.n_columns is None else f"{fitted.n_columns} columns")
             )
         if not tokens:
-            return []
+            return ShownList()
         rows = Columns.from_rows([[[token.text] for token in tokens]])
         (found,) = fitted.predict_segments(rows, min_probability=min_probability)
         places = [(tokens[s.start].start, tokens[s.stop - 1].end, s) for s in found]
-        return [TextSpan(a, b, s.type, text[a:b], s.probability) for a, b, s in places]
+        return ShownList(TextSpan(a, b, s.type, text[a:b], s.probability) for a, b, s in places)
 
     def calibrate(
         self: _Self,
@@ -276,7 +284,8 @@ class SequenceLabeller(TakesFrames, BaseEstimator, Generic[Fitted]):
     def _restore(self, header: Mapping[str, Any]) -> None:
         """Restore the training record from a file's header."""
         record = TrainingRecord.from_header(header)
-        self.objective_, self.converged_, self.history_ = record.objective, record.converged, record.history
+        self.objective_, self.converged_ = record.objective, record.converged
+        self.history_ = ShownList(record.history)
         self.n_iter_ = len(record.history)
 
 

@@ -22,6 +22,8 @@ from crfkit.features.inputs import encode_input, given_template
 from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
+from crfkit.io.shown_estimator import ShownEstimator
+from crfkit.io.shown_list import ShownList
 from crfkit.selection.pool import Pool, PoolSettings, make_pool
 from crfkit.selection.search import Held, Search, SearchSettings
 from crfkit.selection.selected import Selection
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 CRITERIA = ("aic", "bic")
 
 
-class FittedSelection(BaseEstimator):
+class FittedSelection(ShownEstimator, BaseEstimator):
     """An estimator with a fitted ``selected_``: a transformer of sequences."""
 
     selected_: Selection
@@ -75,6 +77,17 @@ class FittedSelection(BaseEstimator):
         """Return the selected attributes."""
         check_is_fitted(self, "selected_")
         return np.array(self.selected_.attributes, dtype=object)
+
+    def _facts(self) -> dict[str, str]:
+        if not hasattr(self, "selected_"):
+            return {}
+        facts = {"features": f"{len(self.selected_):,} selected"}
+        if hasattr(self, "n_candidates_"):
+            facts["candidates"] = f"{self.n_candidates_:,}"
+        because = getattr(self, "stopped_because_", None)
+        if because is not None:
+            facts["ended"] = str(because)
+        return facts
 
     def plot_path(self, ax: Axes | None = None) -> Axes:
         """Draw dev accuracy (or the objective) against the number of features. Needs matplotlib."""
@@ -290,7 +303,7 @@ class BaseSelector(FittedSelection, ABC):
         made_by = {"selector": type(self).__name__, "parameters": self._plain_parameters()}
         self.selected_ = Selection(features, search.pool.conjunctions, made_by)
         self.weights_ = weights
-        self.path_ = search.records
+        self.path_ = ShownList(search.records)
         self.objective_ = float(search.records[place]["objective"])
         self.classes_ = search.pool.classes
         self.n_candidates_ = search.pool.n_candidates

@@ -5,29 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from crfkit.optional import needed
+from crfkit.io.axes import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NAMED = 10  # features whose names are shown
-
-
-def new_axes() -> Axes:
-    """Return empty axes."""
-    return new_row(1, (7.5, 4.5))[0]
-
-
-def new_row(n: int, size: tuple[float, float] = (4.2, 3.6)) -> list[Axes]:
-    """Return empty axes in a row, each of this size in inches."""
-    plt = needed("matplotlib.pyplot", "drawing")
-    _, axes = plt.subplots(1, n, figsize=(n * size[0], size[1]), layout="constrained", squeeze=False)
-    return list(axes[0])
+_SIZE = (7.5, 4.5)  # inches
 
 
 def draw_path(path: Sequence[dict[str, Any]], ax: Axes | None = None) -> Axes:
     """Draw dev accuracy against features, with the objective in grey; or only the objective."""
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(_SIZE) if ax is None else ax
     numbers = [record["n_features"] for record in path]
     objective = [record["objective"] for record in path]
     ax.set_xlabel("features")
@@ -85,7 +74,7 @@ def _name_picks(ax: Axes, path: Sequence[dict[str, Any]], numbers: list[int], he
 
 def draw_frequencies(shares: Sequence[float], threshold: float, ax: Axes | None = None) -> Axes:
     """Draw how often each feature was chosen, the most frequent first, and the threshold."""
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(_SIZE) if ax is None else ax
     ax.plot(range(1, len(shares) + 1), shares, marker=".", color="C0")
     ax.axhline(threshold, color="C3", linewidth=1)
     ax.set_xlabel("features, the most stable first")

@@ -23,6 +23,7 @@ from crfkit.features.conjunctions import expand
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.inputs import encode_input
 from crfkit.io.opening import open_input, source_name
+from crfkit.io.shown_table import ShownTable
 from crfkit.io.writing import open_output
 
 _FORMAT, _VERSION = "crfkit selection", 1
@@ -102,6 +103,15 @@ class Selection(Sequence[Feature]):
 
     def __repr__(self) -> str:
         return f"Selection of {len(self)} features:\n{self.table(_SHOWN)}"
+
+    def _repr_html_(self) -> str:
+        shown = self._features[: 2 * _SHOWN]
+        rows = [
+            [str(feature), str(feature.round), "" if np.isnan(feature.score) else f"{feature.score:.6g}"]
+            for feature in shown
+        ]
+        more = [f"… and {len(self) - len(shown):,} more"] if len(self) > len(shown) else []
+        return ShownTable([f"{len(self):,} selected features", "round", "score"], [rows], more).html()
 
     def table(self, n: int | None = None) -> str:
         """Return the first n features, or all, one per line: number, round, score, name."""

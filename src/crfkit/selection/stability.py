@@ -18,6 +18,7 @@ from crfkit.data.labels import label_lists
 from crfkit.data.sequences import Encoded
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.features.labelled import read_labelled
+from crfkit.io.shown_list import ShownList
 from crfkit.selection.base import BaseSelector, FittedSelection
 from crfkit.selection.selected import Feature, Selection
 
@@ -107,7 +108,7 @@ class StabilitySelector(FittedSelection):
             self.n_columns_ = len(vocabulary)
         rng = np.random.default_rng(self.random_state)
         size = min(n - 1, max(2, round(self.share * n)))
-        self.path_: list[dict[str, Any]] = []
+        self.path_: list[dict[str, Any]] = ShownList()
         ranks: dict[Any, list[int]] = {}
         conjunctions: dict[str, tuple[str, ...]] = {}
         began = time.perf_counter()

@@ -14,7 +14,7 @@ from small_tasks import ADDRESSES
 
 from crfkit import CRF, ConstrainedCRF
 from crfkit.cli import options, validation_options
-from crfkit.exceptions import ConvergenceWarning, CRFKitError
+from crfkit.exceptions import ConvergenceWarning, CRFKitError, InputError
 from crfkit.inference import Lattice, PermittedPairs, log_partition, path_score, viterbi
 from crfkit.models.linear.constrained_watch import ConstrainedWatch
 from crfkit.objectives.validation import GRADIENTS
@@ -357,9 +357,12 @@ def test_plots(tmp_path):
     from crfkit.models.linear.constrained_plot import draw_accuracies
 
     crf = ConstrainedCRF(tau=5.0).fit(X, Y)
-    figure = crf.plot_search(tmp_path / "search.png")
+    panes = crf.plot_search(tmp_path / "search.png")
     assert (tmp_path / "search.png").stat().st_size > 1000
-    assert [ax.get_ylabel() for ax in figure.axes] == ["objective", "violations", "penalties"]
+    assert [ax.get_ylabel() for ax in panes] == ["objective", "violations", "penalties"]
+    assert crf.plot_search(axes=panes) == panes
+    with pytest.raises(InputError, match="axes must be three"):
+        crf.plot_search(axes=panes[:2])
     figure = draw_accuracies({"test": {"plain": [(1.0, 0.5), (2.0, 0.75)]}})
     buffer = io.BytesIO()
     figure.savefig(buffer)

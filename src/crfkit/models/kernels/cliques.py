@@ -11,9 +11,9 @@ import numpy as np
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labelled_positions import TrainingSet
 from crfkit.data.sequences import place_of
+from crfkit.io.axes import AxesRow, new_row
 from crfkit.models.kernels.clique_selection import Pick
 from crfkit.potentials.kernel import KernelPotential
-from crfkit.selection.plot import new_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +103,7 @@ def draw_path(path: Sequence[dict[str, Any]], axes: Sequence[Axes] | Axes | None
     panels = [(key, title) for key, title in _PANELS if key in path[-1]]
     if axes is None:
         axes = new_row(len(panels))
-    panes = list(axes) if isinstance(axes, Sequence) else [axes]
+    panes = AxesRow(axes) if isinstance(axes, Sequence) else AxesRow([axes])
     numbers = [record["n_cliques"] for record in path]
     for pane, (key, title) in zip(panes, panels, strict=False):
         pane.plot(numbers, [record[key] for record in path], color="C0", marker="." if len(path) < 60 else "")

@@ -14,11 +14,14 @@ from crfkit.conventions import BaseEstimator, check_is_fitted
 from crfkit.data.labelled_positions import TrainingSet, read_training
 from crfkit.data.training_data import class_weights
 from crfkit.exceptions import ConvergenceWarning, InputError
+from crfkit.io.shown_estimator import ShownEstimator
+from crfkit.io.shown_list import ShownList
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel, MercerKernel
 from crfkit.kernels.training_matrices import as_kernels, kernel_matrices, take_objects
 from crfkit.models.checkpoint import Checkpoint, continuing
+from crfkit.models.fitted_facts import fitted_facts
 from crfkit.models.kernels.cliques import Clique, draw_path
 from crfkit.models.kernels.fitting import FittedKernels, dev_step, keep_step, kernel_identity
 from crfkit.models.kernels.held_out_search import HeldOutSearch
@@ -75,7 +78,7 @@ class Form:
     boundary_gain: float = 0.0
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(ShownEstimator, BaseEstimator):
     """An estimator that trains a kernel potential. A subclass defines its form and reads X and y."""
 
     _rules: ClassVar[dict[str, rule.Rule]] = RULES
@@ -261,7 +264,8 @@ class KernelEstimator(BaseEstimator):
             boundary_gain=float(form.boundary_gain),
             n_jobs=self.n_jobs,
         )
-        self.cliques_, self.path_, self.dual_ = fitted.cliques, fitted.path, fitted.dual
+        self.cliques_, self.path_ = ShownList(fitted.cliques), ShownList(fitted.path)
+        self.dual_ = fitted.dual
         self.risk_ = fitted.outcome.value
         self.converged_ = fitted.outcome.converged
         self.stopped_because_ = fitted.outcome.message
@@ -292,6 +296,9 @@ class KernelEstimator(BaseEstimator):
             max_iterations=int(self.max_iterations),
             patience=self.patience,
         )
+
+    def _facts(self) -> dict[str, str]:
+        return fitted_facts(self) if hasattr(self, "tagger_") else {}
 
     def plot_path(self, axes: Sequence[Axes] | Axes | None = None) -> list[Axes]:
         """Draw risk, dev log-likelihood and dev accuracy against the number of cliques (with matplotlib)."""

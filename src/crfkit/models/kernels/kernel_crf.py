@@ -22,6 +22,7 @@ from crfkit.data.table_numbers import TableNumbers
 from crfkit.exceptions import InputWarning, ModelFileError
 from crfkit.inference import Constraints, marginals
 from crfkit.inference.expected_gain import decoded
+from crfkit.io.shown_list import ShownList
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.graph_map import GraphMap
 from crfkit.kernels.mercer import Kernel
@@ -372,11 +373,11 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
 
     def _restore(self, header: Mapping[str, Any]) -> None:
         with _checked_record():
-            self.cliques_ = [Clique.from_json(record) for record in header["cliques"]]
-            self.path_ = [
+            self.cliques_ = ShownList(Clique.from_json(record) for record in header["cliques"])
+            self.path_ = ShownList(
                 {**record, "cliques": [_pick_of(pick) for pick in record["cliques"]]}
                 for record in header["path"]
-            ]
+            )
             self.risk_ = float(header["risk"])
             self.reg_ = float(header.get("reg", header["params"]["reg"]))
             self.search_ = [

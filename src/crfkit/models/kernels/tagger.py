@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from crfkit.arrays import FloatArray
 from crfkit.data.columns import Columns
 from crfkit.data.positions import Positions, Rows, read_objects, read_positions
 from crfkit.data.table_numbers import TableNumbers
@@ -79,6 +80,16 @@ class KernelTagger(FittedModel):
             return Piece(self.potential.scores(chosen), None)
 
         return Prepared(positions.offsets, score)
+
+    def facts(self) -> dict[str, str]:
+        kernels = [term.kernel for term in self.potential.terms]
+        return {
+            "kernels": ", ".join(str(getattr(kernel, "name", "graph")) for kernel in kernels) or "none",
+            "positions compared with": f"{sum(len(term.support) for term in self.potential.terms):,}",
+        }
+
+    def pair_scores(self) -> FloatArray:
+        return self.potential.transitions
 
     # ---- files
 

@@ -39,7 +39,7 @@ from crfkit.progress import Progress
 from crfkit.selection.selected import Selection
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 _INNER_ITERATIONS = 1000
@@ -312,18 +312,21 @@ class ConstrainedCRF(CRF):
         message += "The best model so far is kept; raise max_outer or tau"
         return message + ("" if self.gradient == "smooth" else ", or take gradient='smooth'")
 
-    def plot_search(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw objective, violations and penalties over the outer steps; needs matplotlib.
+    def plot_search(
+        self, path: str | os.PathLike[str] | None = None, *, axes: Sequence[Axes] | None = None
+    ) -> list[Axes]:
+        """Draw objective, violations and penalties over the outer steps, in three axes. Needs matplotlib.
 
         If ``path`` is given, the figure is also saved there.
         """
         from crfkit.models.linear.constrained_plot import draw_search
 
         self._fitted()
-        figure = draw_search(self.outer_history_, float(self.tau))
+        panes = draw_search(self.outer_history_, float(self.tau), axes)
         if path is not None:
+            figure: Any = panes[0].figure
             save_picture(figure, path)
-        return figure
+        return panes
 
     def _training_record(self) -> dict[str, Any]:
         chosen = {"chosen": {"c2": self.c2_}} if self.c2 == "largest" else {}

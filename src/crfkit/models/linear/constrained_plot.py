@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crfkit.exceptions import CRFKitError
+from crfkit.exceptions import CRFKitError, InputError
+from crfkit.io.axes import AxesRow, new_row
 from crfkit.optional import needed
 
 if TYPE_CHECKING:
@@ -17,17 +18,16 @@ if TYPE_CHECKING:
 _SHOWN = 10  # up to this many sets, each has its own colour and legend entry
 
 
-def _axes(n: int) -> tuple[Figure, list[Axes]]:
-    plots = needed("matplotlib.figure", "drawing")
-    figure: Figure = plots.Figure(figsize=(4.2 * n, 3.6), layout="constrained")
-    return figure, list(figure.subplots(1, n, squeeze=False)[0])
-
-
-def draw_search(history: Sequence[Mapping[str, Any]], tau: float) -> Figure:
+def draw_search(
+    history: Sequence[Mapping[str, Any]], tau: float, axes: Sequence[Axes] | None = None
+) -> list[Axes]:
     """Draw objective, violations and penalties over the outer steps of ``outer_history_``."""
     if not history:
         raise CRFKitError("there are no outer steps to draw: the model was not trained under constraints")
-    figure, (objective, violations, penalties) = _axes(3)
+    panes = new_row(3) if axes is None else AxesRow(axes)
+    if len(panes) != 3:
+        raise InputError(f"axes must be three, for objective, violations and penalties, got {len(panes)}")
+    objective, violations, penalties = panes
     steps = [record["step"] for record in history]
     objective.plot(steps, [record["objective"] for record in history], marker=".", color="C0")
     objective.set_ylabel("objective")
@@ -51,12 +51,12 @@ def draw_search(history: Sequence[Mapping[str, Any]], tau: float) -> Figure:
     for ax in (objective, violations, penalties):
         ax.set_xlabel("outer step")
         ax.set_xticks(steps[:: 1 + len(steps) // 12])
-    return figure
+    return panes
 
 
 def draw_accuracies(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Figure:
     """Draw accuracy in % over passes: for each data set the (passes, accuracy) of each model."""
-    figure, axes = _axes(len(curves))
+    axes = new_row(len(curves))
     ticker = needed("matplotlib.ticker", "drawing")
     for ax, (data, models) in zip(axes, curves.items(), strict=True):
         for i, (name, points) in enumerate(models.items()):
@@ -69,4 +69,5 @@ def draw_accuracies(curves: Mapping[str, Mapping[str, Sequence[tuple[float, floa
         ax.xaxis.set_minor_formatter(ticker.NullFormatter())
     axes[0].set_ylabel("accuracy, %")
     axes[-1].legend(fontsize=8)
+    figure: Figure = axes[0].figure
     return figure

@@ -19,6 +19,7 @@ from crfkit.features.extraction import LostExtraction, fitted_extraction, is_ext
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
 from crfkit.io.model_file import Source
+from crfkit.io.shown_list import ShownList
 from crfkit.mining.miner import AssociationMiner
 from crfkit.mining.rules import Rules
 from crfkit.models.checkpoint import Checkpoint, continuing
@@ -301,7 +302,7 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         self.tagger_ = tagger
         self.classes_ = tagger.classes
         self.objective_ = outcome.value
-        self.history_ = outcome.history
+        self.history_ = ShownList(outcome.history)
         self.n_iter_ = len(outcome.history)
         self.converged_ = outcome.converged
 

@@ -153,6 +153,21 @@ class LinearTagger(FittedModel):
             for a, label, w in zip(attributes, labels, weights, strict=True)
         }
 
+    def facts(self) -> dict[str, str]:
+        index, weights = self.index, self.weights
+        facts = {
+            "attributes": f"{index.n_attributes:,}",
+            "features": f"{len(weights.vector):,}, {int(np.count_nonzero(weights.vector)):,} of them not 0",
+        }
+        if index.edges2 is not None:
+            facts["order"] = "2"
+        if self.associations is not None:
+            facts["association rules"] = f"{len(self.associations.rules):,}"
+        return facts
+
+    def pair_scores(self) -> FloatArray:
+        return np.where(self.index.edges, self.weights.edge, np.nan)
+
     def transition_features(self) -> dict[tuple[Any, ...], float]:
         """Return {(label, next label): weight}, in order 2 also {(label, next, next but one): weight}."""
         table = _transition_dict(self.classes, self.index.edges, self.weights.edge)

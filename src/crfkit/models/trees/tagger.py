@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from crfkit.arrays import FloatArray
 from crfkit.data.tables import Table, TableSchema
 from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
@@ -110,6 +111,18 @@ class TreeTagger(FittedModel):
             yield growing.lattice(tables)
 
     # ---- looking inside
+
+    def facts(self) -> dict[str, str]:
+        before, after = self.potential.window
+        form = "joint: trees score label pairs" if self.potential.tables is None else "factored"
+        return {
+            "columns": f"{len(self.schema.columns):,}, in a window of {before} before and {after} after",
+            "trees": f"{len(self.potential.forest.root):,}",
+            "form": form,
+        }
+
+    def pair_scores(self) -> FloatArray | None:
+        return None if self.potential.tables is None else self.potential.tables.edge
 
     @property
     def feature_names(self) -> list[str]:

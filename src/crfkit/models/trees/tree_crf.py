@@ -20,6 +20,7 @@ from crfkit.data.labels import decode_labels
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.inference import Constraints
 from crfkit.inference.expected_gain import decoded
+from crfkit.io.shown_list import ShownList
 from crfkit.models.checkpoint import Checkpoint, continuing
 from crfkit.models.fitted_model import Piece, Prepared
 from crfkit.models.rare_labels import warn_of_unpredicted
@@ -356,7 +357,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         self.tagger_ = TreeTagger(data.classes, data.schema, potential, self.decode, self.n_jobs)
         self.classes_ = data.classes
         self.stages_: list[Stage] = members[0].stages if len(members) == 1 else []
-        self.history_ = [record for member in members for record in member.history]
+        self.history_ = ShownList(record for member in members for record in member.history)
         self.n_iter_ = len(members[-1].stages)
 
     # ---- using the fitted model

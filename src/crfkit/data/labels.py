@@ -46,13 +46,16 @@ class Labels:
 def label_set(y: Iterable[Any]) -> list[Any]:
     """Return all labels in y, also those in sets, sorted: bools, then ints, then strings, each by value."""
     sequences = label_lists(y)
-    types = _types(sequences)
-    _check_types(types, sequences)
-    if any(issubclass(kind, _PARTIAL) for kind in types):
-        sets, single = _sets_and_labels(sequences)
-        found = set(single).union(*sets)
+    kinds = _checked_kinds_of_sets(sequences)
+    found: set[Any] = set()
+    if kinds:
+        for entry in chain.from_iterable(sequences):
+            if type(entry) in kinds:
+                found.update(entry)
+            else:
+                found.add(entry)
     else:
-        found = set(chain.from_iterable(sequences))
+        found.update(chain.from_iterable(sequences))
     found.discard(None)
     for label in found:
         lost = unstorable(label)
@@ -80,7 +83,7 @@ def encode_labels(
         raise InputError(f"unknown must be 'error' or 'ignore', got {unknown!r}")
     sequences = label_lists(y)
     _check_lengths(sequences, offsets)
-    _check_types(_types(sequences), sequences)
+    kinds = _checked_kinds_of_sets(sequences)
     index = {label: i for i, label in enumerate(classes)}
     n_positions = int(offsets[-1])
     try:
@@ -88,7 +91,7 @@ def encode_labels(
             map(index.__getitem__, chain.from_iterable(sequences)), dtype=np.int32, count=n_positions
         )
     except (KeyError, TypeError):  # not in classes, or a set
-        return _encode_partial(sequences, index, offsets, unknown == "ignore")
+        return _encode_partial(sequences, kinds, index, offsets, unknown == "ignore")
     return Labels(ids, None)
 
 
@@ -139,16 +142,16 @@ def label_lists(y: Iterable[Any], name: str = "y", *, lengths: Any = None) -> li
     return sequences
 
 
-def _types(sequences: list[Sequence[Any]]) -> set[type]:
-    return set(map(type, chain.from_iterable(sequences)))
+def _checked_kinds_of_sets(sequences: list[Sequence[Any]]) -> set[type]:
+    """Return the types of the sets of labels in y.
 
-
-def _check_types(types: set[type], sequences: list[Sequence[Any]]) -> None:
-    """Raise if a label has an unsupported type, or if two labels of different types are equal."""
-    partial = any(issubclass(kind, _PARTIAL) for kind in types)
-    if partial:
-        sets, single = _sets_and_labels(sequences)
-        types = {*map(type, single), *map(type, chain.from_iterable(sets))}
+    Raise if a label has an unsupported type, or if two labels of different types are equal.
+    """
+    types = set(map(type, chain.from_iterable(sequences)))
+    sets = {kind for kind in types if issubclass(kind, _PARTIAL)}
+    if sets:
+        found = (entry for entry in chain.from_iterable(sequences) if type(entry) in sets)
+        types = (types - sets).union(map(type, chain.from_iterable(found)))
     for kind in types:
         if not issubclass(kind, (str, int, np.integer, np.bool_, type(None))):
             i, t, label = next(
@@ -176,6 +179,7 @@ def _check_types(types: set[type], sequences: list[Sequence[Any]]) -> None:
                     f"y has both the label {label} and the label {bool(label)}, which are equal in Python: "
                     "use one of them, or strings"
                 )
+    return sets
 
 
 def _place_of(label: Any, sequences: list[Sequence[Any]]) -> str:
@@ -185,18 +189,6 @@ def _place_of(label: Any, sequences: list[Sequence[Any]]) -> str:
         for t, found in enumerate(sequence)
         if label in _members(found)
     )
-
-
-def _sets_and_labels(sequences: list[Sequence[Any]]) -> tuple[list[Iterable[Any]], list[Any]]:
-    """Return the sets of labels in y, and everything else in it."""
-    partial = _partial_types(sequences)
-    entries = list(chain.from_iterable(sequences))
-    sets = [entry for entry in entries if type(entry) in partial]
-    return sets, [entry for entry in entries if type(entry) not in partial]
-
-
-def _partial_types(sequences: list[Sequence[Any]]) -> set[type]:
-    return {kind for kind in _types(sequences) if issubclass(kind, _PARTIAL)}
 
 
 def _members(label: Any) -> Iterable[Any]:
@@ -223,13 +215,10 @@ def _check_lengths(sequences: list[Sequence[Any]], offsets: IntArray) -> None:
 
 
 def _encode_partial(
-    sequences: list[Sequence[Any]], index: dict[Any, int], offsets: IntArray, ignore: bool
+    sequences: list[Sequence[Any]], sets: set[type], index: dict[Any, int], offsets: IntArray, ignore: bool
 ) -> Labels:
     """Encode labels that may be missing or sets. Each different entry is encoded once, then looked up."""
-    partial = _partial_types(sequences)
-    entries = [
-        frozenset(label) if type(label) in partial else label for label in chain.from_iterable(sequences)
-    ]
+    entries = [frozenset(label) if type(label) in sets else label for label in chain.from_iterable(sequences)]
     numbers = {entry: number for number, entry in enumerate(dict.fromkeys(entries))}
     kind = np.fromiter(map(numbers.__getitem__, entries), np.int32, count=len(entries))  # [ΣT]
     ids = np.full(len(numbers), -1, np.int32)  # [K] of the entries

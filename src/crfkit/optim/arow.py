@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crfkit import parameters as rule
-from crfkit.optim.online import Decides, UpdateRule, learn_from_mistakes
-from crfkit.optim.problem import Callback, Result, Save, State, Vector
+from crfkit.optim.online import OnlineTrainer, UpdateRule
 
 SETTINGS: Mapping[str, rule.Rule] = {
     "variance": rule.positive(),
@@ -22,32 +21,13 @@ SETTINGS: Mapping[str, rule.Rule] = {
 }
 
 
-def train_arow(
-    function: Decides,
-    x: Vector,
-    *,
-    max_iterations: int = 100,
-    seed: int | None = None,
-    callback: Callback = lambda step: False,
-    save: Save | None = None,
-    resume: State | None = None,
-    variance: float = 1.0,
-    gamma: float = 1.0,
-    epsilon: float = 0.0,
-) -> Result:
-    """Train from x, until the mean loss in an epoch is at most ``epsilon``.
+def trainer(variance: float = 1.0, gamma: float = 1.0, epsilon: float = 0.0) -> OnlineTrainer:
+    """Return the trainer that ends when the mean loss in an epoch is at most ``epsilon``.
 
     ``variance`` is σ at the start; a smaller ``gamma`` trusts each example more.
     """
-    return learn_from_mistakes(
-        function,
-        x,
+    return OnlineTrainer(
         UpdateRule(slack=gamma, power=1.0, variance=variance),
         loss=lambda mistakes: mistakes.loss,
-        max_iterations=max_iterations,
         reached=lambda mean: mean <= epsilon,
-        seed=seed,
-        callback=callback,
-        save=save,
-        resume=resume,
     )

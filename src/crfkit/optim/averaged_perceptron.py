@@ -9,33 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crfkit import parameters as rule
-from crfkit.optim.online import Decides, UpdateRule, learn_from_mistakes
-from crfkit.optim.problem import Callback, Result, Save, State, Vector
+from crfkit.optim.online import OnlineTrainer, UpdateRule
 
 SETTINGS: Mapping[str, rule.Rule] = {"epsilon": rule.number(0)}
 
 
-def train_averaged_perceptron(
-    function: Decides,
-    x: Vector,
-    *,
-    max_iterations: int = 100,
-    seed: int | None = None,
-    callback: Callback = lambda step: False,
-    save: Save | None = None,
-    resume: State | None = None,
-    epsilon: float = 0.0,
-) -> Result:
-    """Train from x, until the mean share of wrong labels in an epoch is below ``epsilon``."""
-    return learn_from_mistakes(
-        function,
-        x,
+def trainer(epsilon: float = 0.0) -> OnlineTrainer:
+    """Return the trainer that ends when the mean share of wrong labels in an epoch is below ``epsilon``."""
+    return OnlineTrainer(
         UpdateRule(least=1.0, most=1.0, averaged=True),
         loss=lambda mistakes: mistakes.share,
-        max_iterations=max_iterations,
         reached=lambda mean: mean < epsilon,
-        seed=seed,
-        callback=callback,
-        save=save,
-        resume=resume,
     )

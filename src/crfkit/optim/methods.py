@@ -15,6 +15,7 @@ from crfkit.exceptions import InputError
 from crfkit.optim import arow, averaged_perceptron, passive_aggressive
 from crfkit.optim.algorithm_name import split_name
 from crfkit.optim.lbfgs import minimize_lbfgs
+from crfkit.optim.online import OnlineTrainer, learn_from_mistakes
 from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import Callback, Result, Save, State, Step
 from crfkit.optim.sgd import Start, minimize_sgd, stochastic_start
@@ -127,19 +128,19 @@ def _auto(task: Task) -> Result:
         return Result(start.x, objective.value(start.x), 0, False, _KEPT, interrupted=True)
 
 
-def _online(learn: Callable[..., Result], settings: Mapping[str, Rule]) -> Method:
+def _online(trainer: Callable[..., OnlineTrainer], settings: Mapping[str, Rule]) -> Method:
     """Return the method of a trainer that learns from mistakes; it has no penalties."""
 
     def run(task: Task) -> Result:
-        return learn(
+        return learn_from_mistakes(
             task.objective,
             task.start,
+            trainer(**task.settings),
             max_iterations=task.max_iterations,
             seed=task.seed or 0,
             callback=task.callback,
             save=task.save,
             resume=task.resume,
-            **task.settings,
         )
 
     return Method(run, max_iterations=100, l1=False, restricted=False, settings=settings)
@@ -152,9 +153,9 @@ ALGORITHMS: dict[str, Method] = {
     "auto": Method(_auto, max_iterations=1000, tol_factor=1),
     "lbfgs": Method(_lbfgs, max_iterations=1000, tol_factor=1),
     "sgd": Method(_sgd, max_iterations=50, tol_factor=_NOISY, l1=False, centre=False),
-    "ap": _online(averaged_perceptron.train_averaged_perceptron, averaged_perceptron.SETTINGS),
-    "pa": _online(passive_aggressive.train_passive_aggressive, passive_aggressive.SETTINGS),
-    "arow": _online(arow.train_arow, arow.SETTINGS),
+    "ap": _online(averaged_perceptron.trainer, averaged_perceptron.SETTINGS),
+    "pa": _online(passive_aggressive.trainer, passive_aggressive.SETTINGS),
+    "arow": _online(arow.trainer, arow.SETTINGS),
 }
 
 

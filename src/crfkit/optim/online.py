@@ -41,6 +41,15 @@ class Mistakes(NamedTuple):
     share: float  # sum over examples of the share of wrong parts
 
 
+@dataclass(frozen=True)
+class OnlineTrainer:
+    """One of the methods: its rule, and when it ends."""
+
+    rule: UpdateRule
+    loss: Callable[[Mistakes], float]
+    reached: Callable[[float], bool]  # whether the mean loss of an epoch is small enough
+
+
 class Learner(Protocol):
     """Variables that learn from mistakes."""
 
@@ -75,31 +84,29 @@ class Decides(Protocol):
 def learn_from_mistakes(
     function: Decides,
     x: Vector,
-    rule: UpdateRule,
+    trainer: OnlineTrainer,
     *,
-    loss: Callable[[Mistakes], float],
     max_iterations: int,
-    reached: Callable[[float], bool],
     seed: int | None,
     callback: Callback,
     save: Save | None,
     resume: State | None,
 ) -> Result:
-    """Run epochs over the examples in random order, until the mean ``loss`` of one has ``reached`` its goal.
+    """Run epochs over the examples in random order, until the mean loss of one has reached its goal.
 
     There is no gradient, so the method ends well by definition after ``max_iterations`` epochs too. After an
     epoch without a mistake nothing changes any more except means, so that the epochs left need no decoding.
     """
     began = time.perf_counter() - (0.0 if resume is None else resume["seconds"])
     random = np.random.default_rng(seed)
-    learner = function.learner(x, rule)
+    learner = function.learner(x, trainer.rule)
     n, done, value = function.n_examples, 0, float("nan")
     found = Mistakes(np.inf, np.inf)
     if resume is not None:
         learner.restore(resume["learner"])
         set_random(random, resume["random"])
         found, done = Mistakes(*resume["mistakes"]), resume["epoch"]
-        x, value = learner.point(), loss(found)
+        x, value = learner.point(), trainer.loss(found)
     message, interrupted = f"it ran max_iterations={max_iterations} epochs", False
     try:
         for epoch in range(done + 1, max_iterations + 1):
@@ -107,7 +114,7 @@ def learn_from_mistakes(
                 found = learner.run(random.permutation(n).astype(np.int32))
             else:
                 learner.skip(n)
-            value = loss(found)
+            value = trainer.loss(found)
             here = learner.point()
             if not (np.isfinite(value) and np.isfinite(here).all()):
                 return Result(x, value, epoch, False, "the weights are not finite: scale the values of X")
@@ -116,7 +123,7 @@ def learn_from_mistakes(
             if callback(step):
                 message = "stopped by the callback"
                 break
-            if reached(value / max(n, 1)):
+            if trainer.reached(value / max(n, 1)):
                 message = "the mean loss of an epoch has reached epsilon"
                 break
             if save is not None:

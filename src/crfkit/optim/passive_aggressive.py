@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crfkit import parameters as rule
-from crfkit.optim.online import Decides, UpdateRule, learn_from_mistakes
-from crfkit.optim.problem import Callback, Result, Save, State, Vector
+from crfkit.optim.online import OnlineTrainer, UpdateRule
 
 SETTINGS: Mapping[str, rule.Rule] = {
     "type": rule.one_of(0, 1, 2),
@@ -25,29 +24,19 @@ SETTINGS: Mapping[str, rule.Rule] = {
 }
 
 
-def train_passive_aggressive(
-    function: Decides,
-    x: Vector,
-    *,
-    max_iterations: int = 100,
-    seed: int | None = None,
-    callback: Callback = lambda step: False,
-    save: Save | None = None,
-    resume: State | None = None,
+def trainer(
     type: int = 1,
     c: float = 1.0,
     error_sensitive: bool = True,
     averaging: bool = True,
     epsilon: float = 0.0,
-) -> Result:
-    """Train from x, until the mean loss in an epoch is below ``epsilon``.
+) -> OnlineTrainer:
+    """Return the trainer that ends when the mean loss in an epoch is below ``epsilon``.
 
     The cost is the square root of the number of wrong labels, or 1 without ``error_sensitive``. With
     ``averaging`` the result is the mean of x over all examples.
     """
-    return learn_from_mistakes(
-        function,
-        x,
+    return OnlineTrainer(
         UpdateRule(
             most=c if type == 1 else float("inf"),
             slack=1 / max(2 * c, 1e-300) if type == 2 else 0.0,
@@ -55,10 +44,5 @@ def train_passive_aggressive(
             averaged=averaging,
         ),
         loss=lambda mistakes: mistakes.loss,
-        max_iterations=max_iterations,
         reached=lambda mean: mean < epsilon,
-        seed=seed,
-        callback=callback,
-        save=save,
-        resume=resume,
     )

@@ -3,8 +3,8 @@
 // Names, one after the other: a byte k, how many bytes the name shares with the beginning of the one before
 // it (at most 255, so that damaged bytes cannot ask for much memory); a number, how many bytes follow; these
 // bytes. Sorted names share most. Rows of ascending ids: a number, how many ids follow; then the ids as
-// distances: the first from -1, each other one from the one before it, less 1. Numbers have seven bits per
-// byte, the lowest first; the highest bit says that more follow.
+// distances: the first from -1, each other one from the one before it, less 1. Numbers are those of
+// packed_reader.h.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "base/packed_reader.h"
 #include "base/utf8.h"
 #include "ingest/vocabulary.h"
 
@@ -45,22 +46,19 @@ class CompactWriter {
   }
 };
 
-class CompactReader {
+class CompactReader : public PackedReader<Damage> {
  public:
-  explicit CompactReader(std::string_view bytes) : rest_(bytes) {}
-
-  bool empty() const { return rest_.empty(); }
+  explicit CompactReader(std::string_view bytes) : PackedReader(bytes, "its compact form") {}
 
   // Adds all names to an empty vocabulary.
   void names(Vocabulary* vocabulary) {
     std::vector<char> name;
-    while (!rest_.empty()) {
+    while (!empty()) {
       const size_t shared = byte();
       if (shared > name.size()) throw Damage("its names do not fit together");
-      const size_t n = count();
+      const std::string_view more = take(count());
       name.resize(shared);
-      name.insert(name.end(), rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(n));
-      rest_.remove_prefix(n);
+      name.insert(name.end(), more.begin(), more.end());
       const std::string_view whole(name.data(), name.size());
       if (!is_utf8(whole)) throw Damage("it has a name that is not UTF-8");
       const auto id = static_cast<int32_t>(vocabulary->size());
@@ -72,7 +70,7 @@ class CompactReader {
   // Reads all rows, of which there must be n_rows, with ids below width.
   void rows(size_t n_rows, int64_t width, std::vector<int64_t>* ends, std::vector<int32_t>* ids) {
     ends->assign(1, 0);
-    while (!rest_.empty()) {
+    while (!empty()) {
       int64_t last = -1;
       for (size_t n = count(); n > 0; --n) {
         last += static_cast<int64_t>(number()) + 1;
@@ -83,33 +81,6 @@ class CompactReader {
     }
     if (ends->size() != n_rows + 1) throw Damage("its feature index does not fit together");
   }
-
- private:
-  uint8_t byte() {
-    if (rest_.empty()) throw Damage("its compact form is cut off");
-    const auto value = static_cast<uint8_t>(rest_.front());
-    rest_.remove_prefix(1);
-    return value;
-  }
-  uint32_t number() {
-    uint64_t value = 0;
-    for (int shift = 0;; shift += 7) {
-      const uint8_t bits = byte();
-      value |= uint64_t{bits & 0x7fu} << shift;
-      if (bits < 0x80) break;
-      if (shift > 21) throw Damage("its compact form has a number that is too large");
-    }
-    if (value >= uint64_t{1} << 31) throw Damage("its compact form has a number that is too large");
-    return static_cast<uint32_t>(value);
-  }
-  // How many things follow, of at least one byte each.
-  size_t count() {
-    const size_t n = number();
-    if (n > rest_.size()) throw Damage("its compact form is cut off");
-    return n;
-  }
-
-  std::string_view rest_;
 };
 
 }  // namespace crfkit

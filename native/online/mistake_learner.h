@@ -24,16 +24,7 @@ class MistakeLearner {
  public:
   // Starts at θ. The objective, whose data it reads, must live as long as the learner.
   MistakeLearner(const LinearObjective& objective, UpdateRule rule, const double* theta)
-      : o_(objective), rule_(rule) {
-    const LinearSettings& s = o_.settings();
-    scores_.dims = o_.dims();
-    scores_.state = &o_.state_layout();
-    scores_.pair = o_.pair_layout();
-    scores_.permitted = s.permitted.empty() ? nullptr : s.permitted.data();
-    scores_.kinds = s.kinds.data();
-    scores_.labels = s.targets.data();
-    scores_.allowed = s.allowed.empty() ? nullptr : s.allowed.data();
-    scores_.margin = 0;
+      : o_(objective), rule_(rule), scores_(span_scores(objective, 0)) {
     load(*scores_.state, scores_.state_weights, theta);
     if (scores_.pair) load(*scores_.pair, scores_.pair_weights, theta + o_.first_pair());
     scores_.edges = o_.edges().zeros();

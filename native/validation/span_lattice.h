@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "linear/exact_group.h"
-#include "linear/linear_edges.h"
-#include "linear/linear_workspace.h"
+#include "linear/linear_objective.h"
 #include "simd/kernels.h"
 
 namespace crfkit {
@@ -32,6 +31,21 @@ struct SpanScores {
 
   bool own_edges() const { return pair || permitted; }  // the edge scores differ between positions
 };
+
+// The scores of an objective's data, without weights: those are the caller's.
+inline SpanScores span_scores(const LinearObjective& o, double margin) {
+  const LinearSettings& s = o.settings();
+  SpanScores scores{};
+  scores.dims = o.dims();
+  scores.state = &o.state_layout();
+  scores.pair = o.pair_layout();
+  scores.permitted = s.permitted.empty() ? nullptr : s.permitted.data();
+  scores.kinds = s.kinds.data();
+  scores.labels = s.targets.data();
+  scores.allowed = s.allowed.empty() ? nullptr : s.allowed.data();
+  scores.margin = margin;
+  return scores;
+}
 
 class SpanLattice {
  public:

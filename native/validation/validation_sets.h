@@ -27,16 +27,7 @@ struct ValidationSpans {
 class ValidationSets {
  public:
   ValidationSets(LinearObjective& objective, ValidationSpans spans, double margin)
-      : o_(objective), spans_(std::move(spans)) {
-    const LinearSettings& s = o_.settings();
-    scores_.dims = o_.dims();
-    scores_.state = &o_.state_layout();
-    scores_.pair = o_.pair_layout();
-    scores_.permitted = s.permitted.empty() ? nullptr : s.permitted.data();
-    scores_.kinds = s.kinds.data();
-    scores_.labels = s.targets.data();
-    scores_.allowed = s.allowed.empty() ? nullptr : s.allowed.data();
-    scores_.margin = margin;
+      : o_(objective), spans_(std::move(spans)), scores_(span_scores(objective, margin)) {
     begins_.push_back(0);
     for (size_t i = 0; i < spans_.first.size(); ++i) {
       begins_.push_back(begins_.back() + spans_.last[i] - spans_.first[i]);
@@ -214,7 +205,7 @@ class ValidationSets {
 
   LinearObjective& o_;
   ValidationSpans spans_;
-  SpanScores scores_{};
+  SpanScores scores_;
   std::vector<int64_t> begins_;        // [spans + 1] where a span's labels are in best_ and truth_
   std::vector<int64_t> ends_;          // [2 · spans] first and last of each
   std::vector<int32_t> best_, truth_;  // [Σ positions of spans]

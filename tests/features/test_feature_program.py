@@ -304,7 +304,7 @@ def test_what_damaged_programs_are_refused_for():
         (whole[:-1], "it is cut off"),
         (whole + b"\0", "bytes follow its end"),
         (b"\1\xff\xff\xff\xff\x07", "it is cut off"),
-        (b"\1\xff\xff\xff\xff\xff\xff", "a number is too large"),
+        (b"\1\xff\xff\xff\xff\xff\xff", "it has a number that is too large"),
     ]:
         with pytest.raises(ModelFileError, match=f"^its feature program is damaged: {problem}$"):
             FeatureProgram(code, stored=True).inputs  # noqa: B018

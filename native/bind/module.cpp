@@ -21,6 +21,7 @@ NB_MODULE(_native, m) {
   // users.
   nanobind::set_leak_warnings(false);
   crfkit::bind_chain(m);
+  crfkit::bind_segmentations(m);
   crfkit::bind_linear(m);
   crfkit::bind_validation(m);
   crfkit::bind_online(m);

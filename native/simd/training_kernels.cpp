@@ -3,6 +3,7 @@
 
 #include "chain/shared_edges.h"
 #include "linear/linear_kernel.h"
+#include "segments/window_kernel.h"
 #include "simd/table_name.h"
 #include "simd/vector_kernel.h"
 
@@ -14,6 +15,9 @@ const TrainingKernels CRFKIT_TABLE(training_kernels_) = {
     CRFKIT_ISA::linear_block,
     CRFKIT_ISA::row_dots,
     CRFKIT_ISA::add_rows,
+    CRFKIT_ISA::window_sum,
+    CRFKIT_ISA::window_best,
+    CRFKIT_ISA::window_add,
 };
 
 }  // namespace crfkit

@@ -17,6 +17,11 @@ struct TrainingKernels {
   void (*row_dots)(const float* rows, int64_t stride, int n_rows, const float* v, int64_t n, double* out);
   void (*add_rows)(const float* rows, int64_t stride, int n_rows, const float* factors, int64_t n,
                    float* out);
+
+  // Sums over segments: window_kernel.h.
+  double (*window_sum)(const double* x, const double* l, int64_t n);
+  double (*window_best)(const double* a, const double* l, int64_t n);
+  void (*window_add)(const double* x, const double* l, double factor, int64_t n, double* counts);
 };
 
 const TrainingKernels& training_kernels();

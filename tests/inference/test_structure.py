@@ -1,6 +1,7 @@
 """The structure contract, for every structure: sums against enumeration, gradients against differences.
 
-A new structure is one more line in ``CASES``: the structure, small random scores, and how to replace a field.
+A new structure is one more line in ``CASES``: the structure, small random scores, how to replace a field, and a
+labelling.
 """
 
 from itertools import product
@@ -8,9 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 from lattices import big_lattice
+from segmentations import random_scores
 
 from crfkit.data.labels import Labels
-from crfkit.inference import CHAIN, Lattice
+from crfkit.inference import CHAIN, SEGMENTATIONS, Lattice
 from crfkit.objectives.likelihood import expected_minus_observed, log_likelihood
 
 
@@ -25,9 +27,19 @@ CASES = {
         CHAIN,
         big_lattice(LENGTHS, 3, order, per_position=by_position, seed=order),
         lattice_with,
+        [2, 0, 1, 1, 2, 2],
     )
     for order in (1, 2)
     for by_position in (False, True)
+}
+CASES |= {
+    f"segments{', all tables' * parts}": (
+        SEGMENTATIONS,
+        random_scores(7, LENGTHS, 2, 2, parts=parts),
+        lambda scores, field, values: scores.changed(**{field: values}),
+        [1, 3, 0, 1, 0, 2],  # labels 0 and 1 where a segment begins, 2 and 3 where it goes on
+    )
+    for parts in (False, True)
 }
 WEIGHTS = np.array([0.5, 3.0, 2.0, 1.0])
 H = 1e-5
@@ -38,8 +50,9 @@ def case(request):
     return request.param
 
 
-def labellings(n_labels=3):
-    return (np.array(ids, np.int32) for ids in product(range(n_labels), repeat=sum(LENGTHS)))
+def labellings(scores):
+    n_ids = scores.node.shape[1]
+    return (np.array(ids, np.int32) for ids in product(range(n_ids), repeat=sum(LENGTHS)))
 
 
 def check_gradient(function, scores, changed, gradient):
@@ -57,34 +70,35 @@ def check_gradient(function, scores, changed, gradient):
 
 
 def test_log_z_sums_over_all_labellings_and_best_is_the_best(case):
-    structure, scores, _ = case
-    totals = np.array([structure.labelling_score(scores, ids).sum() for ids in labellings()])
+    structure, scores, _, labelling = case
+    totals = np.array([structure.labelling_score(scores, ids).sum() for ids in labellings(scores)])
     assert structure.log_partition(scores).sum() == pytest.approx(np.logaddexp.reduce(totals))
     best = structure.best(scores)
     assert structure.labelling_score(scores, best).sum() == pytest.approx(totals.max())
 
 
 def test_expectations_are_the_gradient_of_log_z(case):
-    structure, scores, changed = case
+    structure, scores, changed, labelling = case
     log_z, expected = structure.expectations(scores, weights=WEIGHTS)
     np.testing.assert_allclose(log_z, structure.log_partition(scores))
     check_gradient(lambda s: WEIGHTS @ structure.log_partition(s), scores, changed, expected)
 
 
 def test_a_labelling_is_the_gradient_of_its_score(case):
-    structure, scores, changed = case
-    ids = np.array([2, 0, 1, 1, 2, 2], np.int32)
+    structure, scores, changed, labelling = case
+    ids = np.array(labelling, np.int32)
     counts = structure.labelling_counts(scores, ids, weights=WEIGHTS)
     check_gradient(lambda s: WEIGHTS @ structure.labelling_score(s, ids), scores, changed, counts)
 
 
 @pytest.mark.parametrize("partial", [False, True])
 def test_expected_minus_observed_is_the_gradient_of_the_likelihood(case, partial):
-    structure, scores, changed = case
-    labels = Labels(np.array([2, 0, 1, 1, 2, 2], np.int32), None)
+    structure, scores, changed, labelling = case
+    labels = Labels(np.array(labelling, np.int32), None)
     if partial:
-        allowed = labels.ids[:, None] == np.arange(3)
-        allowed[[1, 3]] = [[True, False, True], [True, True, True]]
+        allowed = labels.ids[:, None] == np.arange(scores.node.shape[1])
+        allowed[1] = np.arange(scores.node.shape[1]) != 1 - labels.ids[1] % 2
+        allowed[1, labels.ids[1]] = allowed[3] = True
         labels = Labels(np.where(allowed.sum(axis=1) > 1, -1, labels.ids).astype(np.int32), allowed)
     found = expected_minus_observed(structure, scores, labels, weights=WEIGHTS)
     np.testing.assert_allclose(found.log_p, log_likelihood(structure, scores, labels))
@@ -94,15 +108,19 @@ def test_expected_minus_observed_is_the_gradient_of_the_likelihood(case, partial
 
 
 def test_partial_labels_and_margins(case):
-    structure, scores, _ = case
-    ids = np.array([2, -1, 1, -1, 2, 0], np.int32)
-    allowed = (ids[:, None] == np.arange(3)) | (ids < 0)[:, None]
+    structure, scores, _, labelling = case
+    n_ids = scores.node.shape[1]
+    ids = np.array(labelling, np.int32)
+    ids[[1, 3]] = -1
+    allowed = (ids[:, None] == np.arange(n_ids)) | (ids < 0)[:, None]
     allowed[1, 0] = False
-    labels, costs = Labels(ids, allowed), np.array([0.3, 1.1, -0.4])
+    labels, costs = Labels(ids, allowed), np.array([0.3, 1.1, -0.4, 0.7][:n_ids])
     agreeing, dear = structure.permit(scores, labels), structure.raise_wrong(scores, labels, costs)
     known = ids >= 0
     margin = []
-    for y in labellings():
+    for y in labellings(scores):
+        if structure.labelling_score(scores, y).sum() == -np.inf:
+            continue
         right = allowed[np.arange(len(y)), y].all()
         assert (structure.labelling_score(agreeing, y).sum() > -np.inf) == right
         wrong = known & (y != ids)
@@ -112,8 +130,8 @@ def test_partial_labels_and_margins(case):
 
 
 def test_samples_are_labellings(case):
-    structure, scores, _ = case
+    structure, scores, _, labelling = case
     drawn = structure.sample(scores, 4000, random_state=0)
     _, expected = structure.expectations(scores)
-    shares = np.stack([(drawn == label).mean(axis=0) for label in range(3)], axis=1)
+    shares = np.stack([(drawn == label).mean(axis=0) for label in range(scores.node.shape[1])], axis=1)
     np.testing.assert_allclose(shares, expected.node, atol=0.04)

@@ -28,6 +28,11 @@ from crfkit.inference.posterior import max_marginal as max_marginal
 from crfkit.inference.rules import rule_constraints as rule_constraints
 from crfkit.inference.schemes import scheme_constraints as scheme_constraints
 from crfkit.inference.schemes import seen_constraints as seen_constraints
+from crfkit.inference.segment_lattice import SegmentLattice as SegmentLattice
+from crfkit.inference.segment_lattice import Spans as Spans
+from crfkit.inference.segmentations import SEGMENTATIONS as SEGMENTATIONS
+from crfkit.inference.segmentations import LabelledSpans as LabelledSpans
+from crfkit.inference.segmentations import SegmentGradient as SegmentGradient
 from crfkit.inference.segments import segment_probabilities as segment_probabilities
 from crfkit.inference.structure import Structure as Structure
 from crfkit.metrics.segment_rules import SegmentRules as SegmentRules

@@ -73,7 +73,7 @@ class Lattice:
                 f"node must have shape [ΣT, L] with at least one label; got shape {scores.shape}"
             )
         n_positions, n_labels = scores.shape
-        starts = _offsets(offsets, n_positions)
+        starts = checked_offsets(offsets, n_positions)
         _check_scores("node", scores, starts, 0)
         set_field = object.__setattr__
         set_field(self, "node", scores)
@@ -84,8 +84,8 @@ class Lattice:
             "edge2",
             None if edge2 is None else _edge_table("edge2", edge2, starts, n_positions, n_labels, 3),
         )
-        set_field(self, "start", None if start is None else _boundary("start", start, n_labels))
-        set_field(self, "end", None if end is None else _boundary("end", end, n_labels))
+        set_field(self, "start", None if start is None else checked_scores("start", start, (n_labels,)))
+        set_field(self, "end", None if end is None else checked_scores("end", end, (n_labels,)))
         set_field(self, "first_sequence", 0)
 
     def numbered_from(self, first_sequence: int) -> "Lattice":
@@ -152,7 +152,7 @@ def _floats(name: str, values: npt.ArrayLike) -> FloatArray:
         raise InputError(f"{name} must be an array of numbers: {error}") from error
 
 
-def _offsets(values: npt.ArrayLike, n_positions: int) -> IntArray:
+def checked_offsets(values: npt.ArrayLike, n_positions: int) -> IntArray:
     array = np.asarray(values)
     if array.ndim != 1 or len(array) == 0 or not np.issubdtype(array.dtype, np.integer):
         raise InputError(
@@ -172,6 +172,17 @@ def _offsets(values: npt.ArrayLike, n_positions: int) -> IntArray:
     return offsets
 
 
+def checked_scores(
+    name: str, values: npt.ArrayLike, shape: tuple[int, ...], offsets: IntArray | None = None
+) -> FloatArray:
+    """Return scores of a known shape as float64; with ``offsets``, the first axis are positions."""
+    scores = _floats(name, values)
+    if scores.shape != shape:
+        raise InputError(f"{name} must have shape {shape}; got {scores.shape}")
+    _check_scores(name, scores, offsets, None if offsets is None else 0)
+    return scores
+
+
 def _edge_table(
     name: str, values: npt.ArrayLike, offsets: IntArray, n_positions: int, n_labels: int, rank: int
 ) -> FloatArray:
@@ -185,14 +196,6 @@ def _edge_table(
     # the first rank - 1 positions of a sequence have no such transition
     _check_scores(name, table, offsets, rank - 1 if table.ndim > rank else None)
     return table
-
-
-def _boundary(name: str, values: npt.ArrayLike, n_labels: int) -> FloatArray:
-    scores = _floats(name, values)
-    if scores.shape != (n_labels,):
-        raise InputError(f"{name} must have shape ({n_labels},), one score per label; got {scores.shape}")
-    _check_scores(name, scores, None, None)
-    return scores
 
 
 def _check_scores(name: str, scores: FloatArray, offsets: IntArray | None, skip: int | None) -> None:

@@ -31,6 +31,13 @@ class NBest:
     path_offsets: IntArray  # [N+1] the scores of sequence i are path_offsets[i] .. path_offsets[i+1]-1
     label_offsets: IntArray  # [N+1] and its labels label_offsets[i] .. label_offsets[i+1]-1
 
+    @classmethod
+    def of_counts(cls, labels: IdArray, scores: FloatArray, counts: IntArray, offsets: IntArray) -> NBest:
+        """Return the paths of sequences with these numbers of paths [N]; offsets [N+1] of the positions."""
+        path_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        label_offsets = np.concatenate([[0], np.cumsum(counts * np.diff(offsets))]).astype(np.int64)
+        return cls(labels, scores, path_offsets, label_offsets)
+
     def paths_of(self, sequence: int) -> IdArray:
         """Return the paths of one sequence [K_i, T_i]."""
         n_paths = self.path_offsets[sequence + 1] - self.path_offsets[sequence]
@@ -87,9 +94,7 @@ def nbest(lattice: Lattice, k: int, *, n_jobs: int | None = None) -> NBest:
     batch, threads = native_batch(lattice, n_jobs)
     labels, scores, counts = _native.lattice_nbest(batch, min(int(k), sys.maxsize), dead, threads)
     require_paths(lattice, dead)
-    path_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    label_offsets = np.concatenate([[0], np.cumsum(counts * np.diff(lattice.offsets))]).astype(np.int64)
-    return NBest(labels, scores, path_offsets, label_offsets)
+    return NBest.of_counts(labels, scores, counts, lattice.offsets)
 
 
 def sample(
@@ -108,12 +113,12 @@ def sample(
     labels = np.empty((int(n_samples), lattice.n_positions), dtype=np.int32)
     dead = np.full(lattice.n_sequences, -1, dtype=np.int64)
     batch, threads = native_batch(lattice, n_jobs)
-    _native.lattice_sample(batch, _seed(random_state), labels, dead, threads)
+    _native.lattice_sample(batch, random_seed(random_state), labels, dead, threads)
     require_paths(lattice, dead)
     return labels
 
 
-def _seed(random_state: int | np.random.Generator | np.random.RandomState | None) -> int:
+def random_seed(random_state: int | np.random.Generator | np.random.RandomState | None) -> int:
     """Return a 64-bit seed for the core's generator."""
     if isinstance(random_state, np.random.RandomState):
         high, low = random_state.randint(0, 2**32, size=2, dtype=np.uint32)

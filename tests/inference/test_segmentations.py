@@ -44,7 +44,7 @@ def check_against_enumeration(x, sequence=0, tolerance=1e-9):
     L, base = x.n_labels, int(x.offsets[sequence])
     length = int(np.diff(x.offsets)[sequence])
     places = [(b, e, y) for b in range(length) for e in range(b + 1, length + 1) for y in range(L)]
-    share = {place: 0.0 for place in places}
+    share = dict.fromkeys(places, 0.0)
     for one, probability in zip(found, p, strict=True):
         for place in one:
             share[place] += probability
@@ -140,7 +140,7 @@ def test_windows_move_on_and_scales_change(drift):
     assert S.log_partition(x)[0] == pytest.approx(forward_by_definition(x), rel=1e-12)
     long = SegmentLattice(np.tile(node, (50, 1)), x.edge, x.lengths, [0, 50 * T])
     _, counts = S.expectations(long)
-    np.testing.assert_allclose(counts.node.sum(axis=1), 1, atol=1e-7)  # scores of 10⁶
+    np.testing.assert_allclose(counts.node.sum(axis=1), 1, atol=1e-6)  # of sums of 10⁶
     assert S.labelling_score(long, S.best(long))[0] <= S.log_partition(long)[0]
 
 
@@ -200,14 +200,14 @@ def test_labellings_and_segments_are_the_same():
     ],
 )
 def test_wrong_scores_are_refused(change, words):
-    given = {
+    tables = {
         "node": np.zeros((5, 4)),
         "edge": np.zeros((2, 2)),
         "lengths": np.zeros((2, 3)),
         "offsets": [0, 5],
     }
     with pytest.raises(InputError, match=words):
-        SegmentLattice(**{**given, **change})
+        SegmentLattice(**{**tables, **change})
 
 
 def test_breaks_and_lengths_that_leave_nothing_are_named():

@@ -1,7 +1,7 @@
 """The structure contract, for every structure: sums against enumeration, gradients against differences.
 
-A new structure is one more line in ``CASES``: the structure, small random scores, how to replace a field, and a
-labelling.
+A new structure is one more line in ``CASES``: the structure, small random scores, how to replace a field,
+and a labelling.
 """
 
 from itertools import product
@@ -70,7 +70,7 @@ def check_gradient(function, scores, changed, gradient):
 
 
 def test_log_z_sums_over_all_labellings_and_best_is_the_best(case):
-    structure, scores, _, labelling = case
+    structure, scores, _, _ = case
     totals = np.array([structure.labelling_score(scores, ids).sum() for ids in labellings(scores)])
     assert structure.log_partition(scores).sum() == pytest.approx(np.logaddexp.reduce(totals))
     best = structure.best(scores)
@@ -78,7 +78,7 @@ def test_log_z_sums_over_all_labellings_and_best_is_the_best(case):
 
 
 def test_expectations_are_the_gradient_of_log_z(case):
-    structure, scores, changed, labelling = case
+    structure, scores, changed, _ = case
     log_z, expected = structure.expectations(scores, weights=WEIGHTS)
     np.testing.assert_allclose(log_z, structure.log_partition(scores))
     check_gradient(lambda s: WEIGHTS @ structure.log_partition(s), scores, changed, expected)
@@ -130,7 +130,7 @@ def test_partial_labels_and_margins(case):
 
 
 def test_samples_are_labellings(case):
-    structure, scores, _, labelling = case
+    structure, scores, _, _ = case
     drawn = structure.sample(scores, 4000, random_state=0)
     _, expected = structure.expectations(scores)
     shares = np.stack([(drawn == label).mean(axis=0) for label in range(scores.node.shape[1])], axis=1)

@@ -47,10 +47,8 @@ def ids_of(segmentation, n_labels):
     return np.array(ids, np.int32)
 
 
-def random_scores(
-    seed, lengths, n_labels, longest, *, scale=1.0, forbidden=0.0, parts=True
-) -> SegmentLattice:
-    """Return random scores; ``forbidden`` is the share of -inf, ``parts`` whether optional tables are there."""
+def random_scores(seed, lengths, n_labels, longest, *, scale=1.0, forbidden=0.0, parts=True):
+    """Return random scores with a share of -inf, ``forbidden``; ``parts``: with all optional tables."""
     rng = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     T, L, K = int(offsets[-1]), n_labels, longest

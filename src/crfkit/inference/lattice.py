@@ -153,6 +153,7 @@ def _floats(name: str, values: npt.ArrayLike) -> FloatArray:
 
 
 def checked_offsets(values: npt.ArrayLike, n_positions: int) -> IntArray:
+    """Return offsets [N+1] that rise from 0 to the number of positions."""
     array = np.asarray(values)
     if array.ndim != 1 or len(array) == 0 or not np.issubdtype(array.dtype, np.integer):
         raise InputError(

@@ -25,6 +25,8 @@ from crfkit.inference.segment_lattice import (
     require_segmentations,
 )
 
+_Places = npt.NDArray[np.signedinteger[Any]]
+
 
 class SegmentGradient(NamedTuple):
     """One number per score of a ``SegmentLattice``, in the shapes of its fields."""
@@ -173,8 +175,8 @@ class Segmentations:
         require_segmentations(dead)
         sequence, begin, end, label = places.reshape(-1, 4).T
         order = np.lexsort((end, begin, sequence))
-        parts = (part[order] for part in (sequence, begin, end))
-        return LabelledSpans(*parts, label[order].astype(np.int32)), p[order]
+        found = LabelledSpans(sequence[order], begin[order], end[order], label[order].astype(np.int32))
+        return found, p[order]
 
 
 SEGMENTATIONS = Segmentations()
@@ -212,14 +214,14 @@ def ids_of(segments: LabelledSpans, offsets: IntArray, n_labels: int) -> IdArray
 
 def _parts(
     scores: SegmentLattice, found: LabelledSpans
-) -> list[tuple[IntArray, FloatArray, tuple[IntArray, ...]]]:
+) -> list[tuple[_Places, FloatArray, tuple[_Places, ...]]]:
     """Return, per table of scores that segments use: which segments, the table, and the places in it."""
     everywhere = np.arange(len(found.begin))
     lengths = np.minimum(found.end - found.begin, scores.longest) - 1
     opening = np.flatnonzero(found.begin == 0)
     later = np.flatnonzero(found.begin > 0)
     y = found.label
-    parts: list[tuple[IntArray, FloatArray, tuple[IntArray, ...]]] = [
+    parts: list[tuple[_Places, FloatArray, tuple[_Places, ...]]] = [
         (later, scores.edge, (y[later - 1], y[later])),
         (everywhere, scores.lengths, (y, lengths)),
     ]
@@ -242,7 +244,8 @@ def _same_places(found: LabelledSpans, spans: Spans, scores: SegmentLattice) -> 
     short = np.flatnonzero(found.end - found.begin < K)
 
     def key(sequence: IntArray, begin: IntArray, end: IntArray) -> IntArray:
-        return (scores.offsets[sequence] + begin) * K + (end - begin)
+        keys: IntArray = (scores.offsets[sequence] + begin) * K + (end - begin)
+        return keys
 
     keys = key(*spans)
     own = key(*(part[short] for part in found[:3]))
@@ -252,7 +255,9 @@ def _same_places(found: LabelledSpans, spans: Spans, scores: SegmentLattice) -> 
 
 
 def _beyond(scores: SegmentLattice, found: LabelledSpans) -> IntArray:
-    return np.maximum(found.end - found.begin - scores.longest, 0)
+    """Return how many positions of each segment are beyond K."""
+    beyond: IntArray = np.maximum(found.end - found.begin - scores.longest, 0)
+    return beyond
 
 
 def _zeros(scores: SegmentLattice) -> SegmentGradient:

@@ -11,13 +11,8 @@ namespace crfkit {
 
 extern const TrainingKernels CRFKIT_TABLE(training_kernels_);
 const TrainingKernels CRFKIT_TABLE(training_kernels_) = {
-    CRFKIT_ISA::prepare_edges<float>,
-    CRFKIT_ISA::linear_block,
-    CRFKIT_ISA::row_dots,
-    CRFKIT_ISA::add_rows,
-    CRFKIT_ISA::window_sum,
-    CRFKIT_ISA::window_best,
-    CRFKIT_ISA::window_add,
+    CRFKIT_ISA::prepare_edges<float>, CRFKIT_ISA::linear_block, CRFKIT_ISA::row_dots,   CRFKIT_ISA::add_rows,
+    CRFKIT_ISA::window_sum,           CRFKIT_ISA::window_best,  CRFKIT_ISA::window_add,
 };
 
 }  // namespace crfkit

@@ -1,0 +1,146 @@
+"""The linear potential of segments: weights on attributes of positions, of whole segments, and on lengths.
+
+    first_t(y) = Σ_a value_a · w[a, y]          rest_t(y) = Σ_a value_a · w[a, L + y]
+    last_t(y)  = Σ_a value_a · w_last[a, y]     span_s(y) = Σ_b value_b · w_span[b, y]
+    edge(k, y) = w[k, y],  lengths(y, d) = w[y, d]
+
+Attributes b are those of a span: of a stretch that may be a segment, such as being in a gazetteer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from crfkit import _native
+from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
+from crfkit.data.sequences import Sequences
+from crfkit.inference.segment_lattice import SegmentLattice, Spans
+from crfkit.inference.segmentations import SegmentGradient
+from crfkit.threads import thread_count
+
+
+class SegmentInput(NamedTuple):
+    """Sequences with the attributes of their positions and of some of their spans."""
+
+    sequences: Sequences
+    spans: Spans | None = None  # [S]
+    of_spans: Sequences | None = None  # the attributes of span s are at position s
+
+
+class Rows(NamedTuple):
+    """Which labels each attribute scores: attribute a those of ``ids[indptr[a] : indptr[a+1]]``."""
+
+    indptr: IntArray  # [A+1]
+    ids: IdArray  # [F]
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentFeatures:
+    """What has a weight. A vector of weights has the parts in the order of ``sizes``."""
+
+    permitted: BoolArray  # [L, L] pairs of labels of consecutive segments; the others are forbidden
+    longest: IntArray  # [L] longest permitted length of each label's segments
+    states: Rows  # over 2L ids
+    last: Rows | None = None  # over L labels
+    spans: Rows | None = None  # over L labels
+    sizes: tuple[int, ...] = field(init=False)  # L², L·K, F, G, H
+
+    def __post_init__(self) -> None:
+        L, K = len(self.longest), int(self.longest.max())
+        rows = (0 if part is None else len(part.ids) for part in (self.states, self.last, self.spans))
+        object.__setattr__(self, "sizes", (L * L, L * K, *rows))
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.longest)
+
+    @property
+    def possible_lengths(self) -> BoolArray:
+        """[L, K]."""
+        possible: BoolArray = np.arange(1, int(self.longest.max()) + 1) <= self.longest[:, None]
+        return possible
+
+    @property
+    def n_features(self) -> int:
+        return int(self.permitted.sum() + self.possible_lengths.sum()) + sum(self.sizes[2:])
+
+
+class SegmentWeights(NamedTuple):
+    """A vector of weights, in parts: views of it."""
+
+    edge: FloatArray  # [L, L]
+    lengths: FloatArray  # [L, K]
+    state: FloatArray  # [F]
+    last: FloatArray  # [G]
+    span: FloatArray  # [H]
+
+    @classmethod
+    def of(cls, features: SegmentFeatures, w: FloatArray) -> SegmentWeights:
+        """Cut a vector into its parts."""
+        L = features.n_labels
+        edge, lengths, *rows = np.split(w, np.cumsum(features.sizes)[:-1])
+        return cls(edge.reshape(L, L), lengths.reshape(L, -1), *rows)
+
+
+class SegmentPotential:
+    """A ``Parametric`` potential over segmentations."""
+
+    def __init__(self, features: SegmentFeatures, weights: FloatArray | None = None) -> None:
+        self.features = features
+        self.vector = np.zeros(sum(features.sizes)) if weights is None else weights  # [P]
+        L = features.n_labels
+        self._states = _native.LinearScorer(*features.states, 2 * L)
+        self._last = None if features.last is None else _native.LinearScorer(*features.last, L)
+        self._spans = None if features.spans is None else _native.LinearScorer(*features.spans, L)
+        self._forbidden = np.where(features.permitted, 0.0, -np.inf)  # [L, L]
+        self._too_long = np.where(features.possible_lengths, 0.0, -np.inf)  # [L, K]
+        self.scores_per_position = L * (2 if self._last is None else 3)
+
+    def __reduce__(self) -> tuple[type[SegmentPotential], tuple[SegmentFeatures, FloatArray]]:
+        return SegmentPotential, (self.features, self.vector)
+
+    @property
+    def n_parameters(self) -> int:
+        return len(self.vector)
+
+    @property
+    def weights(self) -> SegmentWeights:
+        return SegmentWeights.of(self.features, self.vector)
+
+    def scores(
+        self, batch: SegmentInput, w: FloatArray | None = None, *, n_jobs: int | None = None
+    ) -> SegmentLattice:
+        parts = SegmentWeights.of(self.features, self.vector if w is None else w)
+        threads, L = thread_count(n_jobs), self.features.n_labels
+
+        def scored(scorer: _native.LinearScorer, x: Sequences, weights: FloatArray, width: int) -> FloatArray:
+            out = np.empty((len(x.indptr) - 1, width))
+            scorer.scores(x.indptr, x.indices, x.values, np.ascontiguousarray(weights), out, threads)
+            return out
+
+        x, spans = batch.sequences, batch.of_spans
+        return SegmentLattice(
+            scored(self._states, x, parts.state, 2 * L),
+            parts.edge + self._forbidden,
+            parts.lengths + self._too_long,
+            x.offsets,
+            last=None if self._last is None else scored(self._last, x, parts.last, L),
+            spans=None if self._spans is None else batch.spans,
+            span=None if self._spans is None or spans is None else scored(self._spans, spans, parts.span, L),
+        )
+
+    def backward(self, batch: SegmentInput, d_scores: SegmentGradient) -> FloatArray:
+        gradient = np.zeros(self.n_parameters)
+        parts = SegmentWeights.of(self.features, gradient)
+        np.copyto(parts.edge, d_scores.edge, where=self.features.permitted)
+        np.copyto(parts.lengths, d_scores.lengths, where=self.features.possible_lengths)
+        x, spans = batch.sequences, batch.of_spans
+        self._states.backward(x.indptr, x.indices, x.values, d_scores.node, parts.state)
+        if self._last is not None and d_scores.last is not None:
+            self._last.backward(x.indptr, x.indices, x.values, d_scores.last, parts.last)
+        if self._spans is not None and spans is not None and d_scores.span is not None:
+            self._spans.backward(spans.indptr, spans.indices, spans.values, d_scores.span, parts.span)
+        return gradient

@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from crfkit import KernelCRF
 from crfkit.exceptions import InputError
 from crfkit.threads import thread_count
 
@@ -54,3 +56,20 @@ def test_a_fork_after_threads_were_used(tmp_path):
     command = [sys.executable, "-c", FORK, str(tmp_path / "m.crfkit")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_products_of_kernels_use_one_thread():
+    """Else their waiting threads would take the processor from others, and training ten times as long."""
+    pools = pytest.importorskip("threadpoolctl")
+    pytest.importorskip("scipy")
+    seen = []
+
+    def kernel(a, b):
+        seen.extend(pool["num_threads"] for pool in pools.threadpool_info() if pool["user_api"] == "blas")
+        return np.array([[float(x == y) for y in b] for x in a])
+
+    with pools.threadpool_limits(2, user_api="blas"):
+        before = [pool["num_threads"] for pool in pools.threadpool_info()]
+        KernelCRF(kernel=kernel, n_cliques=2).fit([["a", "b"]] * 4, [["x", "y"]] * 4)
+        assert seen.count(1) > 0
+        assert [pool["num_threads"] for pool in pools.threadpool_info()] == before

@@ -1,9 +1,12 @@
-"""The number of threads that ``n_jobs`` stands for."""
+"""The number of threads that ``n_jobs`` stands for, and that of NumPy's matrix products."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 
 from crfkit.exceptions import InputError
+from crfkit.optional import find
 
 _MOST = 4096
 
@@ -25,3 +28,18 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs > _MOST:
         raise InputError(f"n_jobs must be at most {_MOST} threads, got {n_jobs}")
     return int(n_jobs)
+
+
+@contextmanager
+def one_thread_per_product() -> Iterator[None]:
+    """Let NumPy's matrix products use one thread each, where threadpoolctl is installed.
+
+    For thousands of small products more threads gain nothing. Between two products they wait actively: on a
+    busy machine, training then takes many times as long.
+    """
+    pools = find("threadpoolctl")
+    if pools is None:
+        yield
+        return
+    with pools.threadpool_limits(1, user_api="blas"):
+        yield

@@ -10,7 +10,7 @@ from refusals import refuses
 from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
 from crfkit.compat import sklearn_crfsuite
 from crfkit.datasets import addresses, gaussian_mixtures
-from crfkit.exceptions import InputError
+from crfkit.exceptions import InputError, InputWarning
 from crfkit.features import token_features
 from crfkit.model_selection import cross_val_score, default_space, tune
 
@@ -27,6 +27,14 @@ def words_alone(tokens):
 @pytest.fixture(scope="module")
 def found():
     return tune(MODEL, X, Y, space=SPACE, cv=2)
+
+
+def test_bad_settings_do_not_warn():
+    """Only the model that is kept speaks of labels that it never predicts."""
+    bad = CRF(extractor=token_features, c2=1e4)
+    with pytest.warns(InputWarning, match="the model never predicts"):
+        bad.fit(X, Y)
+    tune(MODEL, X, Y, space={"c2": [0.1, 1e4]}, cv=2)  # a warning would be an error
 
 
 def test_stages(found):

@@ -14,7 +14,6 @@ def n_predicted(model, label):
     return sum(labels.count(label) for labels in model.predict(X))
 
 
-@pytest.mark.filterwarnings("ignore:the model never predicts")
 @pytest.mark.parametrize("name", FREE)
 def test_errors_at_a_heavy_label_are_fewer(name):
     heavy = make(name, class_weight={"P": 20.0}).fit(X, Y)
@@ -99,6 +98,13 @@ def test_points():
         points, labels
     )
     assert "r" in model.predict(points)
+
+
+def test_a_label_whose_errors_are_cheap_is_not_worth_a_warning():
+    X, y = rare()
+    assert all("r" not in labels for labels in CRF(class_weight={"r": 0.9}).fit(X, y).predict(X))
+    with pytest.warns(InputWarning, match="never predicts 'r'"):
+        CRF(class_weight={"r": 1.1}).fit(X, y)
 
 
 def test_a_few_odd_labels_are_not_worth_a_warning():

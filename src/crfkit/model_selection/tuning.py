@@ -19,13 +19,14 @@ import numpy.typing as npt
 from crfkit import parameters as rule
 from crfkit.conventions import clone
 from crfkit.data.folds import group_numbers
-from crfkit.exceptions import ConvergenceWarning, CRFKitError, InputError
+from crfkit.exceptions import ConvergenceWarning, CRFKitError, InputError, InputWarning
 from crfkit.model_selection.cross_validation import check_estimator, quiet_leaks
 from crfkit.model_selection.folds import nested_sample, sequence_folds
 from crfkit.model_selection.labelled_sequences import LabelledSequences
 from crfkit.model_selection.scoring import Metric
 from crfkit.model_selection.spaces import Space, candidates, default_space, names_of_values
 from crfkit.model_selection.tuning_result import Trial, TuningResult, ranked, shown
+from crfkit.models.rare_labels import UNPREDICTED
 from crfkit.progress import Progress
 
 _LEAST_GROUPS = 60  # in the smallest sample: with fewer, scores say little
@@ -195,9 +196,10 @@ class _Search:
 
 @contextmanager
 def _quiet_endings() -> Iterator[None]:
-    """Do not warn of settings whose training does not converge; the model that is kept warns of itself."""
+    """Do not warn of bad settings (convergence, labels never predicted): the kept model warns of itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", UNPREDICTED, InputWarning)
         yield
 
 

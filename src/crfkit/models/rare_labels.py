@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from crfkit.arrays import IdArray, IntArray
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.exceptions import InputWarning
 
+UNPREDICTED = "the model never predicts"  # how the warning begins
 _POSITIONS = 20_000  # of the training data that are labelled again
 _ENOUGH = 30  # positions of a label among them: fewer are too few to blame anything
 _NAMED = 5
@@ -22,16 +23,20 @@ def warn_of_unpredicted(
     labels: Labels,
     offsets: IntArray,  # [N+1]
     predict: Callable[[IntArray], IdArray],  # labels of the given sequences
+    class_weights: FloatArray | None = None,  # [L]
 ) -> None:
     """Warn if a label that the training data has is not predicted there at all.
 
-    Sequences of at most 20,000 positions, evenly spread over the training data, are labelled again.
+    Sequences of at most 20,000 positions, evenly spread over the training data, are labelled again. Labels
+    with a weight below 1 do not count: the user has made their errors cheap.
     """
     step = max(1, -(-int(offsets[-1]) // _POSITIONS))
     chosen: IntArray = np.arange(0, len(offsets) - 1, step)
     chosen = chosen[np.cumsum(np.diff(offsets)[chosen]) <= _POSITIONS]
     true = labels.subset(chosen, offsets).ids
     often = np.bincount(true[true >= 0], minlength=len(classes)) >= _ENOUGH  # [L]
+    if class_weights is not None:
+        often &= class_weights >= 1
     if len(classes) < 2 or not often.any():
         return
     found = np.bincount(predict(chosen), minlength=len(classes))  # [L]
@@ -39,8 +44,9 @@ def warn_of_unpredicted(
     if never:
         named = ", ".join(map(repr, never[:_NAMED])) + (", …" if len(never) > _NAMED else "")
         warnings.warn(
-            f"the model never predicts {named} on its own training data: it is rare, or X does not tell it "
-            "apart. class_weight='balanced' makes errors there cost more (docs/imbalance.md)",
+            f"{UNPREDICTED} {named} on its own training data: it is rare, X does not tell it "
+            "apart, or the penalty is too strong. class_weight='balanced' makes errors there cost more "
+            "(docs/imbalance.md)",
             InputWarning,
             stacklevel=4,
         )

@@ -85,7 +85,6 @@ def test_scaling_weights_and_penalty_together_changes_nothing():
     assert_close(weights_of(one), weights_of(two), 1e-2)
 
 
-@pytest.mark.filterwarnings("ignore:the model never predicts")
 def test_class_weight_moves_recall():
 
     def recall(crf):

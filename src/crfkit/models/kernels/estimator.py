@@ -35,7 +35,7 @@ from crfkit.objectives.likelihood import Likelihood
 from crfkit.optional import needed
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
 from crfkit.progress import Progress
-from crfkit.threads import thread_count
+from crfkit.threads import one_thread_per_product, thread_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,7 +171,8 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
             limit=1e6 * float(self.cache_size),
             seed=self.random_state or 0,
         )
-        matrices = self._choose(form, data, kernels, matrices, progress)
+        with one_thread_per_product():
+            matrices = self._choose(form, data, kernels, matrices, progress)
         batch = Stretch(0, data.learn.offsets)
         expansion = KernelExpansion(
             len(data.classes),
@@ -192,7 +193,7 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
             if checkpoint is None
             else checkpoint.begin(self, kernel_identity(data, costs, matrices, dev))
         )
-        with continuing(checkpoint):
+        with continuing(checkpoint), one_thread_per_product():
             outcome = train_kernel(risk, matrices, rounds, dev, progress, saving)
         if not (outcome.converged or outcome.interrupted):
             warnings.warn(
@@ -209,6 +210,7 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
                 data.labels,
                 data.learn.offsets,
                 lambda chosen: self.tagger_.decode(fitted.potential.scores(data.learn.subset(chosen))).labels,
+                costs,
             )
         if saving is not None and not outcome.interrupted:
             saving.end()

@@ -114,6 +114,7 @@ def trained(
             data.labels,
             encoded.sequences.offsets,
             lambda some: tagger.decode(tagger.potential.scores(encoded.sequences.subset(some))).labels,
+            data.class_weights,
         )
     tagger = tagger.compact() if estimator._leaves_out else tagger
     return Trained(tagger, outcome, advice(outcome, objective, index, encoded, data), saving)

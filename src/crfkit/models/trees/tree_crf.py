@@ -332,6 +332,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
             lambda chosen: decoded(
                 potential.scores(data.table.subset(chosen), n_jobs=self.n_jobs), self.decode, self.n_jobs
             ),
+            data.class_weights,
         )
         return self
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _SETTINGS = ("tau", "validation", "last", "gradient", "margin", "max_outer")
 _LARGEST = "largest"
+_HELD_OUT = "held-out"  # repeats HELD_OUT of validation_choice.py, so that --help does not import NumPy
 
 
 def penalty(text: str) -> float | str:
@@ -27,7 +28,7 @@ def penalty(text: str) -> float | str:
 
 
 def _sets(text: str) -> int | str:
-    return text if text == "sequences" else options.whole(1)(text)
+    return text if text in ("sequences", _HELD_OUT) else options.whole(1)(text)
 
 
 # The gradients repeat GRADIENTS, so that --help does not import NumPy. The estimator has the defaults.
@@ -37,7 +38,8 @@ validation constraints:
       without errors
   --tau X:float             how far the score of the best labelling of a part may exceed that of the true one
       (default: 0.01)
-  --validation N            number of equal parts; 'sequences': each sequence is a part (default: 3)
+  --validation N            number of equal parts; 'sequences': each sequence is a part (default: 3);
+      'held-out': five folds, each decoded by a model that has not seen it; the search chooses c2
   --last N>=1               one part: the last N rows of each sequence
   --gradient smooth|envelope|flip  gradient of the constraints: smoothed (default), exact, or the paper's
   --margin X:float          margin of the true labels per wrong label (default: 0)
@@ -75,4 +77,4 @@ def constraints_in_words(crf: CRF) -> str | None:
     state = "hold" if crf.feasible_ else "do NOT all hold"
     words = f"{len(crf.violations_)} {state} (largest {crf.violations_.max():.4g}, tau {crf.tau:g})"
     words += f" after {len(crf.outer_history_)} outer step" + "s" * (len(crf.outer_history_) > 1)
-    return words + (f", c2 {crf.c2_:.4g}" if crf.c2 == _LARGEST else "")
+    return words + (f", c2 {crf.c2_:.4g}" if crf.c2 == _LARGEST or crf.validation == _HELD_OUT else "")

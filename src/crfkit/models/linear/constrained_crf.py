@@ -29,8 +29,9 @@ from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.linear.constrained_search import ConstrainedSearch, Found
 from crfkit.models.linear.constrained_watch import ConstrainedWatch, ConstraintRecord
 from crfkit.models.linear.crf import CRF
+from crfkit.models.linear.held_out_search import HeldOutSearch
 from crfkit.models.linear.steps import TrainingProblem
-from crfkit.models.linear.validation_choice import RULE, validation_spans
+from crfkit.models.linear.validation_choice import HELD_OUT, RULE, validation_spans
 from crfkit.models.training import Outcome, interruption
 from crfkit.models.training_record import for_file
 from crfkit.objectives.validation import GRADIENTS, ValidationConstraints
@@ -54,18 +55,22 @@ class ConstrainedCRF(CRF):
     Parameters
     ----------
     tau
-        Largest permitted difference between the score of the best labelling of a set and the true one.
+        Largest permitted difference between the score of the best labelling of a set and the true one; with
+        validation="held-out", per position of the set.
     validation
         The number of sets, equal parts of the training data; or "sequences", one set per sequence; or a list
         of sets, each a list of sequence numbers; or a scikit-learn splitter, whose test parts are the sets.
         ``fit(…, groups=…)``, one per sequence, makes one set per group (or is passed to the splitter).
+        "held-out": five folds (groups stay together), each constrained under a model that has not seen it;
+        the search then chooses c2. ``crfkit.objectives.held_out_constraints`` has the formulas.
     last
         Use one set instead: the last ``last`` positions of each sequence.
     gradient
         Gradient of h_j: "smooth", a smoothed maximum with falling temperature; "envelope", the exact
         subgradient; "flip", the paper's estimate (order 1).
     margin
-        Score added to every wrong label: the true labels must win by this much per mistake.
+        Score added to every wrong label: the true labels must win by this much per mistake. With
+        validation="held-out" 0 means 1.
     max_outer
         Maximum number of outer steps. If a constraint is still violated after them, the best model is kept, a
         warning names the constraint, and ``feasible_`` is False.
@@ -80,7 +85,8 @@ class ConstrainedCRF(CRF):
         As in :class:`crfkit.CRF`, but 0 by default, because the constraints regularise. "largest" searches
         for the largest penalty from 0.0001 to 1000 under which the constraints still hold (``c2_``); if there
         is none, it searches for a saddle point with c2 = 0. On easy data it may end at about 256 with a
-        warning; this number is meaningless.
+        warning; this number is meaningless. With validation="held-out" it is searched as well, from 0.0001 to
+        100, and must not be given.
     c1, order, algorithm, …
         As in :class:`crfkit.CRF`. max_iterations applies to each inner loop. algorithm="sgd" is not possible.
         With a dev set, the best feasible model on it is kept, and patience counts outer steps.
@@ -88,13 +94,15 @@ class ConstrainedCRF(CRF):
     Attributes
     ----------
     feasible_ : bool
-        Whether the kept model satisfies all constraints, by Viterbi.
+        Whether the kept model satisfies all constraints, by Viterbi; with validation="held-out", whether
+        models trained without their fold do.
     converged_ : bool
         Whether it is feasible, and the search was neither stopped nor cut off.
     objective_ : float
         O(w) with ``c2_``, without the penalties of the constraints (which ``history_`` includes).
     violations_ : ndarray [V]
-        h_j of the kept model, by Viterbi.
+        h_j of the kept model, by Viterbi; with validation="held-out", h_j per position of the model trained
+        without fold j.
     penalties_ : ndarray [V]
         The penalties α_j with which it was found.
     c2_ : float
@@ -216,6 +224,8 @@ class ConstrainedCRF(CRF):
         return self
 
     def _minimise(self, problem: TrainingProblem) -> Outcome:
+        if self._is_held_out:
+            return self._minimise_held_out(problem)
         if self.gradient == "flip" and self.order != 1:
             raise InputError("gradient='flip' is defined for order=1; take 'smooth' or 'envelope'")
         spans = validation_spans(
@@ -258,6 +268,36 @@ class ConstrainedCRF(CRF):
         outcome = self._outcome(problem, constraints, found, watch)
         progress.close(outcome.message)
         return outcome
+
+    def _minimise_held_out(self, problem: TrainingProblem) -> Outcome:
+        """Choose c2 so that models without a fold satisfy the constraint on it."""
+        search = HeldOutSearch(
+            problem,
+            groups=getattr(self, "_groups", None),
+            seed=int(self.random_state or 0),
+            tau=float(self.tau),
+            margin=float(self.margin) or 1.0,
+            progress=Progress(self.verbose, None),
+            tol=float(self.tol),
+            max_iterations=self.max_iterations or _INNER_ITERATIONS,
+        )
+        search.require(c1=self.c1, c2=self.c2, last=self.last, gradient=self.gradient)
+        found = search.run(max_outer=self.max_outer, rate=self.penalty, growth=self.growth)
+        self.c2_, self.penalties_, self.outer_history_ = found.c2, found.penalties, found.records
+        self.violations_ = search.violations
+        self.feasible_ = not found.interrupted and bool((self.violations_ <= self.tau).all())
+        message = found.message
+        if found.interrupted:
+            message = interruption(len(search.history), "iterations")
+        elif not self.feasible_:
+            message = search.what_is_violated()
+        search.progress.close(message)
+        converged = self.feasible_ and found.converged
+        return Outcome(found.x, found.value, converged, message, search.history, found.interrupted)
+
+    @property
+    def _is_held_out(self) -> bool:
+        return isinstance(self.validation, str) and self.validation == HELD_OUT
 
     @property
     def _l2(self) -> float:

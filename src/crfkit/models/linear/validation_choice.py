@@ -23,13 +23,14 @@ Ids = IntArray
 Offsets = IntArray
 
 EACH = "sequences"  # one set per sequence
+HELD_OUT = "held-out"  # folds, each under a model that has not seen it: held_out_search.py
 
 RULE: rule.Rule = (
-    "a number of sets (at least 1), 'sequences', a list of sets (each the numbers of its sequences), or a "
-    "splitter with a method split",
+    "a number of sets (at least 1), 'sequences', 'held-out', a list of sets (each the numbers of its "
+    "sequences), or a splitter with a method split",
     lambda v: (
         (isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= 1)
-        or (isinstance(v, str) and v == EACH)
+        or (isinstance(v, str) and v in (EACH, HELD_OUT))
         or (isinstance(v, (list, tuple, np.ndarray)) and len(v) > 0)
         or callable(getattr(v, "split", None) if not isinstance(v, str) else None)
     ),

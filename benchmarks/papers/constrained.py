@@ -5,6 +5,7 @@ experiment on stocks has a script of its own.
 
     python benchmarks/papers/constrained.py genes [--results FILE] [--plots DIRECTORY] [--markdown FILE]
     python benchmarks/papers/constrained.py gradients text
+    python benchmarks/papers/constrained.py explained --results FILE --plots DIRECTORY
 
 With --results, what has been trained is kept in that file and not trained again.
 """
@@ -24,7 +25,7 @@ from tables import provenance, publish  # noqa: E402
 
 from crfkit.exceptions import ConvergenceWarning, InputWarning  # noqa: E402
 
-PARTS = ("genes", "gradients", "text")
+PARTS = ("genes", "gradients", "text", "explained")
 
 
 def main() -> None:

@@ -190,7 +190,7 @@ class HeldOutConstraints:
             x = (
                 x
                 + solve_cg(
-                    HessianProducts(objective, x, central=False, gradient=here.gradient - 2 * c2 * x),
+                    HessianProducts(objective, x),
                     -here.gradient,
                     diagonal=here.diagonal,
                     tol=_RESIDUAL,

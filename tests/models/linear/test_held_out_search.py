@@ -11,7 +11,7 @@ from crfkit import CRF, ConstrainedCRF
 from crfkit.data.folds import fold_numbers
 from crfkit.datasets import casino
 from crfkit.exceptions import ConvergenceWarning
-from crfkit.models.linear.held_out_search import HeldOutSearch
+from crfkit.models.linear.held_out_search import HeldOutConstraintSearch
 
 ROLLS, DICE = casino(120, 30, random_state=0)
 TEXTS = ["".join(map(str, game)) for game in ROLLS]
@@ -138,7 +138,7 @@ def test_data_that_does_not_go_together(tmp_path):
 
 
 def test_interruption_keeps_the_last_model(monkeypatch):
-    interrupt(monkeypatch, HeldOutSearch, "_note", 30)
+    interrupt(monkeypatch, HeldOutConstraintSearch, "_note", 30)
     crf = ConstrainedCRF(validation="held-out", n_jobs=1)
     with pytest.raises(KeyboardInterrupt, match="interrupted after 29 iterations"):
         crf.fit(X, Y)

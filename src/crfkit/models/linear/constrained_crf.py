@@ -29,7 +29,7 @@ from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.linear.constrained_search import ConstrainedSearch, Found
 from crfkit.models.linear.constrained_watch import ConstrainedWatch, ConstraintRecord
 from crfkit.models.linear.crf import CRF
-from crfkit.models.linear.held_out_search import HeldOutSearch
+from crfkit.models.linear.held_out_search import HeldOutConstraintSearch
 from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.linear.validation_choice import HELD_OUT, RULE, validation_spans
 from crfkit.models.training import Outcome, interruption
@@ -271,7 +271,7 @@ class ConstrainedCRF(CRF):
 
     def _minimise_held_out(self, problem: TrainingProblem) -> Outcome:
         """Choose c2 so that models without a fold satisfy the constraint on it."""
-        search = HeldOutSearch(
+        search = HeldOutConstraintSearch(
             problem,
             groups=getattr(self, "_groups", None),
             seed=int(self.random_state or 0),

@@ -27,7 +27,7 @@ from crfkit.progress import Progress
 _FOLDS = 5
 
 
-class HeldOutSearch:
+class HeldOutConstraintSearch:
     """The problem, its folds, and what the search has seen."""
 
     def __init__(

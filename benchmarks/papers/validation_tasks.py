@@ -19,12 +19,11 @@ from tasks import data_directory
 
 from crfkit import CRF
 from crfkit.apps.genes.seven_states import SevenStateGenes
-from crfkit.features import token_features
+from crfkit.features import Template, token_features
 from crfkit.io.columns import read_columns
 from crfkit.metrics import segment_scores
 
 RICH = Path(__file__).resolve().parent.parent / "chunking_rich.template"
-_RELATED = 0.5  # alignment score per residue from which chains are of one family
 
 
 @dataclass
@@ -105,7 +104,7 @@ def text(size: int, draw: int, quick: bool) -> Draw:
         [[row[2] for row in train[i]] for i in chosen],
         [[row[:2] for row in s] for s in test],
         [[row[2] for row in s] for s in test],
-        {"template": str(RICH)},
+        {"template": Template.read(RICH)},
     )
 
 

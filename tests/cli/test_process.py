@@ -72,6 +72,24 @@ def test_a_full_disk(folder):
     assert (done.returncode, done.stderr) == (1, b"crfkit: No space left on device\n")
 
 
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_help_on_a_full_disk_and_into_a_closed_pipe(buffered):
+    environment = {**os.environ, "PYTHONUNBUFFERED": buffered}
+    for arguments in (["--help"], ["--version"], ["tag", "--help"], []):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*CRFKIT, *arguments], stdout=full, stderr=subprocess.PIPE, env=environment, check=False
+            )
+        assert (done.returncode, done.stderr) == (1, b"crfkit: No space left on device\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*CRFKIT, "--help"], stdout=writing, stderr=subprocess.PIPE, env=environment, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 def test_each_sentence_is_answered_before_the_next(folder):
     """Each sentence written to the pipe is answered at once, before the pipe is closed."""
     with subprocess.Popen(

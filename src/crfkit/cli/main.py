@@ -55,9 +55,15 @@ Models of CRFsuite, Wapiti and CRF++ can be used in place of chunks.crfkit.
 'crfkit COMMAND --help' shows the options of a command, with examples."""
 
 
+class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write a message; argparse itself passes over errors."""
+        (file or sys.stderr).write(message or "")
+
+
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser, with the options of the command in ``argv`` and the names of all commands."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="crfkit",
         description="Conditional random fields for sequence labelling.",
         epilog=_EPILOG,
@@ -99,14 +105,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # an ASCII terminal shows ? instead of failing
     top = parser(argv)
     try:
-        arguments, surplus = top.parse_known_args(argv)
-    except SystemExit:  # --help and --version have written to standard output
-        if not _flushed():
-            return KNOWN_ERROR
-        raise
-    if arguments.command is None:
-        top.print_help()
-        return WRONG_USAGE if _flushed() else KNOWN_ERROR
+        try:
+            arguments, surplus = top.parse_known_args(argv)
+            if arguments.command is None:
+                top.print_help()
+                return WRONG_USAGE
+        finally:  # --help and --version have written to standard output
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_output()
+        return CLOSED_PIPE
+    except OSError as error:
+        complain(f"crfkit: {_words(error)}")
+        _forget_output()
+        return KNOWN_ERROR
     code = _run(arguments, surplus)
     if code not in (DONE, CLOSED_PIPE):
         with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C
@@ -130,12 +142,12 @@ def _run(arguments: argparse.Namespace, surplus: Sequence[str]) -> int:
         complain(f"crfkit {arguments.command}: {error}")
         complain(f"'crfkit {arguments.command} --help' shows the options")
         return WRONG_USAGE
-    except BrokenPipeError as error:
-        _forget_output(error)
+    except BrokenPipeError:
+        _forget_output()
         return CLOSED_PIPE
     except (CRFKitError, OSError) as error:
         complain(f"crfkit: {_words(error)}")
-        _forget_output(error)
+        _forget_output()
         return KNOWN_ERROR
     except MemoryError:
         complain("crfkit: out of memory")
@@ -174,17 +186,6 @@ def _words(error: Exception) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
 
 
-def _flushed() -> bool:
-    """Write what is buffered for standard output; return whether that works."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        complain(f"crfkit: {_words(error)}")
-        _forget_output(error)
-        return False
-    return True
-
-
 def _open_closed_streams() -> None:
     """Give a standard stream that was closed a descriptor: reading and writing then fail with an error.
 
@@ -200,14 +201,15 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
 
 
-def _forget_output(error: Exception) -> None:
-    """Discard the output still buffered for a closed stream; Python would complain about it at exit."""
-    if not isinstance(error, OSError) or error.errno not in (errno.EPIPE, errno.EBADF):
-        return
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+def _forget_output() -> None:
+    """Discard buffered output that cannot be written; Python would complain about it at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
 
 
 @contextlib.contextmanager

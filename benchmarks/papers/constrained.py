@@ -1,6 +1,7 @@
 """Training under validation constraints: the published experiments on genes, and text with little data.
 
-Chen, Chen and Wah, "Training conditional random fields under validation constraints" (KDD 2008). The
+Chen, Chen, Brent and Tenney, "Constrained optimization for validation-guided conditional random field
+learning" (KDD 2009). The
 experiment on stocks has a script of its own.
 
     python benchmarks/papers/constrained.py genes [--results FILE] [--plots DIRECTORY] [--markdown FILE]

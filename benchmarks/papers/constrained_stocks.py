@@ -1,6 +1,7 @@
 """The stock experiment of the paper on constrained training, on 56 US stocks, 2003 to 2007.
 
-Chen, Chen and Wah, "Training conditional random fields under validation constraints", KDD 2008: tomorrow's
+Chen, Chen, Brent and Tenney, "Constrained optimization for validation-guided conditional random field
+learning", KDD 2009: tomorrow's
 direction of the smoothed price, walk-forward, re-trained daily, 2,000 features of binned change ratios,
 constraint on the last 100 days. The paper had 1,741 stocks, 2002 to 2007.
 

@@ -1,7 +1,7 @@
 // The flip gradient: how the best path's score changes when the path moves because one weight moves.
 //
 // h = S(ŷ) - S(y) has by a weight w_k the derivative Σ_i w_i ∂C_i(ŷ)/∂w_k + C_k(ŷ) - C_k(y). The first part
-// is estimated without a new forward pass (Chen, Chen and Wah, KDD 2008, equations 12 to 14). Let
+// is estimated without a new forward pass (Chen, Chen, Brent and Tenney, KDD 2009, equations 12 to 14). Let
 //
 //   Δ_t(j) = [δ(t, ŷ_t) + s_{t+1}(ŷ_t, ŷ_{t+1})] - [δ(t, j) + s_{t+1}(j, ŷ_{t+1})]
 //

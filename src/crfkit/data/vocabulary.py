@@ -22,7 +22,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class Vocabulary:
-    """Append-only mapping of str to ids ``0 .. len-1``.
+    """Append-only mapping of strings to the ids from 0 to len - 1.
 
     Example: ``Vocabulary(["a", "b"]).lookup(["b", "x"])`` gives ``[1, -1]``.
     """

@@ -47,6 +47,8 @@ def rule_constraints(
     starts, ends
         The labels that may be first and last.
 
+    Examples
+    --------
     >>> rules = rule_constraints(["O", "B-NP", "I-NP"], only_after={"I-*": ["B-*", "I-*"]})
     >>> rules.transitions[0].tolist(), rules.starts.tolist()
     ([True, True, False], [True, True, False])

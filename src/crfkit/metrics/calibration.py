@@ -59,7 +59,7 @@ class Reliability(Tabular):
 
     @property
     def ece(self) -> float:
-        """Expected calibration error: the mean of |probability - accuracy|, weighted by the counts."""
+        """Expected calibration error: the mean of ``|probability - accuracy|``, weighted by counts."""
         gaps = np.abs(self.probability - self.accuracy)[self.counts > 0]
         return float(gaps @ self.counts[self.counts > 0] / self.counts.sum())
 

@@ -1,7 +1,7 @@
 """Extended-saddle-point search: minimise f(x) subject to g(x) <= 0, where g may have kinks.
 
-Wah and Chen's theory of extended saddle points, as Chen, Chen and Wah use it ("Training conditional random
-fields under validation constraints", KDD 2008): one penalty per constraint,
+Wah and Chen's theory of extended saddle points, as Chen, Chen, Brent and Tenney use it ("Constrained
+optimization for validation-guided conditional random field learning", KDD 2009): one penalty per constraint,
 
     L(x, β) = f(x) + Σ_j β_j max(0, g_j(x)).
 

@@ -5,8 +5,8 @@ day; the weights, and what L-BFGS knows of the curvature, are kept from day to d
 a fixed order, whether it has been seen or not: not a bit of the result depends on days that have not been
 shown. Weights may be held to those of a model of all stocks instead of to 0 (``common.py``).
 
-Constrained (Chen, Chen and Wah, KDD 2008): the best path over the last V days may score at most τ above their
-true labels,
+Constrained (Chen, Chen, Brent and Tenney, KDD 2009): the best path over the last V days may score at most τ
+above their true labels,
 
     h(w) = max_ŷ S(v, ŷ; w) - S(v, y; w) <= τ,   v the last V days,
 

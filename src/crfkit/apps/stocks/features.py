@@ -1,8 +1,8 @@
 """A stock as a sequence to label: Raise or Fall of the smoothed price, from the changes of the days before.
 
-The features of Chen, Chen and Wah (KDD 2008): the ratio by which the smoothed price changed is divided into
-ranges, an atom says that it lies in one of them, and a feature of order 3 is the conjunction of the atoms of
-the last three days. With 10 ranges that makes 1,000 conjunctions, 2,000 features with two labels. To these
+The features of Chen, Chen, Brent and Tenney (KDD 2009): the ratio by which the smoothed price changed is
+divided into ranges, an atom says that it lies in one of them, and a feature of order 3 is the conjunction of
+the atoms of the last three days. With 10 ranges that makes 1,000 conjunctions, 2,000 features with two labels. To these
 are added conjunctions of the last two days and of the last one, to fall back on where three days were hardly
 seen, and the same changes as numbers: a range does not tell how near to its limit a change was. A number is
 the change in units of what the price has moved in a day lately, because that decides how easily it turns.

@@ -1,6 +1,7 @@
 """A CRF trained under validation constraints, by extended-saddle-point search.
 
-Chen, Chen and Wah, "Training conditional random fields under validation constraints" (KDD 2008):
+Chen, Chen, Brent and Tenney, "Constrained optimization for validation-guided conditional random field
+learning" (KDD 2009):
 
     minimise   -Σ_i log p(y_i | x_i; w) + c2·‖w‖² + c1·‖w‖₁
     subject to h_j(w) = max_ŷ S(v_j, ŷ; w) - S(v_j, y_j; w) <= τ,    j = 1 .. V,
@@ -112,6 +113,8 @@ class ConstrainedCRF(CRF):
         c2 = 0, if there was one): step, c2, objective, violations, penalties, iterations, temperature, gap,
         stalled, feasible, converged, and passes and seconds since the beginning of fit.
 
+    Notes
+    -----
     All attributes of :class:`crfkit.CRF` are available as well.
 
     Examples

@@ -351,12 +351,12 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
-        """{(attribute, label): weight}."""
+        """The nonzero weight of each (attribute, label)."""
         return self._fitted().state_features()
 
     @property
     def transition_features_(self) -> dict[tuple[Any, ...], float]:
-        """{(label, next label): weight}; in order 2 also label triples."""
+        """The nonzero weight of each (label, next label); in order 2 also of label triples."""
         return self._fitted().transition_features()
 
     @property
@@ -369,7 +369,7 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
 
     @property
     def edge_features_(self) -> dict[tuple[str, Any, Any], float]:
-        """{(attribute, label, next label): weight} of the attributes that score label pairs."""
+        """The nonzero weight of each (attribute, label, next label); attributes that score label pairs."""
         return self._fitted().edge_features()
 
     # ---- files

@@ -1,7 +1,7 @@
 # Needs Python >= 3.10 with pip, and a C++ compiler. Everything else is installed into .venv.
 #
 #   make demo     train and show a CRF on generated postal addresses
-#   make test     all checks: ruff, clang-format, mypy, pytest
+#   make test     all checks: ruff, clang-format, mypy, pytest, the site
 #   make tsan     look for races between threads with ThreadSanitizer
 #   make bench    the benchmarks against other CRF libraries
 #   make faults   kill writers, fill disks, change files under readers, and look at what is left
@@ -11,6 +11,7 @@
 #   make wheel    sdist and wheel into dist/
 #   make package  the same, built twice at once, and tested in a clean environment
 #   make docs     run every example and command of README.md and docs/, and the walks
+#   make site     the documentation as a web site, in site/
 #   make format   rewrite Python and C++ sources in the house style
 #   make clean    remove .venv, builds and caches
 
@@ -28,7 +29,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tsan bench faults fuzz clients oracle wheel package docs format clean
+.PHONY: help demo test tsan bench faults fuzz clients oracle wheel package docs site format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -36,12 +37,13 @@ help:
 demo: $(VENV)/.demo
 	@$(BIN)/crfkit demo
 
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.site
 	@echo '== ruff check';     $(BIN)/ruff check .
 	@echo '== ruff format';    $(BIN)/ruff format --check .
 	@echo '== clang-format';   $(BIN)/clang-format --dry-run -Werror $(NATIVE)
 	@echo '== mypy --strict';  $(BIN)/mypy
 	@echo '== pytest';         $(BIN)/python -m pytest -n logical --dist worksteal
+	@echo '== site';           $(BIN)/python docs/site/make.py
 
 # Only the module is instrumented; libraries that synchronise in ways the sanitizer cannot see are suppressed.
 tsan: $(VENV)/.test
@@ -86,13 +88,17 @@ clients: $(CLIENTS)/.ready
 docs: $(VENV)/.test
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_docs_commands.py tests/test_walks.py
 
+# Warnings are errors, and nothing on the pages may come from the network.
+site: $(VENV)/.test $(VENV)/.site
+	@$(BIN)/python docs/site/make.py
+
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix . || true
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(NATIVE)
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) build dist src/crfkit/_native.pyi .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLIENTS) build dist site src/crfkit/_native.pyi .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Some systems ship Python without ensurepip; then the system's pip fills the environment.
 MAKE_VENV = $(PYTHON) -m venv $(VENV) || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
@@ -129,7 +135,7 @@ $(VENV)/.demo: $(VENV)/.tools $(BUILD_INPUTS)
 
 # Third-party packages come in a pip call of their own, with build isolation: some exist as source only, and each
 # brings its own build tools. crfkit itself is installed by then, so pip only adds the packages of the extra.
-$(VENV)/.test $(VENV)/.bench: $(VENV)/.%: $(VENV)/.demo
+$(VENV)/.test $(VENV)/.bench $(VENV)/.site: $(VENV)/.%: $(VENV)/.demo
 	@echo '== installing what "make $*" needs'
 	@$(PIP) install --use-pep517 'crfkit[$*]'
 	@touch $@

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import crfkit
 
-sys.path.insert(0, str(Path(os.environ["CRFKIT_SITE_TOOLS"])))  # the extensions mathml.py and reference.py
+sys.path.insert(0, str(Path(os.environ["CRFKIT_SITE_TOOLS"])))  # the extensions formulas.py and reference.py
 
 project = "crfkit"
 author = "The crfkit developers"
@@ -20,7 +20,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "mathml",
+    "formulas",
     "reference",
 ]
 
@@ -29,7 +29,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # notebooks come with their output, which the tests compare
 math_number_all = False
-html_math_renderer = "mathml"
+html_math_renderer = "drawn"
 suppress_warnings = ["mystnb.unknown_mime_type", "myst.header"]  # results.md has tables below its chapters
 
 # The reference: public names from the packages' __init__.pyi, texts from docstrings.

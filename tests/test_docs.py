@@ -15,7 +15,13 @@ from transcripts import BLOCK, NUMBER, figures_agree, matches
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-ALL_TEXTS = [*PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+ALL_TEXTS = [
+    *(page for page in PAGES if page.parent.name != "site"),  # its links are those of the built site
+    *sorted(ROOT.glob("[A-Z]*.md")),
+    *sorted((ROOT / "benchmarks").glob("*.md")),
+    *sorted((ROOT / "examples" / "walks").glob("*.md")),
+]
+ALL_TEXTS = list(dict.fromkeys(ALL_TEXTS))
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 

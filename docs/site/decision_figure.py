@@ -76,7 +76,8 @@ ROW, BOX = 108, 74
 STYLE = """
 .decision text { font: 15px system-ui, sans-serif; fill: var(--ink); text-anchor: middle; }
 .decision .name { font-weight: 700; }
-.decision a .name { text-decoration: underline; }
+.decision a { text-decoration: none; }
+.decision a text.name { text-decoration: underline; }
 .decision .way { font-size: 13px; font-style: italic; }
 .decision rect { stroke: var(--edge); stroke-width: 1.2; }
 .decision .ask { fill: var(--ask); }
@@ -127,10 +128,11 @@ def decision_svg(links: str | None = None) -> str:
     parts += _answer(LAST, 8 + len(STEPS) * ROW, links)
     words = "Which model when: six questions from top to bottom, each with the model that yes leads to"
     width = RIGHT + NARROW + 8
+    role = "img" if links is None else "group"  # links inside a picture would be hidden from screen readers
     head = f'<svg class="decision" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
     return "\n".join(
         [
-            f'{head} role="img" aria-label="{words}">',
+            f'{head} role="{role}" aria-label="{words}">',
             f"<style>\n{colours('decision')}\n{STYLE}\n</style>",
             *parts,
             "</svg>",

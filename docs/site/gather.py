@@ -116,11 +116,38 @@ def listing(title: str, words: str, names: list[str]) -> str:
     return f"# {title}\n\n{words}\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
 
 
+def listed_pages(text: str) -> list[str]:
+    """Return the pages that the toctrees of a page list."""
+    found = []
+    for block in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        found += [line for line in block.splitlines() if line and not line.startswith(":")]
+    return found
+
+
+def with_pages_there(text: str) -> str:
+    """Leave out of the lists what is not there: pages that are written elsewhere, and not yet here."""
+    missing = [
+        name for name in listed_pages(text) if "/" not in name and not (ROOT / "docs" / f"{name}.md").exists()
+    ]
+    missing = [name for name in missing if name not in {Path(place).stem for place in PLACES.values()}]
+    return re.sub("".join(f"^{name}$\n|" for name in missing)[:-1], "", text, flags=re.M) if missing else text
+
+
+def with_list(text: str, pages: list[str]) -> str:
+    """Add a hidden list of pages, which puts them into the side bar below this page."""
+    entries = "\n".join(pages)
+    return f"{text}\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+
+
+def linked_beside(text: str) -> list[str]:
+    """Return the pages of the same folder that a page links to, in their order."""
+    return list(dict.fromkeys(re.findall(r"\]\(([\w-]+)\.md\)", text)))
+
+
 def gather(to: Path) -> None:
     """Copy all pages into the folder ``to``, which is emptied first."""
     shutil.rmtree(to, ignore_errors=True)
-    skipped = shutil.ignore_patterns("__pycache__", "*.md")
-    shutil.copytree(ROOT / "docs", to, ignore=skipped)
+    shutil.copytree(ROOT / "docs", to, ignore=shutil.ignore_patterns("__pycache__", "*.md"))
     docs = ROOT / "docs"
     pages = [
         *(path for path in docs.rglob("*.md") if "site" not in path.relative_to(docs).parts),
@@ -132,24 +159,37 @@ def gather(to: Path) -> None:
         place = to / str(place_of(path))
         place.parent.mkdir(parents=True, exist_ok=True)
         text = with_drawings(page.read_text(encoding="utf-8"), path)
+        if path in ("docs/howto/index.md", "docs/theory/index.md"):
+            text = with_list(text, linked_beside(text))
+        elif path == "docs/site/home.md":
+            text = with_pages_there(text)
+        elif path == "docs/benchmarks.md":
+            text = with_list(text, ["benchmarks/results", "benchmarks/scripts"])
         place.write_text(with_links(text, path, to), encoding="utf-8")
-    walks = sorted(path.stem for path in (ROOT / "examples" / "walks").glob("*.md"))
-    words = "From data to labels, with all output; the tests run every line."
-    (to / "walks" / "index.md").write_text(listing("Walks", words, walks), encoding="utf-8")
-    examples = [path for path in sorted((ROOT / "examples").glob("*.*")) if path.suffix in LANGUAGES]
+    write_lists(to)
+    for name, page_text in reference_pages(ROOT / "src" / "crfkit").items():
+        (to / "reference" / name).write_text(page_text, encoding="utf-8")
+
+
+def write_lists(to: Path) -> None:
+    """Write the pages of examples, and the lists of walks, examples and notebooks."""
     for folder in ("examples", "notebooks", "reference"):
         (to / folder).mkdir(exist_ok=True)
+    walks = sorted(path.stem for path in (ROOT / "examples" / "walks").glob("*.md"))
+    examples = [path for path in sorted((ROOT / "examples").glob("*.*")) if path.suffix in LANGUAGES]
     for path in examples:
         (to / "examples" / f"{path.stem}.md").write_text(example_page(path), encoding="utf-8")
-    words = "Short, complete programs; the tests run them."
-    names = [path.stem for path in examples]
-    (to / "examples" / "index.md").write_text(listing("Examples", words, names), encoding="utf-8")
     notebooks = sorted((ROOT / "examples").glob("*.ipynb"))
     for path in notebooks:
         shutil.copy(path, to / "notebooks" / path.name)
-    if notebooks:
-        words = "With their output as stored; the tests run them and compare."
-        page = listing("Notebooks", words, [path.stem for path in notebooks])
-        (to / "notebooks" / "index.md").write_text(page, encoding="utf-8")
-    for name, page in reference_pages(ROOT / "src" / "crfkit").items():
-        (to / "reference" / name).write_text(page, encoding="utf-8")
+    lists = {
+        "walks": ("Walks", "From data to labels, with all output; the tests run every line.", walks),
+        "examples": ("Examples", "Short, complete programs; the tests run them.", [p.stem for p in examples]),
+        "notebooks": (
+            "Notebooks",
+            "With their output; the tests run them and compare.",
+            [p.stem for p in notebooks],
+        ),
+    }
+    for folder, (title, words, names) in lists.items():
+        (to / folder / "index.md").write_text(listing(title, words, names), encoding="utf-8")

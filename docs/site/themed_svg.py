@@ -23,6 +23,5 @@ def colours(name: str) -> str:
 def inlined(svg: str, label: str) -> str:
     """Return a picture as a block of HTML for a Markdown page: its text can be read and selected there."""
     start = svg.index("<svg")
-    return (
-        f'```{{raw}} html\n<figure class="drawn" aria-label="{label}">\n{svg[start:].strip()}\n</figure>\n```'
-    )
+    figure = f'<figure class="drawn" tabindex="0" aria-label="{label}">\n{svg[start:].strip()}\n</figure>'
+    return f"```{{raw}} html\n{figure}\n```"

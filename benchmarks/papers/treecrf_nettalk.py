@@ -283,6 +283,5 @@ def report(arguments: argparse.Namespace) -> str:
         "thread. The paper has no figures: it called the task, with 140 classes, infeasible. TreeCRF's "
         "settings for 1,000 words are from `--tune` (phonemes), for 10,000 the rounds from a fifth of the "
         "training words held out, and so is the linear CRF's c2; there is no such comparison for the other "
-        "rivals.\n\n"
-        + table(["task", "model", "letters / words", "time"], rows)
+        "rivals.\n\n" + table(["task", "model", "letters / words", "time"], rows)
     )

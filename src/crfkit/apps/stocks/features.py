@@ -2,10 +2,11 @@
 
 The features of Chen, Chen, Brent and Tenney (KDD 2009): the ratio by which the smoothed price changed is
 divided into ranges, an atom says that it lies in one of them, and a feature of order 3 is the conjunction of
-the atoms of the last three days. With 10 ranges that makes 1,000 conjunctions, 2,000 features with two labels. To these
-are added conjunctions of the last two days and of the last one, to fall back on where three days were hardly
-seen, and the same changes as numbers: a range does not tell how near to its limit a change was. A number is
-the change in units of what the price has moved in a day lately, because that decides how easily it turns.
+the atoms of the last three days. With 10 ranges that makes 1,000 conjunctions, 2,000 features with two
+labels. To these are added conjunctions of the last two days and of the last one, to fall back on where three
+days were hardly seen, and the same changes as numbers: a range does not tell how near to its limit a change
+was. A number is the change in units of what the price has moved in a day lately, because that decides how
+easily it turns.
 
 What a day is predicted from is known the evening before: position t has the change ratios of t-1, t-2, t-3.
 The ranges are fitted to the days before the first prediction. Zero is always a limit between two of them.

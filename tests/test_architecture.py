@@ -27,7 +27,7 @@ FLOORS = (
     ("data", "datasets", "metrics", "io"),
     (
         *("tagger", "exceptions", "parameters", "arrays", "threads", "progress", "log"),
-        *("optional", "conventions", "plain_estimator", "_lazy", "_native"),
+        *("optional", "conventions", "plain_estimator", "_lazy", "_native", "upper_floors"),
     ),
 )
 FLOOR = {room: -n for n, rooms in enumerate(FLOORS) for room in rooms}

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from crfkit import metrics
-from crfkit.cli.scores import are_plain
 from crfkit.data.label_codes import LabelCodes
+from crfkit.metrics.segments import are_plain
 
 _RESAMPLES = 1000  # for --compare without --bootstrap
 
@@ -20,7 +20,7 @@ class Sureness:
     ) -> None:
         self._n: int = arguments.bootstrap or _RESAMPLES
         self._names = (arguments.file or arguments.predicted or "<stdin>", arguments.compare)
-        plain = arguments.raw or (not arguments.scheme and are_plain(true, found))
+        plain = arguments.raw or (not arguments.scheme and are_plain([*true.names, *found.names]))
         scores: dict[str, tuple[str, dict[str, Any]]] = {"accuracy": ("token_accuracy", {})}
         if not plain and arguments.strict:
             scores["FB1"] = ("strict_segment_f1", {"scheme": arguments.scheme or "auto"})

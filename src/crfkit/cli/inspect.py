@@ -84,7 +84,7 @@ def _open(path: str) -> tuple[Any, dict[str, Any], str]:
     """Return a model, its header, and its folder, which names the module that shows it."""
     from crfkit.io.model_arrays import open_model
     from crfkit.io.model_formats import OWN, model_format
-    from crfkit.models.kinds import KINDS, folder_of
+    from crfkit.models.kinds import KINDS, kind_of
 
     source = model_source(path)
     if model_format(source) == OWN:
@@ -94,4 +94,4 @@ def _open(path: str) -> tuple[Any, dict[str, Any], str]:
 
             return GeneFinder.load(source), header, "genes"
     tagger, header = load_model(source)
-    return tagger, header, folder_of(tagger)
+    return tagger, header, kind_of(tagger).folder

@@ -33,6 +33,7 @@ COMMANDS = {
     "tag": "label sequences with a model",
     "eval": "score predicted labels, as conlleval does",
     "calibrate": "make a model's probabilities true on held-out data; thresholds for a precision",
+    "report": "write an HTML page about a model: how good it is, where it errs, what it has learnt",
     "inspect": "show the contents of a model: labels, features, transitions",
     "convert": "convert data, labels and models to another format",
     "genes": "find genes in DNA: train, predict, eval, plot",

@@ -298,10 +298,10 @@ def _compare(
     arguments: argparse.Namespace,
 ) -> None:
     """Train and test a model without rules and one for each use of them, and print their scores."""
-    from crfkit.cli.scores import are_plain
     from crfkit.cli.tables import matrix
     from crfkit.data.label_codes import LabelCodes
     from crfkit.metrics import segment_f1, token_accuracy
+    from crfkit.metrics.segments import are_plain
     from crfkit.mining.comparison import compare_uses
     from crfkit.models.linear.crf import CRF
 
@@ -321,7 +321,7 @@ def _compare(
         certain = (rules.confidence == 1) & (rules.support >= least)
         settings["constraints"] = {"rules": rules[certain]}
     crf = CRF(template=template, c2=arguments.c2, n_jobs=arguments.jobs, verbose=miner.verbose)
-    plain = are_plain(LabelCodes.of(test.y))
+    plain = are_plain(LabelCodes.of(test.y).names)
     results = compare_uses(
         crf,
         miner,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from crfkit.cli.messages import note
@@ -10,14 +9,6 @@ from crfkit.cli.messages import note
 if TYPE_CHECKING:
     from crfkit.data.label_codes import LabelCodes
     from crfkit.metrics import ConllevalReport
-
-_TAGGED = re.compile(r"([BIESLU\[\]]|O|\.)(-|$)")
-
-
-def are_plain(*labellings: LabelCodes) -> bool:
-    """Return whether the labels have no segments (no ``B-LOC`` or ``I``), as with parts of speech."""
-    named = [str(label) for codes in labellings for label in codes.names if label != "O"]
-    return bool(named) and not any(_TAGGED.match(label) for label in named)
 
 
 def conlleval_report(
@@ -30,8 +21,10 @@ def conlleval_report(
 ) -> ConllevalReport:
     """Score segments, or tokens if the labels have no segments; ``print`` shows the report."""
     from crfkit import metrics
+    from crfkit.metrics.segments import are_plain
 
-    if not raw and scheme is None and not strict and are_plain(true, found):
+    plain = are_plain([*true.names, *found.names])
+    if not raw and scheme is None and not strict and plain:
         note("the labels have no segments (no B-, no I-): each token is scored by itself (--raw)")
         raw = True
     if strict:

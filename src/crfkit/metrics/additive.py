@@ -49,17 +49,22 @@ def _sequence_accuracy(pairs: Pairs) -> Additive:
 def _token_f1(
     pairs: Pairs, average: Averaging = "weighted", labels: Sequence[Hashable] | None = None
 ) -> Additive:
-    n, sequence_of, right = len(pairs.names), pairs.sequence_of, pairs.right
-    columns = [
-        np.bincount(sequence_of[chosen] * n + ids[chosen], minlength=pairs.n_sequences * n)
-        for ids, chosen in ((pairs.true, right), (pairs.pred, slice(None)), (pairs.true, slice(None)))
-    ]
-    counts = np.stack(columns, axis=1).reshape(pairs.n_sequences, n, 3)
+    n, counts = len(pairs.names), label_counts(pairs)
     if labels is not None:
         padded = np.concatenate([counts, np.zeros_like(counts[:, :1])], axis=1)  # the last: absent labels
         place = {name: k for k, name in enumerate(pairs.names)}
         counts = padded[:, [place.get(label, n) for label in labels]]
     return _averaged_f1(counts, average, every=labels is not None)
+
+
+def label_counts(pairs: Pairs) -> IntArray:
+    """Count correct, predicted and true tokens of each sequence and label [N, L, 3]."""
+    n, sequence_of, right = len(pairs.names), pairs.sequence_of, pairs.right
+    columns = [
+        np.bincount(sequence_of[chosen] * n + ids[chosen], minlength=pairs.n_sequences * n)
+        for ids, chosen in ((pairs.true, right), (pairs.pred, slice(None)), (pairs.true, slice(None)))
+    ]
+    return np.stack(columns, axis=1).reshape(pairs.n_sequences, n, 3)
 
 
 def _segment_f1(pairs: Pairs, scheme: str | None = None, average: Averaging = "micro") -> Additive:

@@ -35,12 +35,8 @@ class Summed:
 
     def resample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Return the scores on n data sets drawn with replacement [D, n]."""
-        samples = np.empty((len(self._labellings), n))
-        for block in _blocks(n, len(self._times)):
-            weights = self._draw(block.stop - block.start, rng)  # [block, N]
-            for row, one in zip(samples, self._labellings, strict=True):
-                row[block] = one.value(weights @ one.counts)
-        return samples
+        sums = drawn_sums([one.counts for one in self._labellings], self._times, n, rng)
+        return np.stack([one.value(drawn) for one, drawn in zip(self._labellings, sums, strict=True)])
 
     def swap(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Return the first score minus the second after each of n swappings of the two labellings [n]."""
@@ -53,13 +49,29 @@ class Summed:
             samples[block] = a.value(sum_a + moved) - b.value(sum_b - moved)
         return samples
 
-    def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw how often each sequence occurs in each of n data sets [n, N]."""
-        size, total = len(self._times), int(self._times.sum())
-        if size < total:  # some sequences occur many times
-            return rng.multinomial(total, self._times / total, size=n).astype(np.float64)
-        drawn = rng.integers(size, size=(n, size)) + size * np.arange(n)[:, None]
-        return np.bincount(drawn.reshape(-1), minlength=n * size).reshape(n, size).astype(np.float64)
+
+def drawn_sums(
+    tables: Sequence[FloatArray], times: IntArray, n: int, rng: np.random.Generator
+) -> list[FloatArray]:
+    """Return sums of counts over n data sets drawn with replacement, [n, K] for each table [N, K].
+
+    All tables are summed over the same draws; ``times`` [N] is how often each sequence occurs in the data.
+    """
+    sums = [np.empty((n, table.shape[1])) for table in tables]
+    for block in _blocks(n, len(times)):
+        weights = _drawn(times, block.stop - block.start, rng)  # [block, N]
+        for total, table in zip(sums, tables, strict=True):
+            total[block] = weights @ table
+    return sums
+
+
+def _drawn(times: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+    """Draw how often each sequence occurs in each of n data sets [n, N]."""
+    size, total = len(times), int(times.sum())
+    if size < total:  # some sequences occur many times
+        return rng.multinomial(total, times / total, size=n).astype(np.float64)
+    drawn = rng.integers(size, size=(n, size)) + size * np.arange(n)[:, None]
+    return np.bincount(drawn.reshape(-1), minlength=n * size).reshape(n, size).astype(np.float64)
 
 
 class Rescored:

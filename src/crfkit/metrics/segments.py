@@ -20,7 +20,8 @@ count: in IOB2 one without its ``B-``, in IOBES one without its ``E-``, and so o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -82,6 +83,17 @@ class Reading:
 
 
 CONLLEVAL = Reading.conlleval()
+_TAGGED = re.compile(r"([BIESLU\[\]]|O|\.)(-|$)")
+
+
+def are_plain(names: Iterable[object]) -> bool:
+    """Return whether labels have no segments (no ``B-LOC`` or ``I``), as with parts of speech.
+
+    >>> are_plain(["NN", "VB"]), are_plain(["O", "B-LOC"])
+    (True, False)
+    """
+    named = [str(name) for name in names if name != "O"]
+    return bool(named) and not any(_TAGGED.match(name) for name in named)
 
 
 def reading_for(names: Sequence[object], scheme: str | None) -> Reading:

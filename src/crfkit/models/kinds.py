@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crfkit.upper_floors import fetch
+
 if TYPE_CHECKING:
     from crfkit.io.model_arrays import ModelArrays
     from crfkit.models.fitted_model import FittedModel
@@ -26,6 +28,7 @@ class Kind(NamedTuple):
     folder: str  # subfolder of this folder
     estimator_at: str  # module and class there
     tagger_at: str
+    view_at: str  # the class that shows what a model has learnt, in a higher room: see upper_floors.py
     trained_by_command: bool = True  # whether 'crfkit train' supports it
 
     @property
@@ -38,6 +41,11 @@ class Kind(NamedTuple):
         """The tagger class, which reads model files."""
         found: type[FittedModel] = self._fetch(self.tagger_at)
         return found
+
+    @property
+    def view(self) -> Any:
+        """The class that shows models of this kind in a report."""
+        return fetch(self.view_at)
 
     def _fetch(self, at: str) -> Any:
         module, name = at.split(".")
@@ -54,6 +62,7 @@ KINDS = {
             "linear",
             "crf.CRF",
             "tagger.LinearTagger",
+            "crfkit.report.kinds.linear:LinearView",
         ),
         Kind(
             "constrained",
@@ -62,6 +71,7 @@ KINDS = {
             "linear",
             "constrained_crf.ConstrainedCRF",
             "tagger.LinearTagger",
+            "crfkit.report.kinds.linear:LinearView",
         ),
         Kind(
             "kernel",
@@ -70,6 +80,7 @@ KINDS = {
             "kernels",
             "kernel_crf.KernelCRF",
             "tagger.KernelTagger",
+            "crfkit.report.kinds.kernels:KernelView",
         ),
         Kind(
             "trees",
@@ -78,6 +89,7 @@ KINDS = {
             "trees",
             "tree_crf.TreeCRF",
             "tagger.TreeTagger",
+            "crfkit.report.kinds.trees:TreeView",
         ),
     )
 }
@@ -92,6 +104,6 @@ def tagger_of(header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None
     return known[name].tagger.of_file(header, arrays, n_jobs)
 
 
-def folder_of(tagger: FittedModel) -> str:
-    """Return the folder of a tagger's kind."""
-    return next(kind.folder for kind in KINDS.values() if kind.in_files == tagger.in_files)
+def kind_of(tagger: FittedModel) -> Kind:
+    """Return the kind of a tagger; that of a constrained model is linear."""
+    return next(kind for kind in KINDS.values() if kind.in_files == tagger.in_files)

@@ -6,9 +6,9 @@ The ``fit`` of a subclass sets ``tagger_`` to a :class:`crfkit.models.fitted_mod
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,11 @@ from crfkit.models.fitted_model import FittedModel
 from crfkit.models.plots import Plots
 from crfkit.models.results import PredictedSegment, TextSpan
 from crfkit.models.training_record import TrainingRecord
+from crfkit.upper_floors import upstairs
+
+if TYPE_CHECKING:
+    from crfkit.inference import Lattice
+    from crfkit.models.explanation import ExplainedSequences, Reasons
 
 Fitted = TypeVar("Fitted", bound=FittedModel)
 _Self = TypeVar("_Self", bound="SequenceLabeller[Any]")
@@ -188,6 +193,48 @@ class SequenceLabeller(TakesFrames, Plots, ShownEstimator, BaseEstimator, Generi
         tagger.calibration = fit_calibration(tagger, X, y, method, scheme=scheme, lengths=lengths)
         return self
 
+    def explain(
+        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
+    ) -> ExplainedSequences:
+        """Explain the predicted labels: return the evidence for each label and against the next best.
+
+        There is one :class:`~crfkit.models.explanation.Decision` per position, with the label, its rival,
+        both probabilities, and the reasons, which add up to the log odds: weights of attributes and
+        transitions in a linear model; features at places of the window in trees; training positions, with
+        their kernel K to the position, in a kernel CRF.
+        """
+        from crfkit.models.explanation import ExplainedSequences, explained
+
+        X, lengths, _ = self._given(X, lengths)
+        tagger, found = self._fitted(), ExplainedSequences()
+        for lattice, reasons in self._reasoned(X, lengths, constraints, known):
+            found += explained(tagger, lattice, reasons)
+        return found
+
+    def report(
+        self, X: Any, y: Any = None, path: str | os.PathLike[str] | None = None, **options: Any
+    ) -> Any:
+        """Return an HTML report of the fitted model on labelled data; write it to ``path`` if one is given.
+
+        It shows how good the model is, where it errs and why, and what it has learnt, in one file without
+        links out. A notebook shows the result, and its ``save(path)`` writes it. Needs Jinja2:
+        ``pip install 'crfkit[report]'``.
+
+        Parameters
+        ----------
+        X, y : labelled data that the model was not trained on. A data frame has its labels: leave out y.
+        path : a file, written completely or not at all.
+        lengths : of the sequences, if X is one table with the rows of all.
+        words : the text of each position, one list per sequence; by default found in X.
+        X_train, y_train : training data: for a learning curve (of five models), and to tell new words.
+        compare : another fitted model, which takes the same X.
+        title : of the page.
+        scheme : of the labels; by default told by their tags. Plain labels are scored position by position.
+        sentences : how many sequences with mistakes the page has at most (default: 150).
+        resamples, random_state : of the 95 % intervals (defaults: 1000 and 0).
+        """
+        return upstairs("report")(self, X, y, path, **options)
+
     @property
     def calibration_(self) -> Calibration:
         """What is done to the probabilities of the model."""
@@ -264,6 +311,12 @@ class SequenceLabeller(TakesFrames, Plots, ShownEstimator, BaseEstimator, Generi
         return model
 
     # Methods that subclasses override:
+
+    def _reasoned(
+        self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
+    ) -> Iterator[tuple[Lattice, Reasons]]:
+        """Yield the scores of X in pieces, with constraints applied, and the reasons for their labels."""
+        raise NotImplementedError
 
     @classmethod
     def _read(cls, source: Source, n_jobs: int | None, mmap: bool | None) -> tuple[Fitted, dict[str, Any]]:

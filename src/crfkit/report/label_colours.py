@@ -1,30 +1,36 @@
-"""Colours of labels: one hue per type, the same on light and dark pages."""
+"""Labels on the colour of their type, as in coloured spans; ``chip`` in ``macros.html`` draws them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-_GOLDEN = 137.5  # degrees: colours of neighbours in the list of types are far apart
+from crfkit.report.colours import DARK, LIGHT, N_COLOURS, places_of
+
+# What the templates of spans need to write their style sheet.
+PALETTE = {"light": LIGHT, "dark": DARK, "n": N_COLOURS}
 
 
 class ColouredLabel(NamedTuple):
-    """A label as text, and the hue of its type in degrees; None for ``O``, which is grey."""
+    """A label as text, and the classes of its colour; empty for ``O``, which is grey."""
 
     name: str
-    hue: int | None
+    shade: str
 
 
 class LabelColours:
     """The colours of a set of labels; labels of one type, such as ``B-NP`` and ``I-NP``, have one colour."""
 
     def __init__(self, labels: Iterable[Any]) -> None:
-        types = sorted({type_of(str(label)) for label in labels})
-        self._hues = {kind: round(40 + i * _GOLDEN) % 360 for i, kind in enumerate(types)}
+        self.places = places_of(type_of(str(label)) for label in labels if str(label) != "O")
 
     def __call__(self, label: Any) -> ColouredLabel:
         name = str(label)
-        return ColouredLabel(name, None if name == "O" else self._hues.get(type_of(name), 0))
+        place = None if name == "O" else self.places.get(type_of(name))
+        if place is None:
+            return ColouredLabel(name, "")
+        turn = f" turn{(place // N_COLOURS - 1) % 3 + 1}" if place >= N_COLOURS else ""
+        return ColouredLabel(name, f"k{place % N_COLOURS}{turn}")
 
 
 def type_of(label: str) -> str:

@@ -16,9 +16,10 @@ from crfkit.mining.item_names import ItemNames
 from crfkit.mining.listing import check_beside, number, percent
 from crfkit.mining.rules import Rule, Rules
 from crfkit.report.frame import render, write_page
-from crfkit.report.label_colours import ColouredLabel, LabelColours
+from crfkit.report.label_colours import PALETTE, ColouredLabel, LabelColours
 
-_HEADS = (
+# Names of the columns, and whether they hold numbers.
+HEADS = (
     *(("rule", False), ("label", False), ("support", True)),
     *(("confidence", True), ("singly", False), ("by", True)),
 )
@@ -47,7 +48,6 @@ def rules_html(
     """
     shown, names = rules[: max(n, 0)], names or ItemNames()
     check_beside(shown, examples, more)
-    colours = LabelColours(shown.classes)
     further = [*(["fixes"] if rules.fixes is not None else []), *(more or {})]
     page = render(
         "rules.html",
@@ -56,17 +56,9 @@ def rules_html(
         with_fixes=rules.fixes is not None,
         with_examples=examples is not None,
         labels=_labels(shown),
-        heads=[*_HEADS, *((name, True) for name in further)],
-        rows=[
-            _row(
-                rule,
-                names,
-                colours,
-                () if examples is None else examples[r],
-                [column[r] for column in (more or {}).values()],
-            )
-            for r, rule in enumerate(shown)
-        ],
+        heads=[*HEADS, *((name, True) for name in further)],
+        rows=rule_rows(shown, names, examples, more),
+        **PALETTE,
     )
     if path is not None:
         write_page(page, path)
@@ -82,7 +74,7 @@ class _Place(NamedTuple):
     odd: str | None  # the true label, if the rule is wrong here
 
 
-class _Row(NamedTuple):
+class RuleRow(NamedTuple):
     """A rule in the table."""
 
     label: ColouredLabel
@@ -92,9 +84,23 @@ class _Row(NamedTuple):
     numbers: list[tuple[str, float | None]]  # cells as text, and the number to sort by
 
 
+def rule_rows(
+    rules: Rules,
+    names: ItemNames,
+    examples: Sequence[Sequence[Example]] | None = None,
+    more: Mapping[str, Sequence[Any]] | None = None,
+) -> list[RuleRow]:
+    """Return the rows of a table of rules."""
+    colours, further = LabelColours(rules.classes), list((more or {}).values())
+    return [
+        _row(rule, names, colours, () if examples is None else examples[r], [column[r] for column in further])
+        for r, rule in enumerate(rules)
+    ]
+
+
 def _row(
     rule: Rule, names: ItemNames, colours: LabelColours, examples: Sequence[Example], more: Sequence[Any]
-) -> _Row:
+) -> RuleRow:
     outvoted = rule.rival is not None and rule.margin >= 0
     by = rule.margin if outvoted else -1
     numbers: list[tuple[str, float | None]] = [
@@ -105,7 +111,7 @@ def _row(
     if rule.fixes is not None:
         numbers.append((f"{rule.fixes:,}", rule.fixes))
     numbers += [(number(value), None if isinstance(value, str) else float(value)) for value in more]
-    return _Row(
+    return RuleRow(
         colours(rule.label),
         [(item.where + item.sign, item.what) for item in names.of_rule(rule.items)],
         [_place(rule, example) for example in examples],

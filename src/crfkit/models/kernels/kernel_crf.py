@@ -35,7 +35,8 @@ from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import for_file, weight_pairs, weights_of_pairs
 
 if TYPE_CHECKING:
-    from crfkit.models.explanation import ExplainedSequences
+    from crfkit.inference import Lattice
+    from crfkit.models.explanation import Reasons
 
 
 class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
@@ -273,22 +274,15 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         tagger.decoding, tagger.boundary_gain = self.decode, float(self.boundary_gain)
         return tagger
 
-    def explain(
-        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> ExplainedSequences:
-        """Explain the predicted labels by the cliques of the model: see :meth:`crfkit.CRF.explain`.
-
-        The reasons are training positions, with their kernel K to the position, and what they contribute.
-        """
-        from crfkit.models.explanation import ExplainedSequences, explained
+    def _reasoned(
+        self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
+    ) -> Iterator[tuple[Lattice, Reasons]]:
         from crfkit.models.kernels.explanation import KernelReasons
 
-        tagger, found = self._fitted(), ExplainedSequences()
+        tagger = self._fitted()
         positions = tagger.positions(X, lengths)
         for start, stop, lattice in tagger.constrained_pieces(tagger.prepare(X, lengths), constraints, known):
-            reasons = KernelReasons(tagger, positions.subset(np.arange(start, stop)), self.cliques_)
-            found += explained(tagger, lattice, reasons)
-        return found
+            yield lattice, KernelReasons(tagger, positions.subset(np.arange(start, stop)), self.cliques_)
 
     @property
     def transitions_(self) -> FloatArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy.typing as npt
@@ -37,7 +37,8 @@ from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
 
 if TYPE_CHECKING:
-    from crfkit.models.explanation import ExplainedSequences
+    from crfkit.inference import Lattice
+    from crfkit.models.explanation import Reasons
 
 _Self = TypeVar("_Self", bound="CRF")
 
@@ -330,24 +331,16 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         bound.tagger_ = tagger.with_features(tagger.index, tagger.weights, encoder)
         return bound
 
-    def explain(
-        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> ExplainedSequences:
-        """Explain the predicted labels: return the evidence for each label and against the next best.
-
-        There is one :class:`~crfkit.models.explanation.Decision` per position, with the label, its rival,
-        both probabilities, and the weights in which they differ.
-        """
-        from crfkit.models.explanation import ExplainedSequences
-        from crfkit.models.linear.explanation import explain
+    def _reasoned(
+        self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
+    ) -> Iterator[tuple[Lattice, Reasons]]:
+        from crfkit.models.linear.explanation import linear_reasons
 
         tagger = self._fitted()
         encoded = tagger.encode(X, lengths)
-        decisions = ExplainedSequences()
         prepared = tagger.prepare_encoded(encoded)
         for start, stop, lattice in tagger.constrained_pieces(prepared, constraints, known):
-            decisions += explain(tagger, encoded.sequences.subset(range(start, stop)), lattice)
-        return decisions
+            yield lattice, linear_reasons(tagger, encoded.sequences.subset(range(start, stop)))
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:

@@ -20,13 +20,18 @@ import numpy.typing as npt
 
 from crfkit.data.sequences import Sequences
 from crfkit.inference import Lattice
-from crfkit.models.explanation import Explanations, Reason, explained
+from crfkit.models.explanation import Explanations, Reason, Reasons, explained
 from crfkit.models.linear.tagger import LinearTagger
 
 
 def explain(tagger: LinearTagger, sequences: Sequences, lattice: Lattice) -> Iterator[Explanations]:
     """Yield the decisions of each sequence. ``lattice``: the scores, with any constraints applied."""
-    return explained(tagger, lattice, partial(_reasons, tagger, sequences))
+    return explained(tagger, lattice, linear_reasons(tagger, sequences))
+
+
+def linear_reasons(tagger: LinearTagger, sequences: Sequences) -> Reasons:
+    """Return the reasons of a model at the positions of a batch."""
+    return partial(_reasons, tagger, sequences)
 
 
 def _reasons(

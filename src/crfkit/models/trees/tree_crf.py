@@ -37,7 +37,8 @@ from crfkit.progress import Progress
 from crfkit.threads import thread_count
 
 if TYPE_CHECKING:
-    from crfkit.models.explanation import ExplainedSequences
+    from crfkit.inference import Lattice
+    from crfkit.models.explanation import Reasons
 
 
 class TreeCRF(SequenceLabeller[TreeTagger]):
@@ -390,22 +391,16 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         """Share of each of ``feature_names_`` in the total gain of all splits."""
         return self._fitted().potential.forest.importances()
 
-    def explain(
-        self, X: Any, *, lengths: Any = None, constraints: Constraints | None = None, known: Any = None
-    ) -> ExplainedSequences:
-        """Explain the predicted labels by the splits of the trees: see :meth:`crfkit.CRF.explain`.
-
-        The reasons are features at places of the window, and what they contribute to the score.
-        """
-        from crfkit.models.explanation import ExplainedSequences, explained
+    def _reasoned(
+        self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
+    ) -> Iterator[tuple[Lattice, Reasons]]:
         from crfkit.models.trees.explanation import TreeReasons
 
-        tagger, found = self._fitted(), ExplainedSequences()
+        tagger = self._fitted()
         table = tagger.encode(X, lengths)
         prepared = Prepared(table.offsets, lambda a, b: Piece(tagger.lattice(table.piece(a, b)), None))
         for start, stop, lattice in tagger.constrained_pieces(prepared, constraints, known):
-            found += explained(tagger, lattice, TreeReasons(tagger, table.piece(start, stop)))
-        return found
+            yield lattice, TreeReasons(tagger, table.piece(start, stop))
 
     def conjunctions(self, n: int = 20, *, label: Any = None) -> list[Conjunction]:
         """Return the most important paths through the trees: conditions, label, and change of its score."""

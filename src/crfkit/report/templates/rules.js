@@ -29,7 +29,7 @@ body.addEventListener("click", event => {
   if (String(getSelection())) return;  // somebody is copying text
   const item = event.target.closest(".i"), chip = event.target.closest(".chip");
   if (item) text.value = item.textContent.includes('"') ? item.textContent : `"${item.textContent}"`;
-  else if (chip && chip.parentNode.cellIndex === 1) label.value = chip.textContent;
+  else if (chip && chip.closest("td").cellIndex === 1) label.value = chip.textContent;
   else return;
   find();
   scrollTo(0, 0);

@@ -1,0 +1,1 @@
+"""What models of each kind have learnt: one view per kind, named in ``crfkit.models.kinds``."""

@@ -203,7 +203,7 @@ def test_labels_that_are_not_known(crf):
     """Sequences without all labels are left out and counted; a label that the model lacks is a mistake."""
     page, _ = parts(crf.report(items([*OTHER, OTHER[0]]), [*TRUE, [None, "O", "O"]]))
     assert "3 sequences" in page.words
-    assert "1 sequences without all labels are left out" in page.words
+    assert "1 more without all labels left out" in page.words
     page, data = parts(crf.report(items(OTHER[:1]), [["B-NEW", "O", "B-LOC"]]))
     assert "NEW" in page.words
     assert "B-NEW" not in data["labels"]

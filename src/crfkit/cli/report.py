@@ -20,8 +20,7 @@ USAGE = "MODEL DATA -o PAGE [options]"
 
 DESCRIPTION = """\
 Writes an HTML page about a model on labelled data: how good it is, where it
-errs and why, and what it has learnt. The page is one file that needs no
-network. Needs Jinja2: pip install 'crfkit[report]'."""
+errs and why, and what it has learnt. One file; making it needs Jinja2."""
 
 EXAMPLES = """\
 examples:

@@ -192,7 +192,7 @@ def _lead(found: Predictions, view: ModelView[Any]) -> str:
     pairs = found.pairs
     text = f"{pairs.n_sequences:,} sequences, {pairs.n_tokens:,} positions, {len(view.tagger.classes)} labels"
     if found.n_left_out:
-        text += f"; {found.n_left_out:,} sequences without all labels are left out"
+        text += f"; {found.n_left_out:,} more without all labels left out"
     return text
 
 

@@ -7,6 +7,7 @@ with the means at the roots they add up to the difference of the scores (Saabas 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,19 @@ class TreeReasons:
     def __init__(self, tagger: TreeTagger, table: Table) -> None:
         self._tagger, self._table, self._forest = tagger, table, tagger.potential.forest
         self._names = tagger.feature_names
+        # As lists: single elements of arrays are slow, and every position walks through many trees.
+        forest = self._forest
+        self._feature, self._threshold, self._flags, self._left, self._right, self._leaf, self._count = (
+            array.tolist()
+            for array in (
+                *(forest.feature, forest.threshold, forest.flags, forest.left, forest.right),
+                *(forest.leaf, forest.leaf_count),
+            )
+        )
+        self._roots: list[list[int]] = [
+            forest.root[forest.label == label].tolist() for label in range(forest.n_labels)
+        ]
+        self._categories: dict[int, frozenset[int]] = {}  # of a node
         self._mean: dict[int, tuple[float, int]] = {}  # of the leaves below a node, and their training rows
 
     def __call__(self, labels: IntArray, start: int, stop: int, t: int, rival: int) -> Iterator[Reason]:
@@ -61,31 +75,32 @@ class TreeReasons:
 
     def _parts(self, row: FloatArray, label: int) -> dict[int, float]:
         """Return the part of each feature in the score of a label; -1: the means at the roots."""
-        forest, parts = self._forest, {-1: 0.0}
-        for root in forest.root[forest.label == label].tolist():
+        parts, values = {-1: 0.0}, row.tolist()
+        for root in self._roots[label]:
             node, before = root, self._below(root)[0]
             parts[-1] += before
             while node >= 0:
-                feature = int(forest.feature[node])
-                node = int((forest.left if self._goes_left(node, row[feature]) else forest.right)[node])
+                feature = self._feature[node]
+                node = (self._left if self._goes_left(node, values[feature]) else self._right)[node]
                 after = self._below(node)[0]
                 parts[feature] = parts.get(feature, 0.0) + after - before
                 before = after
         return parts
 
     def _goes_left(self, node: int, value: float) -> bool:
-        forest = self._forest
-        if forest.flags[node] & CATEGORY:
-            return not np.isnan(value) and int(value) in forest.categories(node)
-        return bool(forest.flags[node] & MISSING_LEFT) if np.isnan(value) else value <= forest.threshold[node]
+        flags = self._flags[node]
+        if flags & CATEGORY:
+            if node not in self._categories:
+                self._categories[node] = frozenset(self._forest.categories(node))
+            return not math.isnan(value) and int(value) in self._categories[node]
+        return bool(flags & MISSING_LEFT) if math.isnan(value) else value <= self._threshold[node]
 
     def _below(self, node: int) -> tuple[float, int]:
         """Return the mean of the leaves below a node, and the number of their training rows."""
-        forest = self._forest
         if node < 0:
-            return float(forest.leaf[~node]), int(forest.leaf_count[~node])
+            return self._leaf[~node], self._count[~node]
         if node not in self._mean:
-            (a, n), (b, m) = self._below(int(forest.left[node])), self._below(int(forest.right[node]))
+            (a, n), (b, m) = self._below(self._left[node]), self._below(self._right[node])
             self._mean[node] = ((n * a + m * b) / (n + m) if n + m else (a + b) / 2, n + m)
         return self._mean[node]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from crfkit.models.trees.tagger import TreeTagger
+import sys
+
+from crfkit.models.trees.tagger import Conjunction, TreeTagger
 from crfkit.report.heat import transition_heat
 from crfkit.report.kinds.view import BarsPart, HeatPart, Illustration, ModelView, Part, TablePart, weights_of
 
 _FEATURES = 25
-_CONJUNCTIONS = 40
+_CONJUNCTIONS = 4  # per label
 _MOST_LEAVES = 400_000  # listing the paths of more takes too long
 
 
@@ -48,19 +50,26 @@ class TreeView(ModelView[TreeTagger]):
         return BarsPart("Importances", words, weights_of(pairs, longest, notes))
 
     def _conjunctions(self) -> Part:
+        """Return the conjunctions that speak most for each label; those against it are mostly its absence."""
+        of_label: dict[str, list[Conjunction]] = {str(label): [] for label in self.tagger.classes}
+        for one in self.tagger.conjunctions(sys.maxsize):  # the most important first
+            found = of_label[str(one.label)]
+            if one.value > 0 and len(found) < _CONJUNCTIONS:
+                found.append(one)
         rows: list[list[tuple[str, float | None]]] = [
             [
+                (label, None),
                 (" & ".join(one.conditions), None),
-                (str(one.label), None),
                 (f"{one.value:+.2f}", one.value),
                 (f"{one.count:,}", float(one.count)),
                 (f"{one.n_trees:,}", float(one.n_trees)),
             ]
-            for one in self.tagger.conjunctions(_CONJUNCTIONS)
+            for label, some in of_label.items()
+            for one in some
         ]
-        heads = [("conditions", False), ("label", False), ("value", True), ("rows", True), ("trees", True)]
+        heads = [("label", False), ("conditions", False), ("value", True), ("rows", True), ("trees", True)]
         words = (
-            "The most important paths from a root to a leaf: their conditions, what they add to the score of "
-            "a label, the training rows that go this way, and the number of trees with this path."
+            "The paths from a root to a leaf that speak most for each label: their conditions, what they add "
+            "to its score, the training rows that go this way, and the number of trees with this path."
         )
         return TablePart("Conjunctions", words, heads, rows)

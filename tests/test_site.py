@@ -115,3 +115,23 @@ def test_the_papers_page_names_what_exists():
     named = re.findall(r"`python (\S+\.py)|`((?:src|native)/[\w/.]*)`", text)
     assert len(named) > 20
     assert [name for pair in named for name in pair if name and not (ROOT / name).exists()] == []
+
+
+def test_pages_are_mended_for_keyboards_and_screen_readers(tools):
+    mended = tools("accessible").mended
+    page = (
+        '<p class="caption" role="heading">Start</p><pre>x</pre><th class="head"><p></p></th>'
+        '<span class="sig-paren">(</span>\n<dl>\n<dd>a,</dd>\n<dd>b,</dd>\n</dl>\n)'
+        '<a class="reference internal" href="plot_x.html"><span class="doc">A title</span></a>'
+    )
+    found = mended(page)
+    for part in (
+        'aria-level="2"',
+        '<pre tabindex="0">',
+        "<td></td>",
+        'aria-label="A title"',
+        '<span class="sig-line">a,',
+    ):
+        assert part in found
+    assert "<dl>" not in found
+    assert mended(found) == found

@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+from accessible import mend
 from gather import ROOT, TOOLS, gather
 
 # What a browser fetches by itself; links that a reader may follow are free.
@@ -43,6 +44,7 @@ def main() -> int:
     code = build_main(["-q", "-W", "--keep-going", "-j", "auto", str(arguments.pages), str(arguments.output)])
     if code:
         return code
+    mend(arguments.output)
     outside = fetched(arguments.output)
     print(*(f"fetches from the network: {line}" for line in outside), sep="\n", end="\n" if outside else "")
     print(f"open {arguments.output / 'index.html'}")

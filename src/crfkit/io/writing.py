@@ -118,7 +118,7 @@ def _temporary(target: str, old: os.stat_result | None) -> IO[bytes]:
         name = os.path.join(os.path.dirname(target), f".crfkit-{os.urandom(8).hex()}.tmp")
         # A file that replaces a private one must be private from the beginning.
         file = open(name, "xb", opener=None if old is None else _open_private)  # noqa: SIM115
-        if _lock(file.fileno()) != "held" and os.path.exists(name):
+        if lock(file.fileno()) != "held" and os.path.exists(name):
             break
         file.close()  # before it was locked, another writer took it for abandoned
     if old is not None:
@@ -130,7 +130,7 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _lock(descriptor: int) -> str:
+def lock(descriptor: int) -> str:
     """Try to lock a file: "locked", "held" by another process, or "unsupported" by the system."""
     if sys.platform == "win32":
         return "unsupported"
@@ -158,7 +158,7 @@ def _remove_abandoned(directory: str) -> None:
                     continue
                 descriptor = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
                 try:
-                    if _lock(descriptor) == "locked":
+                    if lock(descriptor) == "locked":
                         os.unlink(entry.path)
                 finally:
                     os.close(descriptor)

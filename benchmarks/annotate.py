@@ -137,7 +137,7 @@ def report(runs: dict[str, list[list[list[float]]]], full: list[float]) -> str:
     lines.append(table(["sentences", *(f"{o}: {w}" for o in runs for w in ("F1", "tokens"))], rows))
     rows = []
     for order, several in runs.items():
-        for n in (200, 500, 1000):
+        for n in (500, 1000):
             here = [r for run in several for r in run if r[0] == n]
             if here:
                 rows.append([order, f"{n:,}", *(spread((r[k] for r in here), ".1f") for k in (4, 5, 3))])

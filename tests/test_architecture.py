@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "crfkit"
 # From the top floor down. Rooms on one floor may use each other.
 FLOORS = (
     ("__main__",),
-    ("cli", "report", "distributed"),
+    ("cli", "report", "annotate", "distributed"),
     ("apps", "compat", "model_selection"),
     ("models",),
     ("selection", "mining"),
@@ -42,11 +42,14 @@ FORBIDDEN = {
 # base classes of estimators are imported when a module loads, in conventions.py.
 OPTIONAL = {
     *("sklearn", "scipy", "joblib", "threadpoolctl", "lightgbm", "matplotlib", "tqdm", "pandas"),
-    *("pynndescent", "dask", "distributed", "narwhals", "jinja2"),
+    *("pynndescent", "dask", "distributed", "narwhals", "jinja2", "starlette", "uvicorn"),
 }
 IMPORTS_OPTIONAL = {"sklearn": "conventions.py", "dask": "distributed/", "distributed": "distributed/"}
 # ... and these are asked for in one place only.
-ONLY_IN = {"lightgbm": "models/trees/grower.py", "jinja2": "report/frame.py"}
+ONLY_IN = {
+    **{"lightgbm": "models/trees/grower.py", "jinja2": "report/frame.py"},
+    **{"starlette": "annotate/server.py", "uvicorn": "annotate/server.py"},
+}
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ _LIBRARIES = {
     "pynndescent": ("pynndescent", "crfkit[graph]"),
     "pandas": ("pandas", "pandas"),
     "narwhals": ("narwhals", "crfkit[tables]"),
+    "starlette": ("Starlette", "crfkit[annotate]"),
+    "uvicorn": ("uvicorn", "crfkit[annotate]"),
     "jinja2": ("Jinja2", "crfkit[report]"),
 }
 

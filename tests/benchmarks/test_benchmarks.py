@@ -170,3 +170,13 @@ def test_the_clock_leaves_out_what_is_done_in_between(module, monkeypatch, data,
 def test_constrained_text(data, tmp_path):
     output("papers/constrained.py", "text", "--quick", "--markdown", tmp_path / "t.md", data=data)
     assert "| CRF, c2 tuned by cross-validation" in (tmp_path / "t.md").read_text(encoding="utf-8")
+
+
+def test_annotate(data, tmp_path):
+    options = ("--quick", "--results", tmp_path / "runs.jsonl", "--plot", tmp_path / "plot.png")
+    printed = output("annotate.py", *options, data=data)
+    for row in ("| total  |", "| token  |", "| random |", "Share of right labels"):
+        assert row in printed
+    assert (tmp_path / "plot.png").stat().st_size > 0
+    assert len((tmp_path / "runs.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 2
+    assert output("annotate.py", *options, data=data).splitlines()[:9] == printed.splitlines()[:9]

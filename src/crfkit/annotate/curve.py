@@ -14,7 +14,8 @@ import numpy as np
 
 from crfkit.annotate.store import Answer
 
-WINDOW = 50  # sentences that a point is the mean of
+WINDOW = 20  # most sentences that a point is the mean of; at the beginning the latest half, because
+_LEAST = 5  # the model still gets better fast
 _POINTS = 200  # most points of a line
 
 
@@ -41,6 +42,6 @@ def curve(answers: Sequence[Answer], *, sampled: bool) -> list[Point]:
         return []
     sums = np.vstack([[0, 0], np.cumsum(table[:, 1:], axis=0)])
     last = np.arange(1, len(sums))
-    moving = sums[last] - sums[np.maximum(last - WINDOW, 0)]
+    moving = sums[last] - sums[np.maximum(last - np.clip(last // 2, _LEAST, WINDOW), 0)]
     shown = np.unique(np.linspace(0, len(table) - 1, min(len(table), _POINTS)).round().astype(np.int64))
     return [Point(int(table[k, 0]), float(moving[k, 0] / moving[k, 1])) for k in shown]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,12 +42,16 @@ class Learner:
         self._crf: CRF = copy.copy(crf)
         warm = self._earlier is None
         self._crf.set_params(c2=C2, tol=1e-4, algorithm="auto", verbose=False, warm_start=warm)
-        self.tagger: LinearTagger | None = self._earlier
-        self._constraints = self._legal()
+        self._newest = None if self._earlier is None else self._with_constraints(self._earlier)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model, given or fitted."""
+        return self._newest is not None
 
     @property
     def model(self) -> CRF:
-        """The estimator with the newest model; raises ``NotFittedError`` on use if there is none."""
+        """The estimator with the newest model."""
         return self._crf
 
     def fit(self, x: Columns, y: Sequence[Sequence[Label]]) -> bool:
@@ -65,13 +69,12 @@ class Learner:
             else:
                 crf.tagger_ = self._earlier
                 crf.partial_fit(x, y)
-        self._crf, self.tagger = crf, crf.tagger_
-        self._constraints = self._legal()
+        self._crf, self._newest = crf, self._with_constraints(crf.tagger_)
         return True
 
     def uncertainty(self, x: Columns) -> FloatArray:
         """Return the entropy of the distribution over the labellings of each sentence [N], in nats."""
-        tagger = self._fitted()
+        tagger, _ = self._fitted()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a sentence may have no known attribute
             found = [entropy(piece.lattice, n_jobs=tagger.n_jobs) for piece in tagger.pieces(x)]
@@ -79,33 +82,28 @@ class Learner:
 
     def propose(self, x: Columns) -> Proposal:
         """Return the labels of the only sentence of ``x``."""
-        tagger = self._fitted()
-        decoded = tagger.decode(tagger.scored_under(x, self._constraints).lattice, with_marginals=True)
+        tagger, legal = self._fitted()
+        decoded = tagger.decode(tagger.scored_under(x, legal).lattice, with_marginals=True)
         if decoded.marginals is None:
             raise InputError("the model gives no probabilities")
         sure = decoded.marginals[np.arange(len(decoded.labels)), decoded.labels]
         return Proposal([str(tagger.classes[label]) for label in decoded.labels], sure.tolist())
 
-    def _fitted(self) -> LinearTagger:
-        if self.tagger is None:
+    def _fitted(self) -> tuple[LinearTagger, Constraints | None]:
+        if self._newest is None:
             raise InputError("there is no model yet: label a few sentences first")
-        return self.tagger
+        return self._newest
 
-    def _legal(self) -> Constraints | None:
-        """Return the constraints that make proposals legal; None if the model's labels allow none."""
-        if self.tagger is None or self._scheme is None:
-            return None
+    def _with_constraints(self, tagger: LinearTagger) -> tuple[LinearTagger, Constraints | None]:
+        """Return a model with the constraints that make proposals legal; None if it has no legal labels."""
+        if self._scheme is None:
+            return tagger, None
         try:
-            return scheme_constraints(self.tagger.classes, self._scheme, unusable="forbid")
+            return tagger, scheme_constraints(tagger.classes, self._scheme, unusable="forbid")
         except InputError:  # for example, only I-PER was labelled so far
-            return None
+            return tagger, None
 
 
 def new_model(extractor: Any, n_jobs: int | None) -> CRF:
     """Return an estimator that has learnt nothing yet; ``extractor`` makes attributes of rows."""
     return CRF(extractor=extractor, n_jobs=n_jobs)
-
-
-def n_known(labels: Iterable[Label]) -> int:
-    """Return how many labels are known."""
-    return sum(label is not None for label in labels)

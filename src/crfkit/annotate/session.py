@@ -18,6 +18,7 @@ from crfkit.annotate.store import Answer, Store
 from crfkit.annotate.tag_set import Label, Marks
 from crfkit.data.columns import Columns
 from crfkit.exceptions import InputError
+from crfkit.io.csv_data import NamedColumns
 
 EVERY = 10  # answers between two fits
 _MOST_SCORED = 500_000  # tokens that are scored after a fit: one or two seconds
@@ -58,7 +59,7 @@ class Session:
         self._rng = np.random.default_rng(store.seed)
         self._current: Sentence | None = None
         self._places = self._matched()
-        if learner.tagger is not None:
+        if learner.has_model:
             self._score(learner, self.pool.to_score(_MOST_SCORED, self._rng))
 
     def _matched(self) -> list[int | None]:
@@ -84,7 +85,7 @@ class Session:
     @property
     def due(self) -> bool:
         """Whether enough was answered for another fit."""
-        return self._since >= (self.every if self.fitted_on or self.learner.tagger is not None else 1)
+        return self._since >= (self.every if self.fitted_on or self.learner.has_model else 1)
 
     def current(self) -> Sentence | None:
         """Return the sentence to label; the same until it is answered. None: all are labelled."""
@@ -100,7 +101,7 @@ class Session:
         i = choice.sentence
         rows: Rows = tuple(map(tuple, self.columns[i]))
         proposal = None
-        if self.learner.tagger is not None:
+        if self.learner.has_model:
             proposal = self.learner.propose(self.columns[i : i + 1])
         labels: list[Label] = [None] * len(rows) if proposal is None else list(proposal.labels)
         marks = self.store.tags.marks(labels)
@@ -158,6 +159,8 @@ class Session:
             waiting = self.pool.to_score(_MOST_SCORED, self._rng)
         try:
             x = Columns.from_rows([answer.rows for answer in answers])
+            if isinstance(self.columns, NamedColumns):
+                x = NamedColumns.of(x, self.columns.names)
             if answers and self.learner.fit(x, [answer.labels for answer in answers]):
                 self._score(self.learner, waiting)
                 self.fitted_on = len(answers)

@@ -31,6 +31,7 @@ COMMANDS = {
     "select": "select the features that a model needs",
     "mine": "find and list association rules between observations and labels",
     "tag": "label sequences with a model",
+    "annotate": "label sentences on a local page, with a model that learns meanwhile",
     "eval": "score predicted labels, as conlleval does",
     "calibrate": "make a model's probabilities true on held-out data; thresholds for a precision",
     "report": "write an HTML page about a model: how good it is, where it errs, what it has learnt",

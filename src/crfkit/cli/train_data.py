@@ -180,7 +180,9 @@ def _read_table(
                 f"(--format {names_of(tables=False)}), not columns"
             )
         maker = default(seen, arguments)
-    return Data(seen, columns.column(label), None, record, (seen,)), maker
+    unknown, y = getattr(arguments, "unknown", None), columns.column(label)
+    labels = y if unknown is None else [[None if one == unknown else one for one in row] for row in y]
+    return Data(seen, labels, None, record, (seen,)), maker
 
 
 def word_features(columns: Columns, arguments: argparse.Namespace) -> Features:

@@ -42,6 +42,8 @@ linear models:
   --algorithm NAME = auto   one of {", ".join(ALGORITHMS)}: lbfgs (with --c1: OWL-QN), sgd (stochastic),
       auto: the fastest; without penalties ap (averaged perceptron), pa (passive-aggressive) and arow, with
       settings as in 'pa(c=0.5)'
+  --unknown LABEL           this label means that a label is unknown (crfkit annotate writes '_'): training
+      sums over all labels there
   --tol X:float = 1e-5      stop when the relative change of the objective is smaller
 features:
   --features FILE           use exactly the features of this file, written by 'crfkit select'

@@ -98,6 +98,9 @@ def test_proposals_are_legal():
     for i in range(20):
         labels = model.propose(x[i : i + 1]).labels
         assert labels[1] != "I-PER" or labels[0] == "B-PER"
+    pairs = learner("IOBES")
+    pairs.fit(x, [["B-PER", "I-PER", "E-PER"]] * 20)  # no single token has a legal label: any is shown
+    assert len(pairs.propose(Columns.from_rows([[("Ada",)]])).labels) == 1
     only_inside = learner()
     only_inside.fit(x, [["I-PER"] * 3] * 20)  # no legal labelling exists: the model's own is shown
     assert only_inside.propose(x[:1]).labels == ["I-PER"] * 3

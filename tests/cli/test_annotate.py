@@ -7,7 +7,7 @@ from annotate_process import annotating, ask, interrupted
 
 from crfkit import CRF
 from crfkit.annotate.store import Answer, Store
-from crfkit.annotate.tag_set import TagSet
+from crfkit.annotate.tag_set import Marks, Span, TagSet
 from crfkit.cli import main
 from crfkit.io import read_columns
 
@@ -148,3 +148,44 @@ def test_export_of_nothing(data, tmp_path, capsys):
     store.close()
     assert main(["annotate", str(data), "--export", "-", "-q"]) == 0
     assert capsys.readouterr().out == "Ada\tB-PER\n\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "columns", "n_sentences"),
+    [
+        ("a.csv", "token,doc\nAda,1\nran,1\nBob,2\n", ("--sequence-column", "doc"), 1, 2),
+        ("a.csv", "token,tag\nAda,B-PER\n\nran,O\n", ("--label-column", "tag"), 1, 2),
+        ("a.jsonl", '{"tokens": ["Ada", "ran"], "tags": ["B-PER", "O"]}\n', (), 1, 1),
+        ("a.jsonl", '{"tokens": ["Ada", "ran"]}\n', (), 1, 1),
+        ("a.txt", "Ada ran.\nBob sat.\n", ("--format", "text"), 1, 2),
+        ("a.txt", "Ada NNP B-PER\nran VB O\n", ("--label-column", "-1"), 2, 1),
+        ("a.txt", "Ada NNP\nran VB\n", (), 2, 1),
+    ],
+)
+def test_tables(tmp_path, monkeypatch, capsys, name, content, options, columns, n_sentences):
+    """Labels in the data are neither shown nor learnt from; the model that is saved fits the data."""
+    data, model = tmp_path / name, tmp_path / "a.crfkit"
+    data.write_text(content, encoding="utf-8")
+    shown = []
+
+    def label_all(session, *more):
+        while (now := session.current()) is not None:
+            shown.append(now.rows)
+            session.answer(now.number, Marks([Span(0, 1, "PER")], []))
+
+    monkeypatch.setattr("crfkit.annotate.server.serve", label_all)
+    command = ["annotate", data, "--labels", "PER,LOC", "--save-model", model, "--no-browser", *options]
+    assert main([*map(str, command)]) == 0
+    assert len(shown) == n_sentences
+    assert {len(row) for rows in shown for row in rows} == {columns}
+    capsys.readouterr()
+    tagging = [option for option in options if option not in ("--label-column", "tag", "-1")]
+    assert main([*map(str, ["tag", model, data, *tagging])]) == 0
+    told = capsys.readouterr()
+    assert "PER" in told.out
+    assert "warning" not in told.err
+
+
+def test_a_label_with_a_blank(data, capsys):
+    code, errors = refused(capsys, data, "--labels", "PER,my label")
+    assert (code, "'my label' has a blank in it" in errors) == (2, True)

@@ -18,7 +18,7 @@ import numpy as np
 from crfkit.annotate.tag_set import Label
 from crfkit.arrays import FloatArray
 from crfkit.data.columns import Columns
-from crfkit.exceptions import InputError
+from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import Constraints, entropy, scheme_constraints
 from crfkit.models.linear.crf import CRF
 from crfkit.models.linear.tagger import LinearTagger
@@ -83,7 +83,10 @@ class Learner:
     def propose(self, x: Columns) -> Proposal:
         """Return the labels of the only sentence of ``x``."""
         tagger, legal = self._fitted()
-        decoded = tagger.decode(tagger.scored_under(x, legal).lattice, with_marginals=True)
+        try:
+            decoded = tagger.decode(tagger.scored_under(x, legal).lattice, with_marginals=True)
+        except NoPathError:  # for example, one token in IOBES, while no S- was labelled so far
+            decoded = tagger.decode(tagger.scored(x).lattice, with_marginals=True)
         if decoded.marginals is None:
             raise InputError("the model gives no probabilities")
         sure = decoded.marginals[np.arange(len(decoded.labels)), decoded.labels]

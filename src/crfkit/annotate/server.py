@@ -107,7 +107,7 @@ def application(session: Session, token: str, port: int) -> App:
     @contextlib.asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
         yield
-        await asyncio.gather(*refits)
+        await asyncio.gather(*refits, return_exceptions=True)
 
     async def colours(request: Any) -> Any:
         return responses.Response(colour_sheet(), media_type="text/css")

@@ -17,7 +17,7 @@ from crfkit.annotate.pool import Pool
 from crfkit.annotate.store import Answer, Store
 from crfkit.annotate.tag_set import Label, Marks
 from crfkit.data.columns import Columns
-from crfkit.exceptions import InputError
+from crfkit.exceptions import CRFKitError, InputError
 from crfkit.io.csv_data import NamedColumns
 
 EVERY = 10  # answers between two fits
@@ -165,7 +165,7 @@ class Session:
                 self._score(self.learner, waiting)
                 self.fitted_on = len(answers)
             self.failure = ""
-        except InputError as error:  # the sentences can be labelled all the same
+        except CRFKitError as error:  # the sentences can be labelled all the same
             self.failure = str(error)
         finally:
             self.fitting = False

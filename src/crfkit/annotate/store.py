@@ -50,7 +50,7 @@ class Store:
         self.path = path
         if tags is None and not os.path.exists(path):
             raise InputError(f"{path}: there are no annotations yet, so the labels must be named")
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         self._file: IO[bytes] = open(descriptor, "r+b", buffering=0)  # noqa: SIM115
         try:
             if lock(self._file.fileno()) == "held":

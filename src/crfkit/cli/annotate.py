@@ -122,7 +122,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace) -> tuple[CRF, dict[str, Any], Columns, list[str]]:
     """Return the estimator, the record of its data, the sentences, and label names seen in the data."""
-    from crfkit.cli.column_roles import Roles, column_place, tagging_roles
+    from crfkit.cli.column_roles import Roles, tagging_roles
     from crfkit.models.linear.crf import CRF
 
     tagger, record = None, None
@@ -150,20 +150,29 @@ def _read(arguments: argparse.Namespace) -> tuple[CRF, dict[str, Any], Columns, 
     if tagger is not None and tagger.n_columns is not None:
         roles = tagging_roles(table, tagger.n_columns, record, arguments.label_column, None)
     else:
-        named = arguments.label_column
-        label = None if named in (None, "none") else column_place(table, named, "--label-column")
-        roles = Roles(label, key=getattr(table, "sequence_place", None))
+        roles = Roles(_label_place(file, table, arguments.label_column))
     columns = roles.for_template(table)
     names = [] if roles.label is None else sorted(table.codes(roles.label)[0])
     if not arguments.quiet:
         _say_columns(file, table, roles.label)
     if tagger is None:
-        return _new_model(arguments, columns), _record(columns), columns, names
+        return _new_model(arguments, columns), _record(file, table, columns), columns, names
     crf = CRF(n_jobs=arguments.jobs, order=tagger.index.order, extractor=tagger.extraction)
     edge_attributes = (header.get("params") or {}).get("edge_attributes")
     crf.set_params(template=tagger.template, edge_attributes=edge_attributes)
     crf.tagger_ = tagger
-    return crf, record or _record(columns), columns, names
+    return crf, record or _record(file, table, columns), columns, names
+
+
+def _label_place(file: DataFile, table: Columns, named: str | None) -> int | None:
+    """Return the column of labels in data for a new model: the one that is named, or the format's."""
+    from crfkit.cli.column_roles import column_place
+
+    if named == "none":
+        return None
+    if "label_column" in dict(file.format.options):  # the format puts labels into the last column, if any
+        return table.n_columns - 1 if table.n_columns > 1 else None
+    return None if named is None else column_place(table, named, "--label-column")
 
 
 def _say_columns(file: DataFile, table: Columns, label: int | None) -> None:
@@ -175,11 +184,15 @@ def _say_columns(file: DataFile, table: Columns, label: int | None) -> None:
     say(file, words)
 
 
-def _record(columns: Columns) -> dict[str, Any]:
-    """Return what a model records of its table: the columns, and the label behind them."""
+def _record(file: DataFile, table: Columns, columns: Columns) -> dict[str, Any]:
+    """Return what a new model records of its table: ``columns``, and the label behind them."""
     record: dict[str, Any] = {"columns": columns.n_columns + 1, "label_column": columns.n_columns}
     if hasattr(columns, "names"):
         record["names"] = [*columns.names, "label"]
+    if file.options.get("sequence_column") is not None:
+        record["sequence_column"] = file.options["sequence_column"]
+    if getattr(table, "tokenizer", None) is not None:
+        record["tokenizer"] = table.tokenizer  # type: ignore[attr-defined]
     return record
 
 
@@ -198,6 +211,8 @@ def _tags(arguments: argparse.Namespace, crf: CRF, names: list[str]) -> TagSet |
     from crfkit.annotate.tag_set import TagSet
 
     given = [name.strip() for name in (arguments.labels or "").split(",") if name.strip()]
+    if blank := next((name for name in given if len(name.split()) > 1), None):
+        raise UsageError(f"--labels: the name {blank!r} has a blank in it, which column files cannot hold")
     tagger = getattr(crf, "tagger_", None)
     if tagger is None:
         if given:

@@ -7,11 +7,12 @@ const $ = id => document.getElementById(id);
 const UNSURE = 0.75; // tokens with a smaller probability are marked
 const POLL = 1000; // milliseconds
 
-let state = null, marks = null, caret = 0, anchor = 0, busy = false, dragging = false, tokens = [];
+let state = null, marks = null, caret = 0, anchor = 0, busy = false, dragging = false, tokens = [], timer = 0;
 
 // ---- the server
 
-async function ask(path, content) {
+// Send a request and show the new state; ``anew``: begin the sentence again even if it is the same one.
+async function ask(path, content, anew = false) {
   if (busy) return;
   busy = true;
   try {
@@ -28,7 +29,7 @@ async function ask(path, content) {
       complain(`${found.error}. Nothing is lost: the sentence is still here.`);
     } else {
       complain("");
-      show(found);
+      show(found, anew);
     }
   } catch {
     complain("The server does not answer. Is crfkit annotate still running? Your last change is still here: "
@@ -52,13 +53,13 @@ function complain(words) {
 
 // ---- showing
 
-function show(found) {
+function show(found, anew = false) {
   const before = state && state.sentence, now = found.sentence;
   state = found;
-  const fresh = !before || !now || before.number !== now.number;
-  if (fresh) begin(now);
+  if (anew || !before || !now || before.number !== now.number) begin(now);
   showProgress();
-  if (state.progress.fitting) setTimeout(poll, POLL);
+  clearTimeout(timer);
+  if (state.progress.fitting) timer = setTimeout(poll, POLL);
 }
 
 function begin(sentence) {
@@ -216,8 +217,7 @@ const actions = {
       draw();
       say("undone");
     } else if (state && state.progress.done) {
-      state.sentence = null; // the sentence that comes back may be the same one
-      ask("undo", {});
+      ask("undo", {}, true);
     }
   },
   help: () => $("help").showModal(),

@@ -89,12 +89,14 @@ class _Axis:
 
     def _values(self) -> list[float]:
         if self.log:
-            first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
-            if last - first >= 2:
-                every = math.ceil((last - first + 1) / 6)
-                return [10.0**k for k in range(first, last + 1, every)]
-            ratio = (self.high / self.low) ** (1 / (_TICKS - 1))
-            return [self.low * ratio**k for k in range(_TICKS)]
+            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            few = [times * 10.0**k for k in powers for times in (1, 2, 5)]
+            inside = [value for value in few if self.low <= value * 1.0001 and value <= self.high * 1.0001]
+            tens = [value for value in inside if round(math.log10(value), 6) % 1 == 0]
+            if len(inside) > _TICKS + 1:
+                return tens[:: math.ceil(len(tens) / (_TICKS + 1))]
+            if len(inside) > 1:
+                return inside
         step = _round_step((self.high - self.low) / _TICKS)
         first = math.ceil(self.low / step - 1e-9)
         return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]

@@ -46,7 +46,7 @@ class ModelReport:
         return render("report_in_notebook.html", page=self.html, summary=self.summary)
 
     def __repr__(self) -> str:
-        return f"report: {self.summary} (save(path) writes the page, {len(self.html.encode()) / 1e6:.1f} MB)"
+        return f"report: {self.summary} (save(path) writes the page, {len(self.html) // 1000:,} kB)"
 
 
 class Side(NamedTuple):

@@ -106,6 +106,9 @@ class LinearView(ModelView[LinearTagger]):
         ]
         words = (
             f"The strongest {len(chosen):,} of {len(rules):,} association rules, with places where they hold."
+            " Support: training positions with the items and the label. Confidence: their share of all with "
+            "the items. Singly: the label that the items, each for itself, vote for instead, and by how many "
+            "votes."
         )
         return RulesPart("Rules", words, heads, rows)
 

@@ -1,6 +1,7 @@
 """Labelling with a model in the loop: how many sentences and tokens each order of `crfkit annotate` needs.
 
     python benchmarks/annotate.py --results annotate.jsonl --plot annotate.png
+    python benchmarks/annotate.py --penalties                                   # the learner's c2
     python benchmarks/annotate.py --quick                                       # does it run?
 
 The annotator is simulated: the labels of CoNLL-2000's training file are the answers, and there is no model at
@@ -95,6 +96,26 @@ def simulate(train: Data, test: Data, order: str, seed: int, limit: int, step: i
     return rows
 
 
+def penalties(train: Data, n_held: int, sizes: tuple[int, ...]) -> str:
+    """F1 on held-out training sentences by penalty and number of random sentences, mean of three draws."""
+    x, y = train
+    rng = np.random.default_rng(5)
+    order = rng.permutation(len(x))
+    held, rest = order[:n_held], order[n_held:]
+    test = x.subset(held), [y[i] for i in held]
+    values, rows = (0.03, 0.1, 0.3, 1.0), []
+    for size in sizes:
+        draws = [rng.permutation(rest)[:size] for _ in range(3)]
+        row = [f"{size:,}"]
+        for c2 in values:
+            models = [
+                CRF(c2=c2, extractor=features()).fit(x.subset(ids), [y[i] for i in ids]) for ids in draws
+            ]
+            row.append(f"{np.mean([scores(model, test)[0] for model in models]):.2f}")
+        rows.append(row)
+    return table(["sentences", *(f"c2 = {c2:g}" for c2 in values)], rows)
+
+
 def spread(values: Iterable[float], form: str = ",.0f") -> str:
     """The mean, and half the width of its 95 % interval."""
     found = np.array(list(values))
@@ -171,6 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="40 sentences, two runs")
     parser.add_argument("--runs", type=int, default=5, choices=range(1, 6), help="runs with other seeds")
+    parser.add_argument("--penalties", action="store_true", help="only compare penalties, without test data")
     parser.add_argument("--results", type=Path, help="keep finished runs in this file, and go on from there")
     parser.add_argument("--plot", type=Path, help="draw the curves into this file")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file as well")
@@ -178,6 +200,10 @@ def main() -> None:
     warnings.simplefilter("ignore", UserWarning)
     most = 40 if options.quick else None
     train, test = read("train.txt", most), read("test.txt", most)
+    if options.penalties:
+        found = penalties(train, *((10, (5, 20)) if options.quick else (900, (50, 200, 800))))
+        publish(f"{found}\n\n{provenance('benchmarks/annotate.py')}", options.markdown)
+        return
     results = Results(options.results)
     full = results.get("full", lambda: full_f1(train, test))
     runs: dict[str, list[list[list[float]]]] = {order: [] for order in ORDERS}

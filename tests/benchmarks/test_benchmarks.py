@@ -180,3 +180,4 @@ def test_annotate(data, tmp_path):
     assert (tmp_path / "plot.png").stat().st_size > 0
     assert len((tmp_path / "runs.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 2
     assert output("annotate.py", *options, data=data).splitlines()[:9] == printed.splitlines()[:9]
+    assert "| c2 = 0.1" in output("annotate.py", "--quick", "--penalties", data=data)

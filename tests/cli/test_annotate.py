@@ -189,3 +189,12 @@ def test_tables(tmp_path, monkeypatch, capsys, name, content, options, columns, 
 def test_a_label_with_a_blank(data, capsys):
     code, errors = refused(capsys, data, "--labels", "PER,my label")
     assert (code, "'my label' has a blank in it" in errors) == (2, True)
+
+
+def test_libraries_are_missing(data, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, errors = refused(capsys, data, "--labels", "PER")
+    assert code == 1
+    assert "crfkit annotate needs uvicorn" in errors
+    assert "pip install 'crfkit[annotate]'" in errors
+    assert list(data.parent.iterdir()) == [data]

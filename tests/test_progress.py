@@ -179,3 +179,26 @@ def test_models_show_it(monkeypatch):
     stream = watched(monkeypatch, Terminal())
     CRF(verbose=False).fit(X, y)
     assert stream.getvalue() == ""
+
+
+def test_the_last_line_tells_how_it_ended(monkeypatch, clock):
+    """Not an older iteration, and no estimate."""
+    stream = watched(monkeypatch, Notebook())
+    shown = Progress(True, 10)
+    shown.show(record(1))
+    clock.now += 0.01  # too soon for another line
+    shown.show(record(2, 0.5))
+    shown.end("done")
+    *_, last, end = stream.getvalue().split("\r")[-1].split("\n")[:-1]
+    assert (last.rstrip(), end) == ("CRF 2 iterations, 0:00  objective 0.50  0.5 s", "done")
+
+
+def test_a_narrow_line_has_whole_words(monkeypatch, clock):
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = watched(monkeypatch, Terminal())
+    Progress(True).show(record(1) | {"gradient_norm": 2.0})
+    assert stream.getvalue() == "\rCRF 1 iterations, 0:00  objective 1.00"
+    monkeypatch.setenv("COLUMNS", "12")
+    stream = watched(monkeypatch, Terminal())
+    Progress(True).show(record(1))
+    assert stream.getvalue() == "\rCRF 1 itera"

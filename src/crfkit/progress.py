@@ -55,6 +55,7 @@ class Progress:
         self._rewrites = seen and not self._lines
         self._from = self._began + (AFTER if automatic else 0.0)
         self._width = 0  # characters of the line that is there
+        self._words = ""  # the last that were to be shown
         self._talks = not automatic and bool(verbose)  # whether to say why training ended
 
     def say(self, words: str) -> None:
@@ -92,7 +93,9 @@ class Progress:
 
     def end(self, message: str) -> None:
         """Close the display, and write a message if anything is to be seen."""
-        if self._width:
+        if self._width:  # the line may be older than the last iteration; its estimate is no longer needed
+            done = f"{self._shown} {self._unit}, " if self._shown else ""
+            self._rewrite(f"{done}{_clock(time.monotonic() - self._began)}", self._words)
             _write("\n")
             self._width = 0
         if self._talks:
@@ -132,11 +135,18 @@ class Progress:
 
     def _draw(self, words: str) -> None:
         now = time.monotonic()
+        self._words = words
         if not self._rewrites or now < self._from or (self._width and now - self._drawn < _EVERY):
             return
         self._drawn = now
-        line = f"{self._name} {self._times(now)}  {words}"
-        line = line[: shutil.get_terminal_size().columns - 1]
+        self._rewrite(self._times(now), words)
+
+    def _rewrite(self, times: str, words: str) -> None:
+        """Write the line anew; if it is too long, without the last of the words that two blanks divide."""
+        room = shutil.get_terminal_size().columns - 1
+        while len(self._name) + len(times) + len(words) + 3 > room and "  " in words:
+            words = words.rpartition("  ")[0]
+        line = f"{self._name} {times}  {words}"[:room]
         _write(f"\r{line}{' ' * (self._width - len(line))}")
         self._width = len(line)
 

@@ -10,6 +10,7 @@
 #   make oracle   100,000 random problems against enumeration, float64 and finite differences
 #   make wheel    sdist and wheel into dist/
 #   make package  the same, built twice at once, and tested in a clean environment
+#   make notebooks  execute the notebooks of examples/ and write their outputs
 #   make docs     run every example and command of README.md and docs/, and the walks
 #   make site     the documentation as a web site, in site/
 #   make format   rewrite Python and C++ sources in the house style
@@ -29,7 +30,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tsan bench faults fuzz clients oracle wheel package docs site format clean
+.PHONY: help demo test tsan bench faults fuzz clients oracle wheel package docs notebooks site format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -56,6 +57,10 @@ tsan: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	@for script in benchmarks/rivals/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+notebooks: $(VENV)/.test
+	$(BIN)/ruff format --quiet examples
+	$(BIN)/python tests/oracles/notebooks.py
 
 faults: $(VENV)/.test
 	$(BIN)/python tests/campaigns/faults.py --count 1000

@@ -156,3 +156,23 @@ def test_results():
         text.fit(tokens, y)
     assert "startendlabeltextprobability" in Page(text.tag_text(f"12 {BAD}")._repr_html_()).words
     assert text.tag_text("") == []
+
+
+def test_explanations_name_the_tokens():
+    tokens = [["Ada", BAD], ["Ada"]]
+    model = CRF(extractor=token_features, c2=0.1).fit(tokens, [["A", "B"], ["A"]])
+    found = model.explain(tokens)
+    assert str(found[0]).splitlines()[1].startswith("0 Ada")
+    assert f"0:1 {BAD}" in Page(found._repr_html_()).words
+    assert list(found.to_frame()["token"]) == ["Ada", BAD, "Ada"]
+    assert fitted("linear").explain(X[:1])[0].tokens is None
+
+
+def test_importances():
+    pytest.importorskip("lightgbm")
+    model = fitted("trees")
+    ax = model.plot_importances(n=2)
+    first = int(np.argmax(model.feature_importances_))
+    assert ax.get_yticklabels()[0].get_text() == model.feature_names_[first]
+    assert ax.patches[0].get_width() == pytest.approx(100 * model.feature_importances_[first])
+    assert model.conjunctions(2)._repr_html_().count("<tr>") == 3

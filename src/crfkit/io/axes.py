@@ -96,6 +96,11 @@ def draw_matrix(
     ax.tick_params(axis="x", rotation=90 if max(map(len, columns), default=0) > 2 else 0, length=0)
     ax.tick_params(axis="y", length=0)
     ax.spines[:].set_visible(False)
+    if max(values.shape) <= _MOST_NAMES:  # white lines between the cells
+        ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)
+        ax.set_yticks(np.arange(0.5, values.shape[0] - 1), minor=True)
+        ax.grid(which="minor", color="white", linewidth=1)
+        ax.tick_params(which="minor", length=0)
     if written is not None and values.size <= _MOST_NUMBERS:
         for i, j in np.argwhere(np.isfinite(values)).tolist():
             red, green, blue, _ = image.cmap(image.norm(values[i, j]))

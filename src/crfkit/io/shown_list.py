@@ -57,7 +57,7 @@ def _table(records: list[dict[str, Any]]) -> ShownTable:
     notes = (
         [f"{hidden:,} rows between the first and the last {_MOST // 2} are left out"] if hidden > 0 else []
     )
-    texts = any(isinstance(value, str) for record in kept for value in record.values())
+    texts = any(isinstance(value, (str, list, tuple)) for record in kept for value in record.values())
     return ShownTable(names or ["nothing"], groups, notes, left=texts)
 
 

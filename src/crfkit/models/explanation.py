@@ -8,7 +8,7 @@ transitions, leaves of trees, coefficients of cliques.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -71,14 +71,21 @@ class Decision(Tabular):
 class Explanations(list[Decision], Tabular):
     """The decisions of one sequence: a list that shows as a table."""
 
+    tokens: Sequence[str] | None = None  # of the sequence, if X has tokens
+
     __str__, __repr__ = Tabular.__str__, Tabular.__repr__
 
+    def place(self, t: int) -> str:
+        """Return the name of position t: its number and its token."""
+        return f"{t}" if self.tokens is None else f"{t} {self.tokens[t]}"
+
     def _shown(self) -> ShownTable:
-        return _table((t, decision) for t, decision in enumerate(self))
+        return _table((self.place(t), decision) for t, decision in enumerate(self))
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for t, decision in enumerate(self):
-            yield {"position": t, **_record(decision)}
+            token = {} if self.tokens is None else {"token": self.tokens[t]}
+            yield {"position": t, **token, **_record(decision)}
 
 
 class ExplainedSequences(list[Explanations], Tabular):
@@ -88,13 +95,23 @@ class ExplainedSequences(list[Explanations], Tabular):
 
     def _shown(self) -> ShownTable:
         return _table(
-            (f"{i}:{t}", decision) for i, decisions in enumerate(self) for t, decision in enumerate(decisions)
+            (f"{i}:{decisions.place(t)}", decision)
+            for i, decisions in enumerate(self)
+            for t, decision in enumerate(decisions)
         )
+
+    def with_tokens(self, X: Any) -> ExplainedSequences:
+        """Give each sequence its tokens, if the sequences of X are lists of tokens; return self."""
+        if isinstance(X, (list, tuple)) and len(X) == len(self):
+            for decisions, items in zip(self, X, strict=True):
+                if isinstance(items, (list, tuple)) and len(items) == len(decisions):
+                    decisions.tokens = items if all(isinstance(item, str) for item in items) else None
+        return self
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for i, decisions in enumerate(self):
-            for t, decision in enumerate(decisions):
-                yield {"sequence": i, "position": t, **_record(decision)}
+            for record in decisions._records():
+                yield {"sequence": i, **record}
 
 
 # The reasons at a position t of the sequence start..stop-1 in a batch with these labels [ΣT], for its rival.

@@ -31,6 +31,9 @@ class Plots:
     def _fitted(self) -> FittedModel:
         raise NotImplementedError
 
+    def _given(self, X: Any, lengths: Any = None) -> tuple[Any, Any, Any]:
+        raise NotImplementedError
+
     def _labelled(self, X: Any, y: Any, lengths: Any) -> tuple[Any, Any, Any]:
         raise NotImplementedError
 
@@ -47,9 +50,11 @@ class Plots:
                 raise InputError(
                     "this model scores label pairs by the input: plot_transitions(X=…) draws the mean over X"
                 )
+            X, lengths, _ = self._given(X, lengths)
             scores = _mean_pairs(fitted, X, lengths)
         names = [str(label) for label in fitted.classes]
-        written = [["" if np.isnan(score) else f"{score:.1f}" for score in row] for row in scores]
+        tenths = np.round(scores, 1) + 0.0  # without -0.0
+        written = [["" if np.isnan(score) else f"{score:.1f}" for score in row] for row in tenths.tolist()]
         ax = draw_matrix(scores, names, names, ax, signed=True, written=written, name="score")
         ax.set_xlabel("next label")
         ax.set_ylabel("label")
@@ -114,6 +119,19 @@ def _mean_pairs(fitted: FittedModel, X: Any, lengths: Any) -> FloatArray:
     return centred
 
 
+def draw_shares(names: Sequence[str], shares: FloatArray, n: int, ax: Axes | None = None) -> Axes:
+    """Draw the n largest of some shares as bars, the largest on top."""
+    largest = np.argsort(-shares, kind="stable")[:n]
+    ax = new_axes((6.0, 0.8 + 0.26 * len(largest))) if ax is None else ax
+    bars = ax.barh(range(len(largest)), 100 * shares[largest], color="C0")
+    ax.bar_label(bars, fmt="%.1f", padding=2, fontsize=8)
+    ax.set_yticks(range(len(largest)), [names[k] for k in largest.tolist()], parse_math=False, fontsize=9)
+    ax.invert_yaxis()
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.margins(x=0.1)
+    return ax
+
+
 def draw_history(history: Sequence[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
     """Draw the objective (or risk) of each record, and the dev accuracy at the right side."""
     if not history:
@@ -134,7 +152,9 @@ def draw_history(history: Sequence[Mapping[str, Any]], ax: Axes | None = None) -
         ax.set_yscale("log")
     ax.set_xlabel("iteration" if "iteration" in history[0] else "round")
     ax.set_ylabel(name, color="C0")
-    ax.xaxis.set_major_locator(needed("matplotlib.ticker", "a plot").MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(
+        needed("matplotlib.ticker", "a plot").MaxNLocator(integer=True, steps=[1, 2, 5, 10])
+    )
     known = [(k, record["dev_accuracy"]) for k, record in enumerate(history) if "dev_accuracy" in record]
     if known:
         beside = ax.twinx()

@@ -209,7 +209,7 @@ class SequenceLabeller(TakesFrames, Plots, ShownEstimator, BaseEstimator, Generi
         tagger, found = self._fitted(), ExplainedSequences()
         for lattice, reasons in self._reasoned(X, lengths, constraints, known):
             found += explained(tagger, lattice, reasons)
-        return found
+        return found.with_tokens(X)
 
     def report(
         self, X: Any, y: Any = None, path: str | os.PathLike[str] | None = None, **options: Any

@@ -14,6 +14,7 @@ from crfkit.data.tables import Table, TableSchema
 from crfkit.inference import Lattice
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
+from crfkit.io.shown_list import ShownList
 from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored, warn_of_unknown_data
 from crfkit.models.kinds import KINDS
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
@@ -149,10 +150,10 @@ class TreeTagger(FittedModel):
                 entry[1] += float(forest.leaf_count[leaf])
                 entry[2] += 1
         weights = sorted(found.items(), key=lambda item: -abs(item[1][0]) * item[1][1] / item[1][2])
-        return [
+        return ShownList(
             Conjunction(self.classes[place], conditions, value, round(count / trees), int(trees))
             for (place, conditions), (value, count, trees) in weights[:n]
-        ]
+        )
 
     def _paths(self, root: int) -> Iterator[tuple[tuple[str, ...], int]]:
         """Yield the conditions and the leaf of each path, with one condition per feature."""

@@ -23,6 +23,7 @@ from crfkit.inference.expected_gain import decoded
 from crfkit.io.shown_list import ShownList
 from crfkit.models.checkpoint import Checkpoint, continuing
 from crfkit.models.fitted_model import Piece, Prepared
+from crfkit.models.plots import draw_shares
 from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.trees.boosting import with_costs
@@ -37,6 +38,8 @@ from crfkit.progress import Progress
 from crfkit.threads import thread_count
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from crfkit.inference import Lattice
     from crfkit.models.explanation import Reasons
 
@@ -390,6 +393,12 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
     def feature_importances_(self) -> FloatArray:
         """Share of each of ``feature_names_`` in the total gain of all splits."""
         return self._fitted().potential.forest.importances()
+
+    def plot_importances(self, ax: Axes | None = None, *, n: int = 12) -> Axes:
+        """Draw the n features with the largest importances, in percent of the total gain."""
+        ax = draw_shares(self.feature_names_, self.feature_importances_, n, ax)
+        ax.set_xlabel("share of the gain, %")
+        return ax
 
     def _reasoned(
         self, X: Any, lengths: Any, constraints: Constraints | None, known: Any

@@ -1,4 +1,4 @@
-"""The notebooks of ``examples/`` run from start to end, and show what they hold; numbers may differ a little."""
+"""The notebooks of ``examples/`` run from start to end and show what they hold; figures may differ."""
 
 import json
 import re

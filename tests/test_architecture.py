@@ -26,7 +26,7 @@ FLOORS = (
     ("inference",),
     ("data", "datasets", "metrics", "io"),
     (
-        *("tagger", "exceptions", "parameters", "arrays", "threads", "progress", "log"),
+        *("tagger", "exceptions", "parameters", "arrays", "threads", "progress", "log", "warn"),
         *("optional", "conventions", "plain_estimator", "_lazy", "_native", "upper_floors"),
     ),
 )

@@ -176,3 +176,7 @@ def test_importances():
     assert ax.get_yticklabels()[0].get_text() == model.feature_names_[first]
     assert ax.patches[0].get_width() == pytest.approx(100 * model.feature_importances_[first])
     assert model.conjunctions(2)._repr_html_().count("<tr>") == 3
+
+
+def test_a_calibration_says_what_it_does():
+    assert repr(CRF().fit(X, Y).calibration_) == "<calibration: none>"

@@ -7,7 +7,6 @@ order of the rows.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,6 +20,7 @@ from crfkit.data.raw_columns import category, is_missing
 from crfkit.data.reading import is_frame
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.optional import needed
+from crfkit.warn import warn
 
 KINDS = ("text", "category", "number")
 _MALFORMED = "cannot read the model: its record of the training table is malformed"
@@ -288,9 +288,8 @@ def _warn_of_leaks(record: TableRecord, rows: TableRows) -> None:
         pairs = set(zip(values, labels, strict=True))
         if len(pairs) == len({value for value, _ in pairs}) == len({label for _, label in pairs}):
             same = "equals" if all(value == label for value, label in pairs) else "has one value for each of"
-            warnings.warn(
+            warn(
                 f"column {name!r} {same} the labels in {record.label!r}: if it is not known for new data, "
                 f"leave it out of the table",
                 InputWarning,
-                stacklevel=4,
             )

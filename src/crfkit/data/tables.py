@@ -8,7 +8,6 @@ and bools are numbers; None, NaN and absent values are missing, and so are categ
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +20,7 @@ from crfkit.data.raw_columns import RawColumn, RawTable, TextColumn, category, r
 from crfkit.data.sequences import Batch, gather
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.parameters import unstorable
+from crfkit.warn import warn
 
 _MISSING_NUMBERS = {"", "?", "NA", "N/A", "NaN", "nan", "None", "null"}  # in a text column of numbers
 
@@ -117,11 +117,10 @@ class TableSchema:
         if raw.offsets[-1] and not columns:
             raise InputError("X has no values: all values of all columns are missing")
         if empty:
-            warnings.warn(
+            warn(
                 f"nothing but missing values in {len(empty)} of {len(raw.columns)} columns "
                 f"({', '.join(map(repr, empty[:5]))}{', …' if len(empty) > 5 else ''}): left out",
                 InputWarning,
-                stacklevel=4,
             )
         schema = cls(tuple(columns), None if raw.named else len(raw.columns), tuple(places))
         return schema, schema._table(raw)
@@ -170,12 +169,11 @@ class TableSchema:
         unknown = set(raw.columns) - {column.name for column in self.columns}
         strange = bool(unknown) and 2 * len(lacking) > len(self.columns)
         if strange:
-            warnings.warn(
+            warn(
                 f"X has {len(self.columns) - len(lacking)} of the {len(self.columns)} columns of training: "
                 f"{', '.join(map(repr, lacking[:5]))}{', …' if len(lacking) > 5 else ''} count as missing, "
                 f"and others, such as {min(unknown)!r}, are ignored",
                 InputWarning,
-                stacklevel=6,
             )
         return strange
 
@@ -304,11 +302,10 @@ def _warn_unseen(column: TableColumn, values: RawColumn) -> None:
     cells: Sequence[Any] = values.cells if isinstance(values, TextColumn) else values.tolist()
     some = next((value for value in cells if not _absent(value) and value != ""), None)
     if some is not None:
-        warnings.warn(
+        warn(
             f"none of the categories of {column.name!r} (such as {some!r:.40}) was seen in training: all "
             "count as missing",
             InputWarning,
-            stacklevel=6,
         )
 
 

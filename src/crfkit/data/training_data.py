@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from crfkit.data.labels import Labels
 from crfkit.data.reading import is_table
 from crfkit.data.sequences import Batch
 from crfkit.exceptions import InputError
+from crfkit.warn import warn
 
 _MOST_RUNS = 1 << 30  # of labels, in a table with a weight for each: 8 GiB
 
@@ -97,7 +97,7 @@ def class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> Floa
         return balanced
     unknown = [label for label in class_weight if label not in classes]
     if unknown:
-        warnings.warn(f"class_weight names the label {unknown[0]!r}, but y has no such label", stacklevel=4)
+        warn(f"class_weight names the label {unknown[0]!r}, but y has no such label")
     weights = _numbers("class_weight", [class_weight.get(label, 1.0) for label in classes])
     if not ((weights > 0) & (weights < np.inf)).all():
         raise InputError(f"class_weight must be positive and finite, got {class_weight!r}")

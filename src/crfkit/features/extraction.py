@@ -8,7 +8,6 @@ is missing.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
@@ -27,6 +26,7 @@ from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.program import FeatureProgram
 from crfkit.features.sentences import Key
 from crfkit.features.tokens import TokenFeatures, token_features
+from crfkit.warn import warn
 
 IN_HEADER = "extractor"  # the record in the header of a model file
 IN_ARRAYS = "extractor.program"  # the program, bytes
@@ -284,11 +284,10 @@ def extraction_of_file(record: Any, program: bytes | None) -> Extraction | None:
 def warn_of_losses(extraction: Extraction | None) -> None:
     """Warn if a model file cannot hold all of an extractor."""
     if extraction is not None and extraction.in_python:
-        warnings.warn(
+        warn(
             "the model file cannot hold Python code, which these features need: "
             f"{', '.join(extraction.in_python)}; to use the file, pass the extractor again: "
             "CRF.load(path, extractor=…)",
-            stacklevel=5,  # the caller of CRF.save
         )
 
 

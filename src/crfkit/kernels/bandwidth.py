@@ -6,7 +6,6 @@ can be cross-validated (scikit-learn's GridSearchCV over ``gamma``), which is be
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from crfkit.data.positions import Rows
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.optional import needed
+from crfkit.warn import warn
 
 _SAMPLE = 1000  # rows whose distances are computed
 
@@ -64,9 +64,8 @@ def warn_of_constant_rows(rows: Rows) -> None:
     else:
         spread = np.ptp(rows, axis=0)
     if not (spread > 0).any():
-        warnings.warn(
+        warn(
             f"all {rows.shape[0]:,} positions have the same features: a kernel cannot tell them apart, and "
             "the model learns only the transitions",
             InputWarning,
-            stacklevel=4,
         )

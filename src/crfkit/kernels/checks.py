@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from crfkit.arrays import FloatArray
 from crfkit.data.positions import take_rows
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.kernels.matrix import KernelMatrix
+from crfkit.warn import warn
 
 _SAMPLE = 1000  # positions whose kernel matrix is checked
 _TOLERANCE = 1e-8
@@ -39,18 +38,16 @@ def warn_of_no_kernel(matrix: KernelMatrix, seed: int = 0) -> None:
     apart = float(np.abs(block - block.T).max())
     if apart > _TOLERANCE * size:
         i, j = (int(place) for place in np.unravel_index(np.abs(block - block.T).argmax(), block.shape))
-        warnings.warn(
+        warn(
             f"the kernel {name} is not symmetric: K[{places[i]}, {places[j]}] = {block[i, j]:.6g} but "
             f"K[{places[j]}, {places[i]}] = {block[j, i]:.6g}; the trained model may be meaningless",
             InputWarning,
-            stacklevel=4,
         )
     smallest, largest = (float(value) for value in np.linalg.eigvalsh((block + block.T) / 2)[[0, -1]])
     if smallest < -_TOLERANCE * max(abs(largest), size):
-        warnings.warn(
+        warn(
             f"the kernel {name} is not positive semi-definite: its smallest eigenvalue on {len(places):,} "
             f"positions is {smallest:.3g}, its largest {largest:.3g}. Positions that would make ‖f‖² "
             "negative are skipped",
             InputWarning,
-            stacklevel=4,
         )

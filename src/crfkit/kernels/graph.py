@@ -9,7 +9,6 @@ include the positions to be labelled (transductive learning). For later position
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -22,6 +21,7 @@ from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.kernels.graph_map import GraphMap, Spectrum, row_keys
 from crfkit.optional import find, needed
+from crfkit.warn import warn
 
 _DENSE = 200  # up to this many vertices, all eigenpairs are computed and the first ones taken
 _APPROXIMATE = 30_000  # above this many vertices, pynndescent is faster
@@ -117,12 +117,11 @@ class GraphKernel(BaseEstimator):
         degrees = np.asarray(weights.sum(axis=1), np.float64).ravel()  # [v]
         alone = np.flatnonzero(degrees[vertex] == 0)
         if len(alone):
-            warnings.warn(
+            warn(
                 f"{len(alone):,} of {len(vertex):,} positions have no neighbour in the graph (the first is "
                 f"position {alone[0]} of all): nothing is learnt about them from it. Use more neighbours, "
                 "or mutual=False",
                 InputWarning,
-                stacklevel=3,
             )
         _, component = csgraph.connected_components(weights, directed=False)
         values, vectors = _smoothest(weights, degrees, self.n_eigenvectors, self.normalized)

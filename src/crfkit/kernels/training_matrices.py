@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from crfkit.kernels.checks import check_square, warn_of_no_kernel
 from crfkit.kernels.graph import GraphKernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel, MercerKernel, Precomputed, as_kernel
+from crfkit.warn import warn
 
 
 def as_kernels(
@@ -110,11 +110,10 @@ def _warn_of_unused(data: TrainingSet) -> None:
     n = int((np.diff(data.everything.offsets) > 0).sum()) - len(data.numbers)
     n += 0 if data.unlabeled is None else data.unlabeled.n_sequences
     if n:
-        warnings.warn(
+        warn(
             f"{n:,} sequences have no label, and without a graph nothing is learnt from them: give "
             "graph=GraphKernel(), or leave them out",
             InputWarning,
-            stacklevel=5,
         )
 
 
@@ -123,10 +122,9 @@ def _warn_of_unlabelled_components(component: IntArray, labelled: IntArray) -> N
     empty = np.setdiff1d(np.arange(len(sizes)), component[labelled])
     empty = empty[sizes[empty] > 1]  # the graph itself has warned about single positions
     if len(empty):
-        warnings.warn(
+        warn(
             f"{len(empty):,} of the graph's {len(sizes):,} components have no labelled position "
             f"({int(sizes[empty].sum()):,} of {len(component):,} positions): nothing is learnt about them "
             "from the graph. Use more neighbours, or label some of them",
             InputWarning,
-            stacklevel=6,
         )

@@ -32,6 +32,7 @@ from crfkit.data.label_codes import LabelCodes
 from crfkit.data.relabel import detect_scheme, whole_runs
 from crfkit.data.schemes import Scheme, following, scheme_called, tag_labels
 from crfkit.exceptions import InputError
+from crfkit.io.shown_list import ShownList
 from crfkit.metrics.pairs import Pairs
 
 
@@ -226,4 +227,4 @@ def _alone(labels: Sequence[str]) -> Pairs:
 
 def _listed(spans: SegmentSpans, kinds: list[str]) -> list[Segment]:
     columns = (array.tolist() for array in (spans.types, spans.starts, spans.ends))
-    return [Segment(kinds[kind], start, end) for kind, start, end in zip(*columns, strict=True)]
+    return ShownList(Segment(kinds[kind], start, end) for kind, start, end in zip(*columns, strict=True))

@@ -14,7 +14,6 @@ Rules are matched by an inverted index in the core (native/mining/rule_matcher.h
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,6 +30,7 @@ from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.mining.rules import Rules, checked_rules
 from crfkit.mining.votes import vote_counter, vote_kinds, vote_names
 from crfkit.threads import thread_count
+from crfkit.warn import warn
 
 Values = Callable[[IntArray], npt.ArrayLike]
 
@@ -84,11 +84,10 @@ class Associations:
             values = None if values is None else values[known]
             rules = replace(rules, items=ids.astype(np.int32), vocabulary=vocabulary)[known]
         if len(rules) < n_given:
-            warnings.warn(
+            warn(
                 f"{n_given - len(rules)} of {n_given} rules cannot hold anywhere and are left out: they have "
                 "items or labels that the training data does not have",
                 InputWarning,
-                stacklevel=4,
             )
         new: list[str] = []
         if use in ("features", "weighted"):

@@ -8,7 +8,6 @@ file.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -28,6 +27,7 @@ from crfkit.features.template import Template
 from crfkit.mining.associations import USES, Associations, Values, rule_values
 from crfkit.mining.rules import Rules
 from crfkit.mining.search import MAX_SETS, mine_rules
+from crfkit.warn import warn
 
 Items = str | tuple[str, ...] | list[str] | re.Pattern[str] | Callable[[str], bool]
 
@@ -342,9 +342,8 @@ class AssociationMiner(TransformerMixin, BaseEstimator):
 
 def _warn_of_none(rules: Rules) -> None:
     if not len(rules):
-        warnings.warn(
+        warn(
             "no rules were found within the bounds; lower min_support or min_confidence, allow more lengths, "
             "or set important=False",
             InputWarning,
-            stacklevel=3,
         )

@@ -20,6 +20,7 @@ from crfkit import parameters as rule
 from crfkit.conventions import clone
 from crfkit.data.folds import group_numbers
 from crfkit.exceptions import ConvergenceWarning, CRFKitError, InputError, InputWarning
+from crfkit.io.shown_list import ShownList
 from crfkit.model_selection.cross_validation import check_estimator, quiet_leaks
 from crfkit.model_selection.folds import nested_sample, sequence_folds
 from crfkit.model_selection.labelled_sequences import LabelledSequences
@@ -157,7 +158,7 @@ class _Search:
         self, estimator: Any, data: LabelledSequences, metric: Metric, cv: int, random_state: int
     ) -> None:
         self.data, self.metric = data, metric
-        self.trials: list[Trial] = []
+        self.trials: list[Trial] = ShownList()
         self._estimator = clone(estimator)
         if "verbose" in estimator.get_params(deep=False):
             self._estimator.set_params(verbose=False)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 IN_HEADER = "calibration"  # name of the entry in the header of a model file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """A temperature and maps of probabilities; the defaults change nothing."""
 
@@ -93,6 +93,9 @@ class Calibration:
         if set(maps) - {"tokens", "segments"} or any(found is None for found in maps.values()):
             raise wrong
         return cls(float(temperature), maps.get("tokens"), maps.get("segments"))
+
+    def __repr__(self) -> str:
+        return f"<calibration: {self}>"
 
     def __str__(self) -> str:
         parts = [] if self.temperature == 1.0 else [f"temperature {self.temperature:.3f}"]

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -24,6 +23,7 @@ from crfkit.io.state_file import read_state, write_state
 from crfkit.io.writing import check_writable
 from crfkit.models.training_record import TrainingRecord
 from crfkit.optim.problem import State
+from crfkit.warn import warn
 
 KIND = "checkpoint of a training that has not ended"  # in place of a kind of model
 _NO_SETTINGS = {"n_jobs", "verbose"}  # may change from run to run
@@ -153,11 +153,10 @@ class Saving:
         try:
             write_state(self._checkpoint.path, self._header, state())
         except OSError as error:
-            warnings.warn(
+            warn(
                 f"the checkpoint could not be written: {error}. Training goes on, and tries again after "
                 f"{self._checkpoint.minutes:g} minutes",
                 InputWarning,
-                stacklevel=2,
             )
         self._wait()
 

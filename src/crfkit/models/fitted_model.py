@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
@@ -38,6 +37,7 @@ from crfkit.io.model_file import COMPACT, VERSION, Arrays, Source, write_model
 from crfkit.io.shown_list import ShownList, ShownLists
 from crfkit.models.calibration import Calibration
 from crfkit.models.results import Labellings, PredictedSegment
+from crfkit.warn import warn
 
 if TYPE_CHECKING:
     from crfkit.inference import SegmentRules, Segments
@@ -419,10 +419,9 @@ class FittedModel(ABC):
 
 def warn_of_unknown_data(what: str) -> None:
     """Warn that a batch tells the model nothing."""
-    warnings.warn(
+    warn(
         f"X {what}: its labels are guesses from transitions alone. Was the model trained on such data?",
         InputWarning,
-        stacklevel=7,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.exceptions import InputWarning
+from crfkit.warn import warn
 
 UNPREDICTED = "the model never predicts"  # how the warning begins
 _POSITIONS = 20_000  # of the training data that are labelled again
@@ -43,10 +43,9 @@ def warn_of_unpredicted(
     never = [classes[k] for k in np.flatnonzero(often & (found == 0)).tolist()]
     if never:
         named = ", ".join(map(repr, never[:_NAMED])) + (", …" if len(never) > _NAMED else "")
-        warnings.warn(
+        warn(
             f"{UNPREDICTED} {named} on its own training data: it is rare, X does not tell it "
             "apart, or the penalty is too strong. class_weight='balanced' makes errors there cost more "
             "(docs/imbalance.md)",
             InputWarning,
-            stacklevel=4,
         )

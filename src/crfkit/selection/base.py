@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,6 +27,7 @@ from crfkit.selection.pool import Pool, PoolSettings, make_pool
 from crfkit.selection.search import Held, Search, SearchSettings
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
+from crfkit.warn import warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -193,10 +193,9 @@ class BaseSelector(FittedSelection, ABC):
                 f"there is nothing to select from: the data has no candidates={self.candidates!r}"
             )
         if self.n_features is not None and self.n_features > available and not self._n_proposals():
-            warnings.warn(
+            warn(
                 f"n_features={self.n_features} are asked for, but there are {available} candidates",
                 InputWarning,
-                stacklevel=2,
             )
         held = None
         if X_dev is not None:

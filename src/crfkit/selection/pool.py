@@ -6,7 +6,6 @@ Attributes that are added later (conjunctions) get numbers at the end, and the o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +22,7 @@ from crfkit.features.conjunctions import Occurrences, conjunction_name, with_col
 from crfkit.features.index import FeatureIndex, build_index, rows_of
 from crfkit.inference import PermittedPairs
 from crfkit.selection.selected import Feature
+from crfkit.warn import warn
 
 _FREQUENT = 10  # positions: rarer attributes often coincide by chance
 
@@ -241,11 +241,10 @@ def _copies(sequences: Sequences, kinds: npt.NDArray[np.uint8] | None, vocabular
     plain = np.flatnonzero(copies & (occurrences.counts >= _FREQUENT))
     if len(plain):
         a, b = (vocabulary.strings(i, i + 1)[0] for i in (plain[0], first[plain[0]]))
-        warnings.warn(
+        warn(
             f"{len(plain):,} attributes are copies of others and are left out: {a!r} occurs wherever {b!r} "
             f"does{', …' if len(plain) > 1 else ''}",
             InputWarning,
-            stacklevel=5,
         )
     return copies
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
@@ -25,6 +24,7 @@ from crfkit.features.inputs import encode_input
 from crfkit.io.opening import open_input, source_name
 from crfkit.io.shown_table import ShownTable
 from crfkit.io.writing import open_output
+from crfkit.warn import warn
 
 _FORMAT, _VERSION = "crfkit selection", 1
 _SHOWN = 10  # features in a repr
@@ -165,11 +165,10 @@ class Selection(Sequence[Feature]):
                 + ": was it selected on data of the same kind, with the same template?"
             )
         if missing:
-            warnings.warn(
+            warn(
                 f"{len(missing):,} of {len(self):,} selected features do not occur in this data and are left "
                 f"out: {', '.join(map(str, missing[:5]))}{', …' if len(missing) > 5 else ''}",
                 InputWarning,
-                stacklevel=2,
             )
         return FeatureIndex(
             L,

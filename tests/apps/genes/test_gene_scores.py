@@ -58,3 +58,10 @@ def test_transcripts_are_checked():
     refuses("no coding exons", t)
     refuses("strand must be", t, (0, 3), strand=".")
     assert t((0, 4), (10, 20), strand="-").phases() == (2, 0)
+
+
+def test_scores_show_as_a_table():
+    scores = gene_scores([], [])
+    assert str(scores).splitlines()[0].split() == ["level", "sensitivity", "specificity", "true", "predicted"]
+    assert list(scores.to_frame()["level"]) == ["nucleotide", "exon", "transcript", "gene"]
+    assert "exons: 0 missed, 0 wrong" in scores._repr_html_()

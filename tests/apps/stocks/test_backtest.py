@@ -366,3 +366,13 @@ def test_the_learners_see_what_the_crf_sees():
     np.testing.assert_allclose(other.observed, other.smoothed.change)
     for learner in (logistic_regression, lambda s, day: gradient_boosting([s], [day])[0]):
         assert (learner(stock, 300).probability != learner(other, 300).probability).any()
+
+
+def test_a_backtest_shows_as_a_table(backtest):
+    text = repr(backtest)
+    assert text.splitlines()[0].startswith("method")
+    assert len(text) < 2000
+    frame = backtest.to_frame()
+    assert list(frame["method"]) == backtest.methods
+    assert frame["accuracy"][0] == pytest.approx(backtest.mean_accuracy(PLAIN))
+    assert "<table" in backtest._repr_html_()

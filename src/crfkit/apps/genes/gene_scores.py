@@ -11,12 +11,14 @@ is. Missed exons overlap no predicted exon of their strand; wrong exons overlap 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from crfkit.apps.genes.transcripts import Span, Transcript
+from crfkit.io.shown_table import ShownTable, Tabular
 
 LEVELS = ("nucleotide", "exon", "transcript", "gene")
 
@@ -41,8 +43,8 @@ class LevelScore:
         return self.right / self.predicted if self.predicted else float("nan")
 
 
-@dataclass(frozen=True)
-class GeneScores:
+@dataclass(frozen=True, repr=False)
+class GeneScores(Tabular):
     """Scores at all levels."""
 
     nucleotide: LevelScore
@@ -61,6 +63,18 @@ class GeneScores:
     def wrong_exon_rate(self) -> float:
         """Return the share of predicted exons that overlap no true exon."""
         return self.wrong_exons / self.exon.predicted if self.exon.predicted else float("nan")
+
+    def _shown(self) -> ShownTable:
+        rows = [
+            [name, f"{100 * sn:.2f}", f"{100 * sp:.2f}", f"{true:,}", f"{predicted:,}"]
+            for name, sn, sp, true, predicted in self.as_rows()
+        ]
+        exons = f"exons: {self.missed_exons:,} missed, {self.wrong_exons:,} wrong"
+        return ShownTable(["level", "sensitivity", "specificity", "true", "predicted"], [rows], [exons])
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        names = ("level", "sensitivity", "specificity", "true", "predicted")
+        return (dict(zip(names, row, strict=True)) for row in self.as_rows())
 
     def as_rows(self) -> list[tuple[str, float, float, int, int]]:
         """Return (level, Sn, Sp, true, predicted) for each level."""

@@ -28,6 +28,7 @@ from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
 from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
+from crfkit.io.shown_table import ShownTable, Tabular
 from crfkit.optional import needed
 
 PLAIN, CONSTRAINED = "CRF", "constrained CRF"
@@ -85,8 +86,8 @@ class StockResult:
         return translate(self.stock, self.forecasts[method])
 
 
-@dataclass(frozen=True)
-class Backtest:
+@dataclass(frozen=True, repr=False)
+class Backtest(Tabular):
     """All results of a backtest."""
 
     plan: Plan
@@ -97,6 +98,25 @@ class Backtest:
     trials: list[Trial] = field(default_factory=list)  # the settings that c2 and tau were chosen from
     splits: list[str] = field(default_factory=list)  # splits that prices were adjusted for
     jumps: list[str] = field(default_factory=list)  # other large changes, not adjusted
+
+    def _shown(self) -> ShownTable:
+        from crfkit.apps.stocks.summary import described, lines, summary_table  # which use this class
+
+        head, rows = summary_table(self, lines(self))
+        return ShownTable(head, [rows], [described(self)])
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        from crfkit.apps.stocks.summary import lines
+
+        for line in lines(self):
+            yield {
+                "method": line.method,
+                "accuracy": line.accuracy.value,
+                "low": line.accuracy.low,
+                "high": line.accuracy.high,
+                "log_loss": line.log_loss,
+                "seconds": line.seconds,
+            }
 
     @property
     def methods(self) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -36,6 +35,7 @@ from crfkit.optional import needed
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
 from crfkit.progress import Progress
 from crfkit.threads import one_thread_per_product, thread_count
+from crfkit.warn import warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,11 +196,10 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
         with continuing(checkpoint), one_thread_per_product():
             outcome = train_kernel(risk, matrices, rounds, dev, progress, saving)
         if not (outcome.converged or outcome.interrupted):
-            warnings.warn(
+            warn(
                 f"training stopped before it converged: {outcome.message}. The model so far is kept; "
                 "raise max_iterations or tol, or regularise more, if that is not what you want",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         fitted = keep_step(data, matrices, risk, rounds, outcome, self.graph)
         self._keep(fitted, form)
@@ -227,7 +226,7 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
         """Choose gamma and reg where they are "auto"; return the matrices with these bandwidths."""
         scaled = [isinstance(k, Kernel) and k.is_scaled and k.gamma == "auto" for k in kernels]
         scaled += [False] * (len(matrices) - len(kernels))  # the graph
-        self.search_ = []
+        self.search_ = ShownList()
         if not (any(scaled) or isinstance(self.reg, str)):
             self.reg_ = float(self.reg)
             return matrices

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
@@ -33,6 +32,7 @@ from crfkit.models.kernels.estimator import RULES, Form, KernelEstimator
 from crfkit.models.kernels.tagger import KernelTagger
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import for_file, weight_pairs, weights_of_pairs
+from crfkit.warn import warn
 
 if TYPE_CHECKING:
     from crfkit.inference import Lattice
@@ -319,12 +319,11 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         """
         self._fitted()
         if self.graph is not None and callable(self.graph.transform):
-            warnings.warn(
+            warn(
                 "the graph's transform is a function, which a model file cannot hold: the loaded model "
                 "predicts the same labels, but if it is fitted again, its graph has transform='inverse'. "
                 "Pickle the estimator to keep it",
                 InputWarning,
-                stacklevel=2,
             )
         super().save(path, record=record, **how)
 

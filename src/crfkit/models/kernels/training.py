@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -22,6 +21,7 @@ from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Result, Save, State
 from crfkit.potentials.kernel_expansion import Snapshot, Stretch
 from crfkit.progress import Progress
+from crfkit.warn import warn
 
 _BETWEEN = 3  # L-BFGS iterations in rounds without a full re-fit
 
@@ -86,10 +86,9 @@ def train_kernel(
 def _no_more_than(there: int, asked: int) -> int:
     """Limit the number of cliques to the candidates, with a warning."""
     if asked > there:
-        warnings.warn(
+        warn(
             f"n_cliques={asked:,} is more than the number of candidates, {there:,}: all candidates are used",
             InputWarning,
-            stacklevel=5,
         )
     return min(asked, there)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -35,6 +34,7 @@ from crfkit.models.training_record import chosen_instead
 from crfkit.optim.methods import algorithm_rule
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
+from crfkit.warn import warn
 
 if TYPE_CHECKING:
     from crfkit.inference import Lattice
@@ -296,7 +296,7 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         if trained.saving is not None:
             trained.saving.end()
         if not outcome.converged:
-            warnings.warn(outcome.message + trained.advice, ConvergenceWarning, stacklevel=4)
+            warn(outcome.message + trained.advice, ConvergenceWarning)
         return self
 
     def _keep(self, tagger: LinearTagger, outcome: Outcome) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputWarning
 from crfkit.features.index import FeatureIndex
+from crfkit.warn import warn
 
 _SPREAD = 0.01  # of the mean: with less, a column is nearly constant
 _ROUNDING = 1e-12  # of the mean: with less, it is constant
@@ -42,7 +42,7 @@ def warn_of_constants(sequences: Sequences, vocabulary: Vocabulary) -> None:
     """Warn of nearly constant attributes, in the name of the caller of ``fit`` or ``partial_fit``."""
     flat = nearly_constant(sequences)
     if len(flat):
-        warnings.warn(constant_words(flat, sequences, vocabulary), InputWarning, stacklevel=4)
+        warn(constant_words(flat, sequences, vocabulary), InputWarning)
 
 
 def constant_words(attributes: IntArray, sequences: Sequences, vocabulary: Vocabulary) -> str:

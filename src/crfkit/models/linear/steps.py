@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -29,6 +28,7 @@ from crfkit.objectives.linear_likelihood import PenalisedLikelihood
 from crfkit.optim.methods import find_method
 from crfkit.optim.restricted import Restricted
 from crfkit.selection.selected import Selection
+from crfkit.warn import warn
 
 
 @dataclass(frozen=True)
@@ -141,14 +141,13 @@ def warn_of_nothing(
     """Warn if no attribute is an edge attribute, or if the model has no feature of the data's attributes."""
     kinds = data.kinds(settings.edge_attributes)
     if settings.edge_attributes is not None and kinds is not None and not (kinds & EDGE).any():
-        warnings.warn(
-            f"no attribute begins with a prefix of edge_attributes={settings.edge_attributes!r}", stacklevel=5
+        warn(
+            f"no attribute begins with a prefix of edge_attributes={settings.edge_attributes!r}",
         )
     if settings.features is None and len(index.state_labels) == 0 and encoded.sequences.indices.size:
-        warnings.warn(
+        warn(
             f"no attribute occurs min_freq={settings.min_freq:g} times with a label, so the model ignores "
             "X: lower min_freq",
-            stacklevel=5,
         )
 
 

@@ -7,7 +7,6 @@ Dietterich, Ashenfelter and Bulatov, "Training conditional random fields via gra
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,6 +35,7 @@ from crfkit.potentials.forest import Forest
 from crfkit.potentials.tree import TreePotential
 from crfkit.progress import Progress
 from crfkit.threads import thread_count
+from crfkit.warn import warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -353,11 +353,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
 
     def _keep(self, data: LabelledTable, potential: TreePotential, members: list[Member]) -> None:
         if self.converged_ and not len(potential.forest.root) and len(data.classes) > 1:
-            warnings.warn(
+            warn(
                 "no split reduced the objective: the model has no trees, and ignores X. Are there enough "
                 "sequences for min_samples_leaf, and enough columns for colsample?",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         self.tagger_ = TreeTagger(data.classes, data.schema, potential, self.decode, self.n_jobs)
         self.classes_ = data.classes

@@ -209,6 +209,19 @@ def test_labels_that_are_not_known(crf):
     assert "B-NEW" not in data["labels"]
 
 
+def test_odd_data():
+    """Arrays have no words, so none is new; empty sequences; labels of which only some have tags."""
+    page, _ = parts(fitted("linear").report(X, Y, X_train=X, y_train=Y))
+    assert "Would more data help?" in page.words
+    assert "new words" not in page.words
+    model = CRF(n_jobs=1).fit([[["a"], ["b"], ["c"]]] * 3, [["B-X", "foo", "O"]] * 3)
+    page, _ = parts(model.report([[["a"], ["b"]], []], [["O", "foo"], []]))
+    assert "each position counts by itself" in page.words
+    one = CRF(n_jobs=1).fit([[["a"]]], [["A"]])  # a single label has no rival
+    _, data = parts(one.report([[["a"], ["a"]]], [["A", "B"]]))
+    assert [position[1] for position in data["sentences"][0]["t"]] == [-1, -1]
+
+
 def test_long_sequences_are_cut():
     long = [{"word": "a"}] * 1000
     model = CRF(n_jobs=1).fit([long], [["A", "B"] * 500])

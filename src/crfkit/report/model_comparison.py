@@ -84,18 +84,8 @@ def compare(
     ]
     if segmented:
         tests.insert(0, mcnemar(true, found_a, found_b, level="segment", scheme=a.scheme))
-    contrasts = _contrasts(a, b, words)
-    better_a = [one for one in contrasts if one.wrong_a < one.wrong_b]
-    better_b = [one for one in contrasts if one.wrong_b < one.wrong_a]
-    return Comparison(
-        names,
-        differences,
-        tests,
-        _types(*good),
-        _first(better_a, words),
-        _first(better_b, words),
-        (len(better_a), len(better_b)),
-    )
+    better_a, better_b, n_better = _contrasts(a, b, words)
+    return Comparison(names, differences, tests, _types(*good), better_a, better_b, n_better)
 
 
 def _codes(found: Predictions) -> tuple[LabelCodes, LabelCodes]:
@@ -115,24 +105,24 @@ def _types(a: Goodness, b: Goodness) -> list[TypeDifference]:
     return sorted(found, key=lambda row: -abs(row.a - row.b) * row.n_true)
 
 
-def _contrasts(a: Predictions, b: Predictions, words: Sequence[Sequence[str]]) -> list[Contrast]:
-    """Return the sentences with different numbers of mistakes, the largest differences first."""
+def _contrasts(
+    a: Predictions, b: Predictions, words: Sequence[Sequence[str]]
+) -> tuple[list[Contrast], list[Contrast], tuple[int, int]]:
+    """Return sentences in which a has fewer mistakes, then b, the largest differences first; and how many."""
     finders = [MistakeFinder(one.pairs, one.spans) for one in (a, b)]
     wrong = [{i: len(some) for i, some in finder.wrong()} for finder in finders]
-    differ = [i for i in wrong[0].keys() | wrong[1].keys() if wrong[0].get(i, 0) != wrong[1].get(i, 0)]
-    differ.sort(key=lambda i: (-abs(wrong[0].get(i, 0) - wrong[1].get(i, 0)), int(a.pairs.lengths[i]), i))
-    found = []
-    for i in differ:
+    gaps = {i: wrong[1].get(i, 0) - wrong[0].get(i, 0) for i in wrong[0].keys() | wrong[1].keys()}
+    order = sorted(gaps, key=lambda i: (-abs(gaps[i]), int(a.pairs.lengths[i]), i))
+
+    def contrast(i: int) -> Contrast:
         number, window = int(a.numbers[i]), (0, int(a.pairs.lengths[i]))
         sides = []
         for finder in finders:
-            true, guessed = finder.segments(i)
-            sides.append(
-                ShownSentence(words[number], shown_spans(guessed, window), shown_spans(true, window))
-            )
-        found.append(Contrast(number + 1, sides[0], sides[1], wrong[0].get(i, 0), wrong[1].get(i, 0)))
-    return found
+            true, guessed = (shown_spans(some, window) for some in finder.segments(i))
+            sides.append(ShownSentence(words[number], guessed, true))
+        return Contrast(number + 1, sides[0], sides[1], wrong[0].get(i, 0), wrong[1].get(i, 0))
 
-
-def _first(contrasts: list[Contrast], words: Sequence[Sequence[str]]) -> list[Contrast]:
-    return [one for one in contrasts if len(words[one.number - 1]) <= _LONGEST][:_SHOWN]
+    better = [[i for i in order if sign * gaps[i] > 0] for sign in (1, -1)]
+    shown = [[i for i in some if a.pairs.lengths[i] <= _LONGEST][:_SHOWN] for some in better]
+    first, second = ([contrast(i) for i in some] for some in shown)
+    return first, second, (len(better[0]), len(better[1]))

@@ -26,7 +26,7 @@ from crfkit.report.predictions import Predictions, predict
 from crfkit.report.sentences import Wrong, wrong_sentences
 from crfkit.report.spans import clean, shown_probability
 from crfkit.report.training_charts import history_charts, learning_curve
-from crfkit.report.words import all_words, words_of
+from crfkit.report.words import all_words, found_words, words_of
 
 _ILLUSTRATION = 2000  # sequences in which examples of rules are looked for
 
@@ -160,8 +160,9 @@ def _labelled(model: Any, X: Any, y: Any, lengths: Any) -> LabelledSequences:
 
 def _known(view: ModelView[Any], plan: Plan) -> tuple[set[str] | None, str]:
     """Return the words that are not new to the model, and where that is known from."""
-    if plan.train is not None:
-        return all_words(words_of(plan.train)), "not in the training data"
+    if plan.train is not None and plan.words is None:
+        seen = found_words(plan.train)
+        return None if seen is None else all_words(seen), "not in the training data"
     return view.known_words(), "of which the model has no attribute"
 
 

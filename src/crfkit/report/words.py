@@ -39,35 +39,39 @@ _NONE = "·"  # a position without any text
 
 
 def words_of(data: LabelledSequences, given: Any = None) -> list[list[str]]:
-    """Return the words of each sequence: those given, or those found in X."""
+    """Return the text of each position of each sequence: those given, words found in X, or numbers."""
     if given is not None:
         words = [[str(word) for word in sentence] for sentence in given]
         if [len(sentence) for sentence in words] != np.diff(data.offsets).tolist():
             raise InputError("words must have one list per sequence of X, with one word per position")
         return words
+    found = found_words(data)
+    return [[str(t) for t in range(len(labels))] for labels in data.y] if found is None else found
+
+
+def found_words(data: LabelledSequences) -> list[list[str]] | None:
+    """Return the words of each sequence that are in X; None if it has none, as arrays of numbers."""
     X = data.x
     if isinstance(X, Columns):
         first = word_columns([len(X.codes(k)[0]) for k in range(X.n_columns)])[:1] if X.n_columns else []
-        return X.column(first[0]) if first else _numbered(data)
+        return X.column(first[0]) if first else None
     if isinstance(X, Encoded):
         return _of_encoded(X)
     if data.has_rows:
         return _of_table(data)
-    return [_of_sequence(items, len(labels)) for items, labels in zip(X, data.y, strict=True)]
+    found = [_of_sequence(items) for items in X]
+    words = [sentence for sentence in found if sentence is not None]
+    return words if len(words) == len(found) else None
 
 
-def _numbered(data: LabelledSequences) -> list[list[str]]:
-    return [[str(t) for t in range(len(labels))] for labels in data.y]
-
-
-def _of_table(data: LabelledSequences) -> list[list[str]]:
-    """Return the cells of the column of text with the most values; of arrays, the numbers of positions."""
+def _of_table(data: LabelledSequences) -> list[list[str]] | None:
+    """Return the cells of the column of text with the most values."""
     if not hasattr(data.x, "columns"):
-        return _numbered(data)
+        return None
     others = [] if data.names is None else [data.names["label"], *(data.names["sequence"] or [])]
     words = _of_frame(data.x, others)
     if words is None:
-        return _numbered(data)
+        return None
     return [words[a:b] for a, b in pairwise(data.offsets.tolist())]
 
 
@@ -85,17 +89,17 @@ def _of_frame(frame: Any, others: Sequence[str] = ()) -> list[str] | None:
     return [cell if isinstance(cell, str) and cell else _NONE for cell in best]
 
 
-def _of_sequence(items: Any, n: int) -> list[str]:
+def _of_sequence(items: Any) -> list[str] | None:
     if is_frame(items):
-        words = _of_frame(items)
-        if words is not None:
-            return words
+        return _of_frame(items)
     if hasattr(items, "shape") or not isinstance(items, Sequence):
-        return [str(t) for t in range(n)]
-    return [_of_item(item, t) for t, item in enumerate(items)]
+        return None
+    found = [_of_item(item) for item in items]
+    words = [word for word in found if word is not None]
+    return words if len(words) == len(found) else None
 
 
-def _of_item(item: Any, t: int) -> str:
+def _of_item(item: Any) -> str | None:
     """Return the text of one position: a token, a row of cells, a dict of attributes, or a list of them."""
     if isinstance(item, str):
         return item or _NONE
@@ -103,9 +107,9 @@ def _of_item(item: Any, t: int) -> str:
         return _of_attributes(
             [f"{name}={value}" if isinstance(value, str) else str(name) for name, value in item.items()]
         )
-    if isinstance(item, (list, tuple)) and item and all(isinstance(cell, str) for cell in item):
+    if isinstance(item, (list, tuple)) and all(isinstance(cell, str) for cell in item):
         return _of_attributes(item)
-    return str(t)
+    return None
 
 
 def _of_attributes(attributes: Sequence[str]) -> str:

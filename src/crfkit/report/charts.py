@@ -27,7 +27,6 @@ class Line(NamedTuple):
     style: int  # which colour and dash
     points: list[Point]
     band: list[Point]  # a polygon; may be empty
-    label: Point  # where its name stands
 
 
 class Dot(NamedTuple):
@@ -125,7 +124,7 @@ def line_chart(
             upper = [(x(a), y(b)) for a, b in zip(one.x, one.high, strict=True)]
             lower = [(x(a), y(b)) for a, b in zip(one.x, one.low, strict=True)]
             band = [*upper, *reversed(lower)]
-        lines.append(Line(one.name, k, points, band, points[-1]))
+        lines.append(Line(one.name, k, points, band))
     words = "; ".join(
         f"{one.name or title}: from {short(one.y[0])} at {short(one.x[0])} to {short(one.y[-1])} at "
         f"{short(one.x[-1])}"
@@ -142,10 +141,7 @@ def share_chart(title: str, words: str, dots: Sequence[tuple[float, float, float
         Dot(x(a), y(b), round(2.5 + 7 * math.sqrt(weight / most), 1), text) for a, b, weight, text in dots
     ]
     line = [(dot.x, dot.y) for dot in placed]
-    lines = [
-        Line("", 2, [(x(0), y(0)), (x(1), y(1))], [], (x(1), y(1))),
-        *([Line("", 0, line, [], line[-1])] if line else []),
-    ]
+    lines = [Line("", 2, [(x(0), y(0)), (x(1), y(1))], []), *([Line("", 0, line, [])] if line else [])]
     return Chart(title, words, "probability", "share that is right", x.ticks(), y.ticks(), lines, placed)
 
 

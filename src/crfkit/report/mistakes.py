@@ -10,7 +10,6 @@ label is missed, and any other wrong label is a wrong type.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -122,11 +121,6 @@ class MistakeFinder:
             found = self.of(i)
             if found:  # labels may differ where segments do not, as I and B at a start
                 yield i, found
-
-
-def count_kinds(mistakes: Iterator[list[Mistake]]) -> Counter[str]:
-    """Count mistakes by kind."""
-    return Counter(mistake.kind for some in mistakes for mistake in some)
 
 
 def _bounds(side: SegmentSpans, offsets: IntArray) -> list[int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -202,20 +204,28 @@ class TreeTagger(FittedModel):
         name = self.feature_names[feature]
         if held.codes is None:
             return _range_in_words(name, held)
-        texts = self.category_names(feature)
-        words = [texts[c] for c in sorted(held.codes) if c < len(texts)]
-        others = [text for c, text in enumerate(texts) if c not in held.codes]
+        texts, codes = self.category_names(feature), held.codes
+        counts = [len(codes), len(texts) - len(codes)]  # of those it may be, and of the others
+
+        def first(side: int) -> list[str]:
+            """Return those that are shown: there may be thousands."""
+            if side == 0:
+                return [texts[c] for c in nsmallest(_LISTED + 1, codes)]
+            return [texts[c] for c in islice((c for c in range(len(texts)) if c not in codes), _LISTED + 1)]
+
         if held.seen:
-            if not words or not others:
+            if not all(counts):
                 return f"{name} {'missing' if held.missing else 'not missing'}"
-            (words if held.missing else others).append("(missing)")
-        if len(words) == 1:
-            return f"{name} = {words[0]}"
-        if len(others) == 1:
-            return f"{name} ≠ {others[0]}"
-        few, sign = (words, "in") if len(words) <= len(others) else (others, "not in")
-        listed = " ".join(few if len(few) <= _LISTED else [*few[:_LISTED], "…"])
-        return f"{name} {sign} {{{listed}}}"
+            counts[0 if held.missing else 1] += 1
+        for side, sign in ((0, "="), (1, "≠")):
+            if counts[side] == 1:
+                return f"{name} {sign} {first(side)[0]}"
+        side = 0 if counts[0] <= counts[1] else 1
+        few = first(side)
+        if held.seen and side == (0 if held.missing else 1):
+            few.append("(missing)")
+        listed = " ".join(few if counts[side] <= _LISTED else [*few[:_LISTED], "…"])
+        return f"{name} {('in', 'not in')[side]} {{{listed}}}"
 
     # ---- files
 

@@ -51,9 +51,9 @@ def test_mistakes_that_overlap_several():
 
 def test_plain_labels():
     found = [(m.kind, m.start) for m in label_mistakes(["N", "V", "O", "O"], ["V", "O", "N", "O"])]
-    assert found == [("wrong type", 0), ("missed", 1), ("invented", 2)]
+    assert found == [("wrong label", 0), ("missed", 1), ("invented", 2)]
     assert mistakes_of("N V O", "V V N") == [
-        ("wrong type", 0, 1, "N", "V"),
+        ("wrong label", 0, 1, "N", "V"),
         ("invented", 2, 3, None, "N"),
     ]
 

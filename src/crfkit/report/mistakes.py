@@ -5,7 +5,7 @@ wrong if one of those that it overlaps has its type, and its *type* is wrong if 
 *missed* if no predicted one overlaps it. So every wrong segment of the prediction counts once.
 
 Labels without segments are compared one by one: a label instead of ``O`` is invented, ``O`` instead of a
-label is missed, and any other wrong label is a wrong type.
+label is missed, and any other is a wrong label.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from crfkit.metrics.segments import Segment, SegmentSpans
 from crfkit.report.predictions import Spans
 
 TYPE, BOUNDARY, MISSED, INVENTED = "wrong type", "wrong boundary", "missed", "invented"
-KINDS = (TYPE, BOUNDARY, MISSED, INVENTED)
+LABEL = "wrong label"  # of labels without segments
+KINDS = (TYPE, BOUNDARY, LABEL, MISSED, INVENTED)
 
 
 class Mistake(NamedTuple):
@@ -61,7 +62,7 @@ def label_mistakes(true: Sequence[Any], found: Sequence[Any]) -> list[Mistake]:
     mistakes = []
     for t, (right, label) in enumerate(zip(true, found, strict=True)):
         if right != label:
-            kind = INVENTED if right == "O" else MISSED if label == "O" else TYPE
+            kind = INVENTED if right == "O" else MISSED if label == "O" else LABEL
             names = [None if one == "O" else str(one) for one in (right, label)]
             mistakes.append(Mistake(kind, t, t + 1, *names))
     return mistakes

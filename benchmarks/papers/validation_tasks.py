@@ -38,6 +38,7 @@ class Draw:
     penalty_groups: Any = "templates"
     families: list[int] | None = None  # [N] of related sequences
     segments: bool = True  # the score is F1 of segments; else the share of positions that are right
+    posterior: bool = False  # the most probable label of each position counts, not the best path
 
     def fit(
         self, crf: CRF, some: Sequence[int] | np.ndarray | None = None, *, together: bool = False
@@ -59,6 +60,14 @@ class Draw:
     def _score(self, crf: CRF, X: list[Any], y: list[Any]) -> float:
         if self.segments:
             return 100 * float(segment_scores(y, crf.predict(X)).f1)
+        if self.posterior:
+            best = crf.predict_marginals(X, as_arrays=True)
+            right = [
+                crf.classes_[k] == label
+                for p, labels in zip(best, y, strict=True)
+                for k, label in zip(p.argmax(axis=1), labels, strict=True)
+            ]
+            return 100 * float(np.mean(right))
         return 100 * float(crf.score(X, y))
 
 
@@ -155,7 +164,11 @@ def _chains() -> tuple[list[str], list[Any], list[int]]:
 
 
 def proteins(size: int, draw: int, quick: bool) -> Draw:
-    """Chains of residues, with the residues at most six away; no family is in both parts."""
+    """Chains of residues, with the residues at most six away; no family is in both parts.
+
+    Transitions are strong here, and the best path has long stretches: it has 56 % of residues right where
+    the most probable labels have 62, whatever the penalty. So the latter count.
+    """
     X, y, family = _chains()
     rng = np.random.default_rng(draw)
     order = rng.permutation(sorted(set(family)))
@@ -176,6 +189,7 @@ def proteins(size: int, draw: int, quick: bool) -> Draw:
         [list(y[i]) for i in test],
         families=[family[i] for i in learn],
         segments=False,
+        posterior=True,
     )
 
 
@@ -213,6 +227,8 @@ TASKS: dict[str, Task] = {
     "text": Task("CoNLL-2000, 37 templates, segment F1", "sentences", text, (100, 300, 1000), 10),
     "names": Task("Spanish names, token_features, segment F1", "sentences", names, (100, 300), 20),
     "nettalk": Task("NETtalk, phonemes, letters right", "words", nettalk, (1000,), 20),
-    "proteins": Task("Proteins, residues right", "chains", proteins, (80,), 8, has_families=True),
+    "proteins": Task(
+        "Proteins, most probable labels, residues right", "chains", proteins, (80,), 8, has_families=True
+    ),
     "genes": Task("Genes, exons (mean of Sn and Sp)", "genes", genes, (128,), 9, draws=4),
 }

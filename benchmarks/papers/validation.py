@@ -117,7 +117,7 @@ def measure(draw: Draw, name: str) -> dict[str, Any]:
     return {"seconds": spent, "c2": float(getattr(crf, "c2_", crf._l2)), "score": draw.test(crf)}
 
 
-def report(task: str, size: int, draws: int, quick: bool, known: Results) -> str:
+def report(task: str, size: int, draws: int, quick: bool, known: Results, without: str | None) -> str:
     """The table of a task and size."""
     make = TASKS[task].make
     name = f"validation, {task}, {size}{', quick' * quick}"
@@ -130,6 +130,7 @@ def report(task: str, size: int, draws: int, quick: bool, known: Results) -> str
         return made[k]
 
     rows = [row for row in ROWS if TASKS[task].has_families or not ROWS[row].families]
+    rows = [row for row in rows if without is None or without not in row]
     found: dict[str, dict[int, Any]] = {row: {} for row in (TUNED, *rows)}
     for k in range(draws):
         for row in (TUNED, *rows):
@@ -171,6 +172,7 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", choices=[*TASKS, []], help="which tasks (default: text)")
     parser.add_argument("--sizes", type=int, nargs="*", help="sequences to train on (default: the task's)")
     parser.add_argument("--draws", type=int, default=10, help="how many draws, at most (default: 10)")
+    parser.add_argument("--without", metavar="WORDS", help="leave out rows with these words in their name")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     parser.add_argument("--results", type=Path, metavar="FILE", help="keep finished trainings here")
     parser.add_argument("--known", action="store_true", help="tables of what --results has; train nothing")
@@ -184,7 +186,8 @@ def main() -> None:
         sizes = (TASKS[task].quick,) if arguments.quick else arguments.sizes or TASKS[task].sizes
         draws = min(arguments.draws, TASKS[task].draws)
         for size in sizes:
-            pieces.append(report(task, size, 1 if arguments.quick else draws, arguments.quick, known))
+            number = 1 if arguments.quick else draws
+            pieces.append(report(task, size, number, arguments.quick, known, arguments.without))
     pieces.append(provenance("benchmarks/papers/validation.py"))
     publish("\n\n".join(pieces), arguments.markdown)
 

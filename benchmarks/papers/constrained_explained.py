@@ -107,10 +107,10 @@ def _common(tol: float, most: int) -> dict[str, Any]:
     }
 
 
-def path(learn: list[Window], test: list[Window], name: str) -> dict[str, Any]:
+def path(learn: list[Window], test: list[Window], name: str, most: int = MOST) -> dict[str, Any]:
     """Scores along a training: at the shown iterations, at the end, and where h first falls below each τ."""
     estimator = _watched(ConstrainedCRF if name == BOUND else CRF)
-    model = _model(learn, estimator(**_common(TOL, MOST), **SETTINGS[name], patience=10**6))
+    model = _model(learn, estimator(**_common(TOL, most), **SETTINGS[name], patience=10**6))
     crf: Any = model.crf
     tagger, recorder = crf.tagger_, crf.recorder
 
@@ -182,7 +182,7 @@ def report(quick: bool, known: Results, plots: Path | None) -> str:
             if (
                 found := known.get(
                     f"explained, path, {name}, split {k}{small}",
-                    lambda name=name, k=k: path(*splits[k], name),
+                    lambda name=name, k=k: path(*splits[k], name, 12 if quick else MOST),
                 )
             )
         }

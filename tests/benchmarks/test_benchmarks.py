@@ -169,7 +169,9 @@ def test_the_clock_leaves_out_what_is_done_in_between(module, monkeypatch, data,
 
 def test_constrained_text(data, tmp_path):
     output("papers/constrained.py", "text", "--quick", "--markdown", tmp_path / "t.md", data=data)
-    assert "| CRF, c2 tuned by cross-validation" in (tmp_path / "t.md").read_text(encoding="utf-8")
+    found = (tmp_path / "t.md").read_text(encoding="utf-8")
+    assert "| CRF, c2 tuned by cross-validation" in found
+    assert "| constrained, random thirds" in found
 
 
 def test_annotate(data, tmp_path):

@@ -56,3 +56,10 @@ def test_constrained(data, tmp_path):
     output("papers/constrained.py", "genes", "--quick", *files, data=data)
     assert "| ConstrainedCRF, flip " in (tmp_path / "t.md").read_text(encoding="utf-8")
     assert "c2 the largest feasible" in (tmp_path / "r.jsonl").read_text(encoding="utf-8")
+
+
+def test_constrained_explained(data, tmp_path):
+    found = output("papers/constrained.py", "explained", "--quick", "--plots", tmp_path, data=data)
+    assert "| plain, to the end " in found
+    assert "| σ² = 100, stopped at the constrained model's training accuracy " in found
+    assert (tmp_path / "constrained_explained.png").stat().st_size > 10_000

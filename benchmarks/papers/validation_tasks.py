@@ -61,12 +61,8 @@ class Draw:
         if self.segments:
             return 100 * float(segment_scores(y, crf.predict(X)).f1)
         if self.posterior:
-            best = crf.predict_marginals(X, as_arrays=True)
-            right = [
-                crf.classes_[k] == label
-                for p, labels in zip(best, y, strict=True)
-                for k, label in zip(p.argmax(axis=1), labels, strict=True)
-            ]
+            found = crf.predict_posterior(X)
+            right = [p == q for a, b in zip(found, y, strict=True) for p, q in zip(a, b, strict=True)]
             return 100 * float(np.mean(right))
         return 100 * float(crf.score(X, y))
 

@@ -43,6 +43,7 @@ NOT_RUN = {
     "crfkit tune table.csv -m best.crfkit --kind trees": "slow; tests/cli/test_tune.py tries fewer",
     "crfkit stocks backtest prices/A*.csv": "as prices/*.csv before it",
     "crfkit stocks backtest prices/*.csv --report out.html --forecasts": "as in tests/cli/test_stocks.py",
+    "crfkit annotate ": "serves a page until it is stopped; tests/annotate/test_page.py does that",
     "crf_learn ": "another tool",
     "crf_test ": "another tool",
     "wapiti ": "another tool",

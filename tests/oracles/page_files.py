@@ -144,6 +144,7 @@ def write_files(folder: Path) -> None:
         "rest.txt": chunks(60, _OPENING, seed=2),
         "dev.txt": chunks(40, _OPENING, seed=3),
         "names.txt": names(60),
+        "labelled.txt": names(60).replace(" O\n", " _\n", 3),  # crfkit annotate --export
         "news.txt": news(),
         "new.txt": names(10),
         "data.txt": "B-X\tw=a\nI-X\tw=b\nO\tw=c\n\n" * 10,  # CRFsuite's

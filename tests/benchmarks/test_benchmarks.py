@@ -183,3 +183,9 @@ def test_annotate(data, tmp_path):
     assert len((tmp_path / "runs.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 2
     assert output("annotate.py", *options, data=data).splitlines()[:9] == printed.splitlines()[:9]
     assert "| c2 = 0.1" in output("annotate.py", "--quick", "--penalties", data=data)
+
+
+def test_penalty_scales(data):
+    written = output("papers/penalty_scales.py", "learn", "--quick", data=data)
+    assert "token_features:" in written
+    assert '"transitions": ' in written

@@ -9,6 +9,7 @@ import pytest
 
 from crfkit.cli.default_template import default_template
 from crfkit.cli.main import parser
+from crfkit.features import PenaltyScales
 from crfkit.features.default_features import default_features
 from crfkit.features.template import Template
 from crfkit.io.columns import read_columns
@@ -399,6 +400,32 @@ def test_a_table_that_is_one_sequence_is_mentioned(run, tmp_path):
     assert "--sequence-column" in ran.err
 
 
+def test_penalties_that_find_themselves(run, data, tmp_path):
+    model, groups = tmp_path / "m", tmp_path / "groups.json"
+    ran = run("train", data, "-m", model, "--c2", "auto", "--penalty-groups", "templates")
+    assert re.search(r"penalties +c2 [\d.e-]+; .* times the common penalty", ran.err)
+    shown = run.ok("inspect", model).out
+    assert re.search(r"penalties +\d+  c2 [\d.e-]+; .* times the common penalty", shown)
+    record = json.loads(run.ok("inspect", model, "--json").out)["penalties"]
+    assert record["groups"].keys() >= {"transitions"}
+    run.ok("train", data, "-m", tmp_path / "more", "--continue", model, "--c2", "auto")
+    PenaltyScales({"transitions": 0.5}).save(groups)
+    ran = run("train", data, "-m", model, "--c2", 2, "--penalty-groups", groups)
+    assert "transitions 0.5 times" in ran.err
+    groups.write_text('{"words": ["w"]}', encoding="utf-8")
+    assert "words" in run("train", data, "-m", model, "--c2", "auto", "--penalty-groups", groups).err
+    groups.write_text("[]", encoding="utf-8")
+    for options, message in (
+        (("--penalty-groups", groups), "neither scales nor prefixes"),
+        (("--penalty-groups", tmp_path / "none"), "neither 'templates' nor 'general' nor a file"),
+        (("--penalty-groups", "templates"), "needs c2='auto'"),
+        (("--c2", "auto", "--constrained"), "need --kind linear"),
+    ):
+        ran = run("train", data, "-m", model, *options)
+        assert ran.code
+        assert message in ran.err
+
+
 def test_constrained(run, data, tmp_path):
     ran = run("train", data, "-m", tmp_path / "m", "--kind", "constrained", "--tau", 0.5, "--validation", 2)
     assert ran.code == 0
@@ -420,7 +447,7 @@ def test_constrained(run, data, tmp_path):
         (("--tau", 1), "--tau needs --constrained"),
         (("--max-outer", 3), "--max-outer needs --constrained"),
         (("--c2", "largest"), "--c2 largest needs --constrained"),
-        (("--c2", "much"), "'much' is neither a number nor 'largest'"),
+        (("--c2", "much"), "'much' is neither a number nor 'auto' or 'largest'"),
         (("--constrained", "--algorithm", "sgd"), "--constrained needs --algorithm auto or lbfgs"),
         (("--constrained", "--tau", -1), "tau must be a number of at least 0, got -1.0"),
         (("--constrained", "--last", 10000), "last=10000, but sequence 0 has only"),

@@ -1,5 +1,7 @@
 """BFGS against closed forms and SciPy, from scratch and with the curvature of another problem."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -81,3 +83,19 @@ def test_limits_and_interruption():
     assert stopped.result.interrupted
     assert not short.result.interrupted
     assert not stopped.result.x.any()
+
+
+def test_steps_are_limited_and_watched():
+    f, seen = Quadratic(6), []
+    found = minimize_bfgs(
+        f,
+        np.zeros(6),
+        np.eye(6),
+        longest=0.05,
+        noise=1e-3,
+        callback=lambda x, here: seen.append((x.copy(), here.value)) or len(seen) == 4,
+    )
+    assert found.result.message == "it was stopped by the callback"
+    assert len(seen) == 4
+    assert all(np.abs(b - a).max() <= 0.05 + 1e-12 for (a, _), (b, _) in pairwise(seen))
+    assert seen[0][1] > seen[-1][1]

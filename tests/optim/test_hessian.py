@@ -52,21 +52,19 @@ def test_products_of_a_quadratic_are_exact():
         return Evaluation(float(x @ a @ x / 2), a @ x)
 
     v = np.arange(8.0)
-    for central in (True, False):
-        for centre in (None, np.ones(8)):
-            objective = Penalised(quadratic, np.arange(8.0), centre=centre, hold=np.full(8, 0.5))
-            product = HessianProducts(objective, np.full(8, 0.3), central=central)
-            np.testing.assert_allclose(product(v), a @ v + 2 * (np.arange(8.0) + 0.5) * v, rtol=1e-9)
-            assert not product(np.zeros(8)).any()
+    for centre in (None, np.ones(8)):
+        objective = Penalised(quadratic, np.arange(8.0), centre=centre, hold=np.full(8, 0.5))
+        product = HessianProducts(objective, np.full(8, 0.3))
+        np.testing.assert_allclose(product(v), a @ v + 2 * (np.arange(8.0) + 0.5) * v, rtol=1e-9)
+        assert not product(np.zeros(8)).any()
 
 
-@pytest.mark.parametrize(("central", "error"), [(True, 2e-3), (False, 2e-2)])
 @pytest.mark.parametrize(
     "settings",
     [{}, {"order": 2}, {"pairs": True}, {"partial": "mixed", "weighted": True}, {"copies": 3}],
     ids=str,
 )
-def test_products_of_the_likelihood(settings, central, error):
+def test_products_of_the_likelihood(settings):
     problem = make_problem(3, 4, [9, 4, 12, 7], **settings)
     objective = problem.objective(c2=0.1)
     likelihood, general = objective.function, problem.general()
@@ -79,8 +77,8 @@ def test_products_of_the_likelihood(settings, central, error):
 
     h = 1e-5
     exact = (gradient(x + h * v) - gradient(x - h * v)) / (2 * h) + 0.2 * v
-    got = HessianProducts(objective, x, central=central)(v)
-    assert np.linalg.norm(got - exact) < error * np.linalg.norm(exact)
+    got = HessianProducts(objective, x)(v)
+    assert np.linalg.norm(got - exact) < 2e-3 * np.linalg.norm(exact)
 
 
 def test_parts_of_the_likelihood_add_up():

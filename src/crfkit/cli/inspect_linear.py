@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from crfkit.cli.loading import data_record
-from crfkit.cli.messages import ending
+from crfkit.cli.messages import ending, penalties_in_words
 from crfkit.cli.model_rules import ModelRules
 from crfkit.cli.rule_options import use_in_words
 from crfkit.cli.tables import fact_lines, file_size, matrix, pad, screen_width, shorten, width_of
 from crfkit.exceptions import InputError
 from crfkit.models.linear.facts import Facts, Feature
 from crfkit.models.linear.tagger import LinearTagger
+from crfkit.models.training_record import PenaltyRecord
 
 OPTIONS = ("attribute", "rules", "template")
 
@@ -135,12 +136,14 @@ def _some(names: list[str], places: Any) -> str:
 
 def _summary(path: str, facts: Facts, header: dict[str, Any]) -> dict[str, Any]:
     """Return the overview as JSON values."""
+    penalties = PenaltyRecord.from_header(header)
     return {
         "model": path,
         "order": facts.tagger.index.order,
         "labels": facts.labels,
         "counts": facts.counts(),
         "training": _training(header),
+        "penalties": None if penalties is None else {"c2": penalties.c2, "groups": penalties.groups},
         "data": data_record(header),
         "associations": None
         if facts.tagger.associations is None
@@ -178,6 +181,11 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
         given = " ".join(f"{k}={v}" for k, v in training["parameters"].items() if _tells(k, v))
         lines.append(f"  {'training':15}{training['iterations']:>11,}  iterations, {end}")
         lines.append(f"  {'objective':15}{training['objective']:>11,.2f}  {given}")
+    found = PenaltyRecord.from_header(header)
+    if found is not None:
+        lines.append(
+            f"  {'penalties':15}{len(found.groups):>11,}  {penalties_in_words(found.c2, found.groups)}"
+        )
     return lines
 
 
@@ -202,7 +210,7 @@ def _tells(name: str, value: Any) -> bool:
     return (
         value not in (None, False)
         and not name.startswith("associations__")
-        and name not in ("verbose", "n_jobs", "warm_start", "patience", "template")
+        and name not in ("verbose", "n_jobs", "warm_start", "patience", "template", "penalty_folds")
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from crfkit.io.text_width import visible
@@ -10,6 +11,16 @@ from crfkit.io.text_width import visible
 
 class UsageError(Exception):
     """Wrong or contradicting options; the message names them and says what to do."""
+
+
+def penalties_in_words(c2: float, penalties: Mapping[str, float]) -> str:
+    """Describe penalties that training has found or that belong to groups."""
+    from crfkit.features.penalty_groups import PenaltyScales
+
+    if len(penalties) == 1:
+        return f"c2 {c2:.3g}"
+    scales = PenaltyScales({name: penalty / c2 for name, penalty in penalties.items()})
+    return f"c2 {c2:.3g}; {scales.in_words()}"
 
 
 def ending(history: list[dict[str, Any]], converged: bool) -> str:

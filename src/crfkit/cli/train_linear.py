@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options, rule_options, validation_options
-from crfkit.cli.messages import UsageError, ending, note, warn
+from crfkit.cli.messages import UsageError, ending, note, penalties_in_words, warn
 from crfkit.cli.rule_options import check_template, check_training, training_miner, use_in_words
 from crfkit.cli.train_data import Data, Job, read_data, read_dev, read_template, word_features
 from crfkit.cli.validation_options import (
@@ -15,6 +15,7 @@ from crfkit.cli.validation_options import (
     constraints_in_words,
     estimator,
     penalty,
+    penalty_groups,
 )
 from crfkit.exceptions import InputError
 
@@ -37,8 +38,12 @@ linear models:
   --continue MODEL          continue training this model on new data, with weights close to its own
   --start MODEL             start from the weights of this model, but train on DATA only
   --c1 X:float = 0.0        L1 penalty; makes models sparse
-  --c2 X                    L2 penalty (default: 1; with --kind constrained: 0; 'largest': the largest that
-      the constraints allow)
+  --c2 X                    L2 penalty (default: 1; 'auto': the best on held-out parts of DATA; with --kind
+      constrained: 0; 'largest': the largest that the constraints allow)
+  --penalty-groups NAME     penalties by groups of features: 'templates': --c2 auto finds one per template or
+      name of an attribute; 'general': scales that suit the default features; or a JSON file of scales, or of
+      prefixes by group
+  --penalty-folds N>=2 = 5  parts of DATA that --c2 auto holds out in turn
   --algorithm NAME = auto   one of {", ".join(ALGORITHMS)}: lbfgs (with --c1: OWL-QN), sgd (stochastic),
       auto: the fastest; without penalties ap (averaged perceptron), pa (passive-aggressive) and arow, with
       settings as in 'pa(c=0.5)'
@@ -56,6 +61,7 @@ features:
         "continue": {"dest": "continued"},
         "algorithm": {"type": _algorithm},
         "c2": {"type": penalty},
+        "penalty-groups": {"type": penalty_groups},
         "min-freq": {"default": 0},
     }
     options.declare(parser, text, own | validation_options.TYPES | rule_options.TYPES)
@@ -146,9 +152,13 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
     earlier = arguments.continued or arguments.start
     if earlier is not None:
         from crfkit.cli.loading import load_linear
+        from crfkit.models.training_record import PenaltyRecord
 
         crf.tagger_, header = load_linear(earlier, arguments.jobs)
         crf.set_params(edge_attributes=(header.get("params") or {}).get("edge_attributes"))
+        found = PenaltyRecord.from_header(header)
+        if found is not None and arguments.c2 == "auto":
+            crf.c2_ = found.c2  # that --continue goes on with
         if arguments.order is None:
             crf.set_params(order=crf.tagger_.index.order)
         if template is None:
@@ -181,5 +191,7 @@ def report(crf: CRF) -> list[tuple[str, str]]:
         lines.append(("rules", f"{n:,}{some} as {use_in_words(associations.use)}"))
     how = ending(crf.history_, crf.converged_)
     lines.append(("objective", f"{crf.objective_:,.4f} after {crf.n_iter_:,} iterations ({how})"))
+    if isinstance(getattr(crf, "penalties_", None), dict):
+        lines.append(("penalties", penalties_in_words(crf.c2_, crf.penalties_)))
     constraints = constraints_in_words(crf)
     return lines if constraints is None else [*lines, ("constraints", constraints)]

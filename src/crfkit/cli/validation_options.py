@@ -13,18 +13,46 @@ if TYPE_CHECKING:
     from crfkit.models.linear.crf import CRF
 
 _SETTINGS = ("tau", "validation", "last", "gradient", "margin", "max_outer")
-_LARGEST = "largest"
+_LARGEST, _AUTO = "largest", "auto"
 _HELD_OUT = "held-out"  # repeats HELD_OUT of validation_choice.py, so that --help does not import NumPy
 
 
 def penalty(text: str) -> float | str:
-    """Parse c2: a number or "largest"."""
-    if text == _LARGEST:
+    """Parse c2: a number, "auto" or "largest"."""
+    if text in (_LARGEST, _AUTO):
         return text
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor {_LARGEST!r}") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a number nor {_AUTO!r} or {_LARGEST!r}"
+        ) from None
+
+
+def penalty_groups(text: str) -> Any:
+    """Parse the groups of penalties: a word, or a file of scales or of prefixes in JSON."""
+    if text in ("templates", "general"):
+        return text
+    import json
+
+    from crfkit.features.penalty_groups import PenaltyScales, is_grouping
+
+    try:
+        with open(text, encoding="utf-8") as file:
+            groups = json.load(file)
+    except FileNotFoundError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither 'templates' nor 'general' nor a file"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"cannot read groups from {text}: {error}") from None
+    if isinstance(groups, dict) and "penalty_scales" in groups:
+        return PenaltyScales.load(text)
+    if groups is None or not is_grouping(groups):
+        raise argparse.ArgumentTypeError(
+            f'{text} has neither scales nor prefixes of attributes by group, such as {{"words": ["w="]}}'
+        )
+    return groups
 
 
 def _sets(text: str) -> int | str:
@@ -51,6 +79,8 @@ TYPES: dict[str, dict[str, Any]] = {"validation": {"type": _sets}}
 def check_validation(arguments: argparse.Namespace) -> None:
     """Raise an error if an option needs --constrained or contradicts it."""
     if arguments.constrained:
+        if arguments.c2 == _AUTO or arguments.penalty_groups is not None:
+            raise UsageError("--c2 auto and --penalty-groups need --kind linear")
         if arguments.algorithm not in ("auto", "lbfgs"):
             raise UsageError("--constrained needs --algorithm auto or lbfgs")
         return
@@ -64,7 +94,8 @@ def check_validation(arguments: argparse.Namespace) -> None:
 def estimator(arguments: argparse.Namespace, settings: dict[str, Any]) -> CRF:
     """Return an estimator of ``--kind`` with these settings."""
     crf: Any = KINDS[arguments.kind].estimator
-    made: CRF = crf(**settings, **options.given(arguments, "c2", *_SETTINGS))
+    own = _SETTINGS if arguments.constrained else ("penalty_groups", "penalty_folds")
+    made: CRF = crf(**settings, **options.given(arguments, "c2", *own))
     return made
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.edge_attributes import edge_prefixes
+from crfkit.features.penalty_groups import groups_record
 from crfkit.parameters import Rule
 
 
@@ -37,6 +38,8 @@ class TrainingRecord:
         params["features"] = None if self.params.get("features") is None else "selected"
         params["edge_attributes"] = edge_prefixes(self.params.get("edge_attributes")) or None
         params["class_weight"] = weight_pairs(self.params.get("class_weight"))
+        if self.params.get("penalty_groups") is not None:
+            params["penalty_groups"] = groups_record(self.params["penalty_groups"])
         return {
             "params": params,
             "objective": float(self.objective) if np.isfinite(self.objective) else None,
@@ -67,6 +70,37 @@ class TrainingRecord:
         return cls(
             params, float("nan") if objective is None else objective, bool(header.get("converged")), history
         )
+
+
+class PenaltyRecord(NamedTuple):
+    """The penalties that training has found, or that belong to groups of features."""
+
+    c2: float  # the common one
+    groups: dict[str, float]
+    history: list[dict[str, Any]]
+
+    def to_header(self) -> dict[str, Any]:
+        """Return the entries of a file's header."""
+        own = {"c2": self.c2, "groups": self.groups, "history": for_file(self.history)}
+        return {"penalties": own, "chosen": {"c2": self.c2}}
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, Any]) -> PenaltyRecord | None:
+        """Return the record in a file's header; None if it has none."""
+        own = header.get("penalties")
+        if own is None:
+            return None
+        fields: list[Any] = [own.get(name) if isinstance(own, dict) else None for name in cls._fields]
+        c2, groups, history = fields
+        if not (
+            isinstance(groups, dict)
+            and isinstance(history, list)
+            and all(isinstance(record, dict) for record in history)
+            and groups
+            and all(isinstance(p, float) and 0 < p < math.inf for p in [c2, *groups.values()])
+        ):
+            raise ModelFileError("cannot read the model: its record of penalties is malformed")
+        return cls(c2, groups, history)
 
 
 def for_file(history: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -51,13 +51,22 @@ class DevSet:
     def n_given(self) -> int:
         return int(self.given.sum())
 
+    def wrong(self, lattice: Lattice) -> BoolArray:
+        """Return at which positions a label is given and not found [ΣT]."""
+        found = self._found(lattice)
+        missed: BoolArray = self.given & ~self.right[np.arange(len(found)), found]
+        return missed
+
     def accuracy(self, lattice: Lattice) -> float:
         """Return the share of labels that are right; 0 if there are no labels."""
-        if self.forced is not None:
-            lattice = force_where_possible(lattice, self.forced, n_jobs=self.n_jobs)
-        found = decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
+        found = self._found(lattice)
         hits = self.right[np.arange(len(found)), found][self.given]
         return float(hits.mean()) if len(hits) else 0.0
+
+    def _found(self, lattice: Lattice) -> IdArray:
+        if self.forced is not None:
+            lattice = force_where_possible(lattice, self.forced, n_jobs=self.n_jobs)
+        return decoded(lattice, self.decode, self.n_jobs, boundary_gain=self.boundary_gain)
 
     def log_likelihood(self, lattice: Lattice) -> float:
         """Return log p(y|x) per position whose label training knows; the other labels are left open."""

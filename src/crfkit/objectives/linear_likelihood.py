@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from crfkit import _native
-from crfkit.arrays import BoolArray, FloatArray, IdArray
+from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.data.training_data import check_label_count
@@ -118,14 +118,17 @@ class LinearLikelihood:
     def penalised(
         self,
         *,
-        c2: float,
+        c2: float | FloatArray,
         c1: float = 0.0,
         centre: FloatArray | None = None,
         hold: FloatArray | None = None,
+        shares: FloatArray | None = None,
     ) -> PenalisedLikelihood:
         """Return the objective f(w) + Σ (c2 + hold)·(w - w₀)² + c1·‖w - w₀‖₁; ``centre`` is w₀.
 
         ``centre`` and ``hold`` have one number per feature; ``hold`` needs parameters of single features.
+        c2 is one number, or one per parameter [P] with the ``shares`` of the features in it
+        (``objectives/grouped_penalty.py``).
         """
         l1 = None
         if c1:
@@ -134,7 +137,8 @@ class LinearLikelihood:
             l1 *= c1
         around = None if centre is None else self.parameters(centre)
         held = None if hold is None else self.parameters(hold)
-        return PenalisedLikelihood(self, float(c2), l1, around, held, centre)
+        l2 = c2 if isinstance(c2, np.ndarray) else float(c2)
+        return PenalisedLikelihood(self, l2, l1, around, held, centre, shares)
 
     def units(self, c2: float) -> FloatArray | None:
         """Return the units [P] in which an optimiser should measure x under this penalty; None: all 1."""
@@ -166,6 +170,13 @@ class LinearLikelihood:
         w = np.zeros(sum(self._index.sizes))
         self.native.to_features(x, w)
         return w
+
+    def parameter_of(self) -> IntArray:
+        """Return the parameter of each feature, in the order of ``FeatureIndex.sizes``; -1: it has none."""
+        roots = np.empty(self.n_parameters)
+        self.native.penalty_scale(roots)
+        numbers = self.weights(np.arange(1, self.n_parameters + 1) * roots)
+        return np.rint(numbers).astype(np.int64) - 1
 
     # ---- steps on single sequences
 
@@ -243,6 +254,7 @@ class PenalisedLikelihood(Penalised[LinearLikelihood]):
     """The training objective of a linear CRF."""
 
     kept: FloatArray | None = None  # w₀ per feature: features not in the data keep these weights
+    shares: FloatArray | None = None  # of each feature in its parameter; None: all alike
 
     @property
     def n_parameters(self) -> int:
@@ -251,7 +263,8 @@ class PenalisedLikelihood(Penalised[LinearLikelihood]):
     @cached_property
     def units(self) -> FloatArray | None:
         """The units [P] in which an optimiser should measure x; None: all 1."""
-        return self.function.units(float(self.l2))
+        l2 = self.l2 if np.ndim(self.l2) == 0 else np.exp(np.mean(np.log(self.l2)))
+        return self.function.units(float(l2))
 
     def parameters(self, w: FloatArray) -> FloatArray:
         """Return the x that has these feature weights."""
@@ -261,6 +274,8 @@ class PenalisedLikelihood(Penalised[LinearLikelihood]):
     def weights(self, x: FloatArray) -> FloatArray:
         """Return the feature weights at x."""
         w = self.function.weights(x)
+        if self.shares is not None:
+            w *= self.shares
         return w if self.kept is None else w + self.kept
 
     def place_of(self, parameter: int) -> int:

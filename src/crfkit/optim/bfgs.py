@@ -6,12 +6,13 @@ a result: when a problem grows by a variable, the estimate for the others is reu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from crfkit.arrays import FloatArray
-from crfkit.optim.problem import Result, Smooth, Vector, dot
+from crfkit.optim.problem import Evaluation, Result, Smooth, Vector, dot
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
 _SUFFICIENT = 1e-4
@@ -34,11 +35,17 @@ def minimize_bfgs(
     *,
     max_iterations: int = 500,
     tol: float = 1e-6,
+    noise: float = _NOISE,
+    longest: float = np.inf,
+    max_trials: int = 40,
+    callback: Callable[[Vector, Evaluation], bool] | None = None,
 ) -> Curved:
     """Minimise ``function`` from x, with an estimate of its inverse Hessian [P, P].
 
-    If a diagonal entry is NaN, the function's own estimate is used for that variable. Stops when the expected
-    decrease of the next step is less than ``tol / 10`` of the objective, or than its rounding error.
+    If a diagonal entry is NaN, the function's own estimate is used for that variable. ``noise`` is the
+    relative error of the function. Stops when the expected decrease of the next step is less than
+    ``tol / 10`` of the objective, or than its error. No variable moves by more than ``longest`` in one step.
+    ``callback`` sees every accepted point, the start included; True ends the search.
     """
     here = function(x, diagonal=bool(np.isnan(np.diagonal(inverse)).any()))
     inverse = inverse.copy()
@@ -52,18 +59,23 @@ def minimize_bfgs(
         inverse[new, new] *= np.minimum(1.0, _LONGEST / np.maximum(reach, 1e-300))
     iterations, message = 0, f"it reached max_iterations={max_iterations}"
     converged = interrupted = False
+    stopped = callback is not None and callback(x, here)
     try:
         while iterations < max_iterations:
+            if stopped:
+                message = "it was stopped by the callback"
+                break
             direction = -np.einsum("ij,j->i", inverse, here.gradient)
+            direction *= min(1.0, longest / max(float(np.abs(direction).max()), 1e-300))
             descent = dot(here.gradient, direction)
-            least = max(tol / 10, _NOISE) * abs(here.value)
+            least = max(tol / 10, noise) * abs(here.value)
             if -descent / 2 <= least:
                 message, converged = "the next step promises less than tol", True
                 break
-            step, noise = 1.0, _NOISE * abs(here.value)
-            for _ in range(40):
+            step = 1.0
+            for _ in range(max_trials):
                 there = function(x + step * direction)
-                if there.value <= here.value + _SUFFICIENT * step * descent + noise:
+                if there.value <= here.value + _SUFFICIENT * step * descent + noise * abs(here.value):
                     break
                 # The minimum of the parabola through both values and the slope, within bounds.
                 bend = there.value - here.value - step * descent
@@ -82,6 +94,7 @@ def minimize_bfgs(
                 inverse = _updated(inverse, s, change, slope)
             x, here = x + s, there
             iterations += 1
+            stopped = callback is not None and callback(x, here)
     except KeyboardInterrupt:
         message, interrupted = "it was interrupted", True
     return Curved(Result(x, here.value, iterations, converged, message, interrupted=interrupted), inverse)

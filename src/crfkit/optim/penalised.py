@@ -61,8 +61,8 @@ class Penalised(Generic[F]):
 
     @property
     def is_stochastic(self) -> bool:
-        """Whether it can take steps on single examples: only without a centre."""
-        return isinstance(self.function, SumOverExamples) and self.centre is None
+        """Whether it can take steps on single examples: only without a centre, and with one l2."""
+        return isinstance(self.function, SumOverExamples) and self.centre is None and np.ndim(self.l2) == 0
 
     @property
     def n_examples(self) -> int:

@@ -144,6 +144,9 @@ class ConstrainedCRF(CRF):
         "flip_constant": rule.positive(),
     }
 
+    penalty_groups = None  # the constraints choose no groups of penalties
+    penalty_folds = 5
+
     def __init__(
         self,
         tau: float = 0.01,
@@ -179,7 +182,8 @@ class ConstrainedCRF(CRF):
         warm_start: bool = False,
     ) -> None:
         given = locals()
-        super().__init__(**{name: given[name] for name in CRF._get_param_names()})
+        super().__init__(**{name: given[name] for name in CRF._get_param_names() if name in given})
+        del self.penalty_groups, self.penalty_folds  # no parameters here
         self.tau = tau
         self.validation = validation
         self.last = last

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from crfkit import parameters as rule
 from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
 from crfkit.features.extraction import LostExtraction, fitted_extraction, is_extractor
+from crfkit.features.penalty_groups import RULE as GROUPING_RULE
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
 from crfkit.io.model_file import Source
@@ -26,9 +27,11 @@ from crfkit.models.foreign import export_crfsuite, load_any
 from crfkit.models.linear.data_frames import LinearFrames
 from crfkit.models.linear.first_training import Trained, trained
 from crfkit.models.linear.partial_training import continued
+from crfkit.models.linear.penalty_report import PenaltyReport
+from crfkit.models.linear.penalty_step import check_penalties
+from crfkit.models.linear.shown_weights import ShowsWeights
 from crfkit.models.linear.steps import TrainingProblem
 from crfkit.models.linear.tagger import LinearTagger
-from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training import Outcome
 from crfkit.models.training_record import chosen_instead
 from crfkit.optim.methods import algorithm_rule
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 _Self = TypeVar("_Self", bound="CRF")
 
 
-class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
+class CRF(LinearFrames, ShowsWeights, PenaltyReport):
     """Linear-chain conditional random field for labelling sequences.
 
     Minimises ``-Σ weight · log p(y | x) + c2·‖w‖² + c1·‖w‖₁``.
@@ -51,7 +54,16 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
     Parameters
     ----------
     c1, c2
-        Weights of the L1 and L2 penalties. c1 > 0 gives a sparse model.
+        Weights of the L1 and L2 penalties. c1 > 0 gives a sparse model. c2="auto" finds the penalty that is
+        best on held-out parts of the training data, in the time of a few trainings (docs/penalties.md).
+    penalty_groups
+        Groups of features with L2 penalties of their own, which c2="auto" finds: "templates" (one group per
+        line of a template or name of an attribute), a dict of a group's name to a prefix of attributes or
+        several, or a function of an attribute's name. Or scales: a :class:`crfkit.features.PenaltyScales`, a
+        dict of names to factors of c2, or "general" (for ``token_features`` and the default features of
+        tables); c2 may then be a number or "auto".
+    penalty_folds
+        The number of parts that c2="auto" holds out in turn.
     order
         1: a label depends on the one before it; 2: on the two before it.
     algorithm
@@ -117,6 +129,9 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         One record per iteration: objective, gradient_norm, step, passes, seconds, dev_accuracy.
     n_iter_ : int
         Number of iterations.
+    c2_, penalties_, penalty_history_ : float, dict, list of dict
+        With c2="auto" or penalty groups: the common penalty (which scales multiply; otherwise the geometric
+        mean over the groups), the penalty of each group, and one record per step of the search.
     converged_ : bool
         Whether training ended at an optimum, as far as the gradient there can tell (docs/training.md).
     state_features_, transition_features_, edge_features_ : dict
@@ -137,7 +152,9 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
     _tagger = LinearTagger
     _rules: ClassVar[dict[str, rule.Rule]] = {
         "c1": rule.number(0),
-        "c2": rule.number(0),
+        "c2": rule.either(rule.number(0), rule.one_of("auto")),
+        "penalty_groups": GROUPING_RULE,
+        "penalty_folds": rule.whole_number(2),
         "order": rule.one_of(1, 2),
         "algorithm": algorithm_rule(),
         "max_iterations": rule.optional(rule.whole_number(1)),
@@ -161,7 +178,7 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
     def __init__(
         self,
         c1: float = 0.0,
-        c2: float = 1.0,
+        c2: float | str = 1.0,
         order: int = 1,
         algorithm: str = "auto",
         max_iterations: int | None = None,
@@ -180,9 +197,13 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         random_state: int | None = None,
         verbose: bool | int | str = "auto",
         warm_start: bool = False,
+        penalty_groups: Any = None,
+        penalty_folds: int = 5,
     ) -> None:
         self.c1 = c1
-        self.c2: float | str = c2  # a subclass may choose it itself
+        self.c2 = c2
+        self.penalty_groups = penalty_groups
+        self.penalty_folds = penalty_folds
         self.order = order
         self.algorithm = algorithm
         self.max_iterations = max_iterations
@@ -214,9 +235,11 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         *,
         label: str | None = None,
         sequence: str | Sequence[str] | None = None,
+        group: str | None = None,
         lengths: Any = None,
         permitted: PermittedPairs | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+        groups: Any = None,
     ) -> CRF:
         """Train on sequences X with labels y.
 
@@ -228,18 +251,21 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         model is kept. With ``permitted`` label pairs (their labels in sorted order) the model is a
         distribution over the permitted labellings only; decode it with
         ``constraints=permitted.constraints()``. ``checkpoint`` is a path or a :class:`crfkit.Checkpoint`,
-        with which a training that was killed can be continued.
+        with which a training that was killed can be continued. ``groups``, one per sequence (its document),
+        stay together in the held-out parts of c2="auto"; of a data frame, ``group`` names their column.
         One data frame can take the place of X and y: ``label`` and ``sequence`` name its columns of labels
         and of sequence ids (docs/tables.md).
         """
-        if self._is_table(label, sequence, None):
+        if self._is_table(label, sequence, group):
             more = {"sample_weight": sample_weight, "permitted": permitted, "checkpoint": checkpoint}
-            return self._fit_table(X, y, label, sequence, None, X_dev, lengths=lengths, **more)
+            more |= {"lengths": lengths, "groups": groups}
+            return self._fit_table(X, y, label, sequence, group, X_dev, **more)
         self._check(X_dev, y_dev)
         previous = getattr(self, "tagger_", None) if self.warm_start else None
         given = X, y, sample_weight, X_dev, y_dev, lengths, (saved := Checkpoint.of(checkpoint))
         with continuing(saved):
-            found = trained(self, previous, *given, permitted, self._minimise)
+            found = trained(self, previous, *given, permitted, self._minimise, groups)
+        self._keep_penalties(found.penalties)
         return self._finish(found)
 
     def partial_fit(
@@ -257,6 +283,7 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
 
         Minimises ``-Σ weight · log p(y | x) + Σ (c2 + h)·(w - w₀)² + c1·‖w - w₀‖₁`` over the new data, where
         w₀ are the weights so far (0 for new features), and h says how firmly earlier data holds each of them.
+        With c2="auto" the first call finds c2; later ones use this common penalty for all features.
         Only weights whose attributes and labels occur in the new data change; the work grows with the new
         data, not with the model (docs/training.md).
         """
@@ -266,12 +293,16 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         with continuing(saved):
             if previous is None:
                 found = trained(self, None, *given, None, self._minimise)
+                self._keep_penalties(found.penalties)
             else:
+                if self.c2 == "auto" and not hasattr(self, "c2_"):
+                    raise InputError("partial_fit cannot find c2 for this model, so give a number c2")
                 found = continued(self, previous, *given, self._minimise)
         return self._finish(found)
 
     def _check(self, X_dev: Any, y_dev: Any) -> None:
         rule.check_parameters(self, self._rules)
+        check_penalties(self)
         thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
@@ -314,8 +345,8 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
 
     @property
     def _l2(self) -> float:
-        """c2 of the objective that training starts from."""
-        return float(self.c2)
+        """c2 of the objective that training starts from; if it is found by training, that of the model."""
+        return float(getattr(self, "c2_", 1.0) if self.c2 == "auto" else self.c2)
 
     # ---- using the fitted model
 
@@ -341,29 +372,6 @@ class CRF(LinearFrames, SequenceLabeller[LinearTagger]):
         prepared = tagger.prepare_encoded(encoded)
         for start, stop, lattice in tagger.constrained_pieces(prepared, constraints, known):
             yield lattice, linear_reasons(tagger, encoded.sequences.subset(range(start, stop)))
-
-    @property
-    def state_features_(self) -> dict[tuple[str, Any], float]:
-        """The nonzero weight of each (attribute, label)."""
-        return self._fitted().state_features()
-
-    @property
-    def transition_features_(self) -> dict[tuple[Any, ...], float]:
-        """The nonzero weight of each (label, next label); in order 2 also of label triples."""
-        return self._fitted().transition_features()
-
-    @property
-    def rules_(self) -> Rules:
-        """The association rules that the model uses."""
-        associations = self._fitted().associations
-        if associations is None:
-            raise AttributeError("the model has no association rules: fit it with associations=…")
-        return associations.rules
-
-    @property
-    def edge_features_(self) -> dict[tuple[str, Any, Any], float]:
-        """The nonzero weight of each (attribute, label, next label); attributes that score label pairs."""
-        return self._fitted().edge_features()
 
     # ---- files
 

@@ -15,6 +15,8 @@ from crfkit.inference import Lattice, PermittedPairs
 from crfkit.models.checkpoint import Checkpoint, Saving
 from crfkit.models.linear.continuation import transfer
 from crfkit.models.linear.curvature import Curvature
+from crfkit.models.linear.penalty_search import FoundPenalties
+from crfkit.models.linear.penalty_step import penalty_step
 from crfkit.models.linear.scales import steepest_words, warn_of_constants
 from crfkit.models.linear.steps import (
     IndexSettings,
@@ -43,6 +45,7 @@ class Trained(NamedTuple):
     outcome: Outcome
     advice: str
     saving: Saving | None  # the checkpoint, which is no longer needed once the model is kept
+    penalties: FoundPenalties | None = None  # of groups of features
 
 
 def trained(
@@ -57,6 +60,7 @@ def trained(
     checkpoint: Checkpoint | None,
     permitted: PermittedPairs | None,
     minimise: Callable[[TrainingProblem], Outcome],
+    together: Any = None,  # one group per sequence, which the folds of c2="auto" keep together
 ) -> Trained:
     """Return a model trained on X and y alone, with the estimator's parameters."""
     n_jobs, c2, settings = estimator.n_jobs, estimator._l2, IndexSettings.of(estimator)
@@ -86,9 +90,14 @@ def trained(
         class_weights=data.class_weights,
         permitted=permitted,
         c2=c2,
+        apart=bool(estimator.c1 > 0) and estimator.penalty_groups is not None,
     )
-    objective = function.penalised(c2=c2, c1=float(estimator.c1))
+    found = penalty_step(estimator, encoded, data, index, function, permitted, together)
+    l2, shares = (c2, None) if found is None else (found.l2, found.shares)
+    objective = function.penalised(c2=l2, c1=float(estimator.c1), shares=shares)
     first = np.zeros(objective.n_parameters)
+    if found is not None and found.start is not None:
+        first = found.start
     if start is not None:
         first = objective.parameters(transfer(start, names, classes, index))
     dev = None
@@ -117,7 +126,7 @@ def trained(
             data.class_weights,
         )
     tagger = tagger.compact() if estimator._leaves_out else tagger
-    return Trained(tagger, outcome, advice(outcome, objective, index, encoded, data), saving)
+    return Trained(tagger, outcome, advice(outcome, objective, index, encoded, data), saving, found)
 
 
 def advice(

@@ -1,0 +1,159 @@
+"""The step of training that finds the L2 penalties: given ones, or those of ``c2="auto"``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crfkit.arrays import BoolArray, FloatArray, IdArray
+from crfkit.data.folds import fold_numbers, group_numbers
+from crfkit.data.sequences import Encoded
+from crfkit.exceptions import InputError
+from crfkit.features.general_scales import GENERAL, general_scales
+from crfkit.features.index import FeatureIndex
+from crfkit.features.labelled import LabelledInput
+from crfkit.features.penalty_groups import FeatureGroups, PenaltyScales, feature_groups
+from crfkit.inference import PermittedPairs
+from crfkit.models.linear.penalty_search import FoundPenalties, HeldOutSearch
+from crfkit.models.linear.steps import IndexSettings, index_step
+from crfkit.objectives.dev_set import DevSet
+from crfkit.objectives.grouped_penalty import GroupedPenalty
+from crfkit.objectives.held_out import FoldIds
+from crfkit.objectives.linear_likelihood import LinearLikelihood
+from crfkit.optim.methods import find_method
+from crfkit.potentials.linear import LinearPotential
+
+if TYPE_CHECKING:
+    from crfkit.models.linear.crf import CRF
+
+AUTO = "auto"
+_ALL = "all features"
+
+
+def check_penalties(estimator: CRF) -> None:
+    """Raise if parameters of the penalties contradict each other or the algorithm."""
+    searched, groups = estimator.c2 == AUTO, estimator.penalty_groups
+    if not searched and groups is None:
+        return
+    if not searched and groups != GENERAL and PenaltyScales.of(groups) is None:
+        raise InputError(
+            f"penalty_groups={groups!r} needs c2='auto', which finds the penalty of each group; with a "
+            "number c2, give scales: {group: factor}"
+        )
+    method, _ = find_method(estimator.algorithm)
+    if method.tol_factor is None:
+        raise InputError(
+            f"algorithm={estimator.algorithm!r} has no penalties: leave out c2='auto' and penalty_groups, or "
+            "take algorithm='auto'"
+        )
+    if groups is not None and not method.l1:
+        raise InputError(
+            f"algorithm={estimator.algorithm!r} has one penalty for all features: leave out penalty_groups, "
+            "or take algorithm='auto'"
+        )
+
+
+def penalty_step(
+    estimator: CRF,
+    encoded: Encoded,
+    data: LabelledInput,
+    index: FeatureIndex,
+    function: LinearLikelihood,
+    permitted: PermittedPairs | None,
+    together: Any,  # one group per sequence, which folds keep together; or None
+) -> FoundPenalties | None:
+    """Return the penalties of groups of features, found or given; None: there is one number, c2."""
+    if estimator.c2 != AUTO and estimator.penalty_groups is None:
+        return None
+    scales = PenaltyScales.of(estimator.penalty_groups)
+    how = estimator.penalty_groups if scales is None else scales.groups
+    how = "templates" if how == GENERAL else how
+    groups = FeatureGroups([_ALL], np.zeros(sum(index.sizes), np.int64))
+    if how is not None:
+        groups = feature_groups(how, index, data.vocabulary)
+    if estimator.penalty_groups == GENERAL:
+        scales = PenaltyScales(general_scales(groups.names))
+    factors = None
+    if scales is not None:
+        factors = np.array([scales.factors.get(name, 1.0) for name in groups.names])
+    if estimator.c2 != AUTO and factors is not None:
+        if not estimator.c2:
+            raise InputError("scales multiply c2, which is 0: give a c2 above 0")
+        penalty = GroupedPenalty(function, groups.of, len(groups.names))
+        offsets = np.log(factors)
+        return FoundPenalties(groups, offsets + np.log(float(estimator.c2)), penalty, float(offsets.mean()))
+    folds = held_out_folds(estimator, encoded, data, index, function, together)
+    l1 = function.penalised(c2=0.0, c1=float(estimator.c1)).l1
+    errors = None if permitted is not None else _Errors(encoded, data, index, function, estimator.n_jobs)
+    search = HeldOutSearch(function, folds, errors, l1=l1, verbose=estimator.verbose)
+    return search.run(groups, factors)
+
+
+def held_out_folds(
+    estimator: CRF,
+    encoded: Encoded,
+    data: LabelledInput,
+    index: FeatureIndex,
+    function: LinearLikelihood,
+    together: Any,
+) -> list[FoldIds]:
+    """Return the folds; a fold has the features that its own training part would give a model."""
+    sequences, settings = encoded.sequences, IndexSettings.of(estimator)
+    _, n_groups = group_numbers(together, sequences.n_sequences)
+    n_folds = min(estimator.penalty_folds, n_groups)
+    if n_folds < 2:
+        raise InputError(
+            f"c2='auto' needs at least 2 {'sequences' if together is None else 'groups'}, to hold some of "
+            f"them out, got {n_groups}: give a number c2"
+        )
+    fold = fold_numbers(sequences.lengths, together, n_folds, estimator.random_state or 0, "penalty_folds")
+    found = []
+    for k in range(n_folds):
+        train, held = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        free: BoolArray | None = None
+        if settings.features is None:
+            part = replace(data, labels=data.labels.subset(train, sequences.offsets))
+            own = index_step(replace(encoded, sequences=sequences.subset(train)), part, settings)
+            free = function.parameters(_shared(index, own).astype(np.float64)) > 0
+        found.append(FoldIds(train.astype(np.int32), held.astype(np.int32), free))
+    return found
+
+
+def _shared(index: FeatureIndex, own: FeatureIndex) -> BoolArray:
+    """Return which of the features of an index another one has, in the order of ``FeatureIndex.sizes``."""
+    edges = [m.ravel() for m in (own.edges, own.edges2) if m is not None]
+    pairs = np.isin(index.pair_keys(), own.pair_keys(), assume_unique=True)
+    states = np.isin(index.state_keys(), own.state_keys(), assume_unique=True)
+    return np.concatenate([*edges, pairs, states])
+
+
+class _Errors:
+    """How many labels of sequences a model gets wrong."""
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        data: LabelledInput,
+        index: FeatureIndex,
+        function: LinearLikelihood,
+        n_jobs: int | None,
+    ) -> None:
+        self._encoded, self._data, self._function, self._n_jobs = encoded, data, function, n_jobs
+        self._potential = LinearPotential(index)
+        self._forced = encoded.forced(data.classes)
+
+    def __call__(self, x: FloatArray, ids: IdArray) -> FloatArray:
+        """Return the number of wrong labels of each of these sequences at the parameters x [P]."""
+        part, n_labels = self._encoded.sequences.subset(ids), len(self._data.classes)
+        offsets = self._encoded.sequences.offsets
+        forced = None
+        if self._forced is not None:
+            forced = np.concatenate([self._forced[offsets[i] : offsets[i + 1]] for i in ids])
+        held = DevSet.of_labels(
+            self._data.labels.subset(ids, offsets), n_labels, forced=forced, n_jobs=self._n_jobs
+        )
+        wrong = held.wrong(self._potential.scores(part, self._function.weights(x), n_jobs=self._n_jobs))
+        total = np.concatenate([[0.0], np.cumsum(wrong, dtype=np.float64)])
+        return np.diff(total[part.offsets])

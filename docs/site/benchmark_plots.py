@@ -142,6 +142,16 @@ def stocks() -> Data:
     return {"accuracy, %": column(rows, "method", "accuracy"), "interval": bounds}
 
 
+def corrections() -> Data:
+    """F1 against the number of corrected sentences, by the order in which they are shown."""
+    rows = tables_below("Labelling with a model in the loop")[1]
+    orders = {"random order": "random", "least sure first": "total", "least sure per token": "token"}
+    return {
+        name: {row["sentences"]: number(row[f"{order}: F1"]) for row in rows if row[f"{order}: F1"] != "–"}
+        for name, order in orders.items()
+    }
+
+
 def bars(ax: Any, data: Data, **options: Any) -> None:
     """Draw horizontal bars from 0 with their values: one colour per series, one row per name."""
     names = list(next(iter(data.values())))
@@ -224,6 +234,7 @@ PLOTS: dict[str, Plot] = {
         },
     ),
     "little-data": (little_data, lines, 3.6, {"x": "training sentences", "y": "F1 on the test file"}),
+    "corrections": (corrections, lines, 3.6, {"x": "corrected sentences", "y": "F1 on the test file"}),
     "genes": (genes, dots, 3.8, {"form": "{:.1f}", "label": "exons, %"}),
     "nettalk": (nettalk, dots, 2.4, {"form": "{:.1f}"}),
     "proteins": (proteins, bars, 5.6, {"form": "{:.1f}", "end": 85, "label": "%"}),

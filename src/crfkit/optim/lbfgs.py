@@ -19,7 +19,19 @@ import numpy as np
 
 from crfkit._native import CurvatureHistory
 from crfkit.optim.measured import Measured
-from crfkit.optim.problem import Callback, Evaluation, Result, Save, Smooth, State, Step, Vector, dot, norm
+from crfkit.optim.problem import (
+    Callback,
+    Evaluation,
+    Result,
+    Save,
+    Smooth,
+    State,
+    Step,
+    Vector,
+    dot,
+    interruption,
+    norm,
+)
 from crfkit.optim.promise import Promise
 
 _NOISE = 1e-7  # relative rounding error of an objective summed from single-precision scores
@@ -148,7 +160,7 @@ def minimize_lbfgs(
                     }
                 )
     except KeyboardInterrupt:
-        message, interrupted = "it was interrupted", True
+        message, interrupted = interruption(len(values) - 1), True
     return Result(
         x if units is None else x / units,
         value,

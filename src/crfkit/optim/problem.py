@@ -90,6 +90,11 @@ Save = Callable[
 ]  # is offered the state after an iteration; it need not ask for it
 
 
+def interruption(n_iterations: int) -> str:
+    """Return the message of a result that Ctrl-C has ended after this number of iterations."""
+    return "it was interrupted" if n_iterations else "the weights that it started from are kept"
+
+
 @dataclass(frozen=True)
 class Result:
     """The result of an optimiser, with the reason why it ended."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from crfkit.arrays import IdArray
 from crfkit.optim.measured import Measured
-from crfkit.optim.problem import Callback, Result, Save, State, Step, Stochastic, Vector, norm
+from crfkit.optim.problem import Callback, Result, Save, State, Step, Stochastic, Vector, interruption, norm
 from crfkit.optim.promise import Promise
 
 _SAMPLE = 1000  # examples the step is calibrated on
@@ -163,7 +163,7 @@ def minimize_sgd(
                     }
                 )
     except KeyboardInterrupt:
-        message, interrupted = "it was interrupted", True
+        message, interrupted = interruption(len(values)), True
     if best_value == np.inf:
         best_value = function(best).value
     return Result(

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from interruptions import interrupt
 from refusals import refuses
 from small_tasks import ADDRESSES, CASINO, TASKS
 
@@ -27,11 +28,23 @@ def test_ctrl_c_in_the_stochastic_start_keeps_what_it_has(monkeypatch):
     monkeypatch.setattr(LinearLikelihood, "steps", interrupted)
     crf = CRF()
     with pytest.raises(
-        KeyboardInterrupt, match="before its first iteration; the weights that its stochastic epochs"
+        KeyboardInterrupt, match=r"before its first iteration; the weights that its stochastic epochs"
     ):
         crf.fit(X, dice)
     assert crf.score(X, dice) > 0.6
     assert crf.transition_features_
+
+
+@pytest.mark.parametrize("algorithm", ["sgd", "lbfgs"])
+def test_ctrl_c_before_the_first_iteration_says_what_is_kept(algorithm, monkeypatch):
+    rolls, dice = casino(50, 10, random_state=0)
+    X = [[[f"face={roll}"] for roll in sequence] for sequence in rolls]
+    name, call = ("steps", 1) if algorithm == "sgd" else ("__call__", 2)
+    interrupt(monkeypatch, LinearLikelihood, name, call)
+    crf = CRF(algorithm=algorithm)
+    with pytest.raises(KeyboardInterrupt, match=r"before its first iteration; the weights .* are kept"):
+        crf.fit(X, dice)
+    assert crf.predict(X[:1])
 
 
 def test_features_of_any_size_reach_the_optimum():

@@ -119,6 +119,10 @@ def test_text_in_and_spans_out(run, tmp_path):
     (tmp_path / "tokens.txt").write_text("".join(f"{w} {TAGS[w]}\n" for s in SENTENCES[:3] for w in [*s]))
     run.ok("train", tmp_path / "tokens.txt", "-m", model, "-q")
     assert "the model was trained on other tokens" in run.ok("tag", model, "--text", plain).err
+    assert run.ok("tag", model, "--text", plain, "-q").err == ""
+    (tmp_path / "tokens.txt").write_text("".join(f"{w} x {TAGS[w]}\n" for s in SENTENCES[:3] for w in [*s]))
+    run.ok("train", tmp_path / "tokens.txt", "-m", model, "-q")
+    run.fails(1, "a text gives one column, its tokens, but the model takes 2", "tag", model, "--text", plain)
 
 
 def test_spans_that_cut_tokens(run, tmp_path):

@@ -49,7 +49,7 @@ def test_report(run, folder, tmp_path):
     model = CRF.load(tmp_path / "m")
     columns = read_columns(folder / "train.txt")
     assert "train.txt: columns (told by its content), 3 per row, labels in column 2\n" in err
-    assert "default features: words in column 0, classes in 1 (a column with half as many" in err
+    assert "default features: words in column 0, classes in 1 (the first column of text, and others" in err
     assert f"60 sequences, {columns.n_positions:,} tokens" in err
     assert f"{len(model.classes_)} labels, {model.tagger_.index.n_attributes:,} attributes" in err
     assert f"{model.objective_:,.4f} after {model.n_iter_} iterations (converged)" in err

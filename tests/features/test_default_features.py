@@ -17,6 +17,8 @@ def test_columns_of_words():
     assert word_columns([19122, 44]) == [0]
     assert word_columns([100, 50, 49, 200]) == [0, 1, 3]
     assert word_columns([1]) == [0]
+    assert word_columns([31, 4521, 60], numeric=[0]) == [1]  # the number of a document is no word
+    assert word_columns([31, 20], numeric=[0, 1]) == [0, 1]
 
 
 def test_attributes():

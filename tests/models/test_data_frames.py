@@ -114,6 +114,26 @@ def test_templates_take_the_cells():
     )
 
 
+@pytest.mark.parametrize("name", ["ConstrainedCRF", "TreeCRF", "KernelCRF"])
+def test_a_column_of_groups_is_no_feature(name):
+    table = frame(doc=np.arange(60) // 20)
+    names = {"label": "tag", "sequence": "sid"}
+    grouped = ESTIMATORS[name]().fit(table, **names, group="doc")
+    assert "doc" not in grouped.table_.kinds
+    assert "doc" in ESTIMATORS[name]().fit(table, **names).table_.kinds
+    assert list(grouped.predict(table.drop(columns="doc"))) == list(grouped.predict(table))
+
+
+def test_plain_text_with_a_model_of_a_frame(tmp_path):
+    model = CRF(c2=0.1).fit(frame()[["sid", "word", "tag"]].replace("NOUN", "O"), label="tag", sequence="sid")
+    spans = model.tag_text("Bob sees Ann")
+    assert [(span.start, span.end, span.label) for span in spans] == [
+        *((0, 3, "NAME"), (4, 8, "VERB"), (9, 12, "NAME"))
+    ]
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").tag_text("Bob sees Ann") == spans
+
+
 def test_groups_and_a_dev_set():
     table = frame(doc=[i // 3 for i, s in enumerate(WORDS) for _ in s])
     TreeCRF(n_iterations=4, early_stopping=3, n_jobs=1).fit(table, label="tag", sequence="sid", group="doc")

@@ -101,6 +101,11 @@ def tagging_roles(
         roles = Roles(
             rest[record["label_column"]] if len(rest) == record["columns"] else None, known, key=key
         )
+    elif hasattr(columns, "tokenizer") and needed != 1:
+        raise InputError(
+            f"{columns.source}: a text gives one column, its tokens, but the model takes {needed}: give data "
+            "with these columns, or train a model on the tokens alone"
+        )
     elif record is not None and len(rest) != needed:
         raise InputError(
             f"{columns.source}: rows have {len(rest)} columns{_besides(known)}; the model was trained on "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Maker: TypeAlias = "Template | Features | Extraction"
 Default: TypeAlias = "Callable[[Columns, argparse.Namespace], Maker]"
 
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _LONG = 500  # positions; a longer sequence hints at missing separators
 
 
@@ -191,15 +193,17 @@ def word_features(columns: Columns, arguments: argparse.Namespace) -> Features:
     from crfkit.features.default_features import default_features, word_columns
 
     places = range(columns.n_columns)
-    words = word_columns([len(columns.codes(k)[0]) for k in places])
+    values = [columns.codes(k)[0] for k in places]
+    numeric = [k for k in places if all(map(_NUMBER.fullmatch, values[k]))]
+    words = word_columns([len(different) for different in values], numeric)
     classes = [k for k in places if k not in words]
     if not arguments.quiet:
         titles = [column_title(columns, k) for k in places]
         listed = [", ".join(titles[k] for k in some) for some in (words, classes)]
         also = f", classes in {listed[1]}" if classes else ""
         note(
-            f"default features: words in column {listed[0]}{also} (a column with half as many values as the "
-            "first is words; crfkit inspect MODEL --template shows the features)"
+            f"default features: words in column {listed[0]}{also} (the first column of text, and others with "
+            "half as many values, are words; crfkit inspect MODEL --template shows the features)"
         )
     names = getattr(columns, "names", None)
     return default_features(words, classes, None if names is None else dict(enumerate(names)))

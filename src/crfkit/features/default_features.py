@@ -8,7 +8,7 @@ neighbours; together with the word in the middle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from crfkit.exceptions import InputError
 from crfkit.features.builder import Features, bias, column, first, last
@@ -19,12 +19,14 @@ from crfkit.features.sentences import Key
 _WORDS_PER_WORD = 0.5
 
 
-def word_columns(n_distinct: Sequence[int]) -> list[int]:
+def word_columns(n_distinct: Sequence[int], numeric: Collection[int] = ()) -> list[int]:
     """Return which columns are words: the first, and those with at least half as many different values.
 
-    ``n_distinct`` is the number of different values of each column, [K].
+    ``n_distinct`` is the number of different values of each column, [K]. ``numeric`` columns, which hold only
+    numbers, are no words, unless all columns are numeric.
     """
-    return [k for k, n in enumerate(n_distinct) if k == 0 or n >= _WORDS_PER_WORD * n_distinct[0]]
+    texts = [k for k in range(len(n_distinct)) if k not in numeric] or list(range(len(n_distinct)))
+    return [k for k in texts if n_distinct[k] >= _WORDS_PER_WORD * n_distinct[texts[0]]]
 
 
 def default_features(

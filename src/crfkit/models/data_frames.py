@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
+from crfkit.data.columns import Columns
 from crfkit.data.frames import TableRecord, TableRows, is_one_frame
 from crfkit.exceptions import InputError
 
@@ -16,6 +17,11 @@ class TakesFrames:
     """An estimator whose ``fit`` takes ``label=`` and ``sequence=``, the names of columns of a data frame."""
 
     table_: TableRecord
+
+    @property
+    def _has_folds(self) -> bool:
+        """Whether ``fit`` has folds that keep groups together; otherwise their column is only left out."""
+        return True
 
     def _is_table(self, label: str | None, sequence: Any, group: str | None) -> bool:
         """Tell whether ``fit`` was given a data frame by names; forget the one of an earlier ``fit``."""
@@ -39,7 +45,7 @@ class TakesFrames:
             )
         record, rows = TableRecord.learn(X, label, sequence, group)
         record = self._complete(record, rows)
-        if group is not None:
+        if group is not None and self._has_folds:
             more["groups"] = rows.groups
         if X_dev is not None:
             dev = record.read(X_dev, labelled=True)
@@ -61,6 +67,10 @@ class TakesFrames:
     def _of_rows(self, rows: TableRows, record: TableRecord) -> Any:
         """Return the rows of a frame in the form that ``fit`` takes."""
         return rows.table
+
+    def _of_tokens(self, tokens: list[str]) -> Any:
+        """Return the tokens of one text in the form that the model takes."""
+        return Columns.from_rows([[[token] for token in tokens]])
 
     def _lengths_of(self, rows: TableRows) -> list[int] | None:
         return rows.lengths

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from crfkit.arrays import FloatArray
 from crfkit.conventions import BaseEstimator, check_is_fitted
-from crfkit.data.columns import Columns
 from crfkit.data.labels import cut_labels, label_lists
 from crfkit.data.tokenizer import tokenize
 from crfkit.data.training_data import cut_as, sequence_weights
@@ -165,7 +164,7 @@ class SequenceLabeller(TakesFrames, Plots, ShownEstimator, BaseEstimator, Generi
             )
         if not tokens:
             return ShownList()
-        rows = Columns.from_rows([[[token.text] for token in tokens]])
+        rows = self._of_tokens([token.text for token in tokens])
         (found,) = fitted.predict_segments(rows, min_probability=min_probability)
         places = [(tokens[s.start].start, tokens[s.stop - 1].end, s) for s in found]
         return ShownList(TextSpan(a, b, s.type, text[a:b], s.probability) for a, b, s in places)

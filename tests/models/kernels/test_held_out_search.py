@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from crfkit import KernelCRF, KernelLogisticRegression
 from crfkit.datasets import galaxy
+from crfkit.exceptions import InputError
 from crfkit.inference import log_partition
 from crfkit.kernels import GraphKernel, Kernel, median_gamma
 from crfkit.models.kernels.held_out_search import HeldOutSearch, _cut_long
@@ -177,3 +178,18 @@ def test_numbers_by_size(n, given, expected):
     assert (
         sizes_of(n, **{**AUTO, "n_labels": 2, "edge_cliques": False, "patience": None, **given}) == expected
     )
+
+
+def test_groups_are_held_out_together():
+    """Sequences that come twice: without groups, the copy gives the labels away."""
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(6, 3)) for _ in range(30)]
+    y = [rng.choice(["a", "b"], 6).tolist() for _ in X]  # nothing to learn
+    both, labels, pairs = [*X, *X], [*y, *y], [*range(30), *range(30)]
+    alone = KernelCRF().fit(both, labels)
+    grouped = KernelCRF().fit(both, labels, groups=pairs)
+    best = [min(trial["loss"] for trial in model.search_) for model in (alone, grouped)]
+    assert best[0] < 0.5 < 0.65 < best[1]
+    with pytest.raises(InputError, match="groups must be one per sequence, 60 of them; got 30"):
+        KernelCRF().fit(both, labels, groups=pairs[:30])
+    assert KernelCRF().fit(both, labels, groups=[0] * 60).search_ == []  # nothing can be held out

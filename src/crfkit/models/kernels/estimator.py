@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from crfkit import parameters as rule
 from crfkit.arrays import FloatArray
 from crfkit.conventions import BaseEstimator, check_is_fitted
+from crfkit.data.folds import group_numbers
 from crfkit.data.labelled_positions import TrainingSet, read_training
 from crfkit.data.training_data import class_weights
 from crfkit.exceptions import ConvergenceWarning, InputError
@@ -143,7 +144,11 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
         self.verbose = verbose
 
     def _train(
-        self, form: Form, *given: Any, checkpoint: Checkpoint | str | os.PathLike[str] | None
+        self,
+        form: Form,
+        *given: Any,
+        groups: Sequence[Any] | None = None,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None,
     ) -> FittedKernels:
         """Train on the arguments of ``fit``, in the order of ``read_training``, and keep the model."""
         rule.check_parameters(self, self._rules)
@@ -172,7 +177,7 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
             seed=self.random_state or 0,
         )
         with one_thread_per_product():
-            matrices = self._choose(form, data, kernels, matrices, progress)
+            matrices = self._choose(form, data, kernels, matrices, groups, progress)
         batch = Stretch(0, data.learn.offsets)
         expansion = KernelExpansion(
             len(data.classes),
@@ -221,9 +226,11 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
         data: TrainingSet,
         kernels: Sequence[MercerKernel],
         matrices: list[KernelMatrix],
+        groups: Sequence[Any] | None,
         progress: Progress,
     ) -> list[KernelMatrix]:
         """Choose gamma and reg where they are "auto"; return the matrices with these bandwidths."""
+        of, _ = group_numbers(groups, data.everything.n_sequences)
         scaled = [isinstance(k, Kernel) and k.is_scaled and k.gamma == "auto" for k in kernels]
         scaled += [False] * (len(matrices) - len(kernels))  # the graph
         self.search_ = ShownList()
@@ -241,6 +248,7 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
             seed=self.random_state or 0,
             n_jobs=self.n_jobs,
             progress=progress,
+            groups=None if groups is None else of[data.numbers],
         )
         best = search.run()
         self.reg_ = best.reg

@@ -72,6 +72,7 @@ class HeldOutSearch:
     seed: int
     n_jobs: int | None
     progress: Progress
+    groups: IntArray | None = None  # [N] sequences of one group stay together
     trials: list[Trial] = field(default_factory=list)
 
     def run(self) -> Trial:
@@ -168,9 +169,12 @@ class HeldOutSearch:
         order = rng.permutation(len(offsets) - 1)
         sums = np.cumsum(np.diff(offsets)[order])
         order = order[: max(n_folds, int(np.searchsorted(sums, _POSITIONS, side="right")))]
-        if len(order) < 2:
+        of = np.arange(len(order))  # [pieces] its group
+        if self.groups is not None:
+            _, of = np.unique(self.groups[owner[order]], return_inverse=True)
+        if of.max(initial=0) < 1:
             return []
-        number = np.arange(len(order)) % min(n_folds, len(order))  # [pieces] the fold that holds it out
+        number = of % min(n_folds, int(of.max()) + 1)  # [pieces] the fold that holds it out
         weights = None if self.data.weights is None else self.data.weights[owner]
         folds = []
         for k in range(int(number.max()) + 1):

@@ -217,8 +217,10 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         *,
         label: str | None = None,
         sequence: str | Sequence[str] | None = None,
+        group: str | None = None,
         X_unlabeled: Any = None,
         lengths: Any = None,
+        groups: Sequence[Any] | None = None,
         checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     ) -> KernelCRF:
         """Train on sequences X with labels y.
@@ -229,14 +231,17 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
         per value. In y a label may be None (unknown) or a set (one of these), and a whole sequence may be
         None: unlabelled sequences and ``X_unlabeled`` are used in the graph. ``sample_weight`` is one number
         per sequence. With ``X_dev``, ``y_dev`` the path contains the dev log-likelihood and accuracy (see
-        ``patience``). ``checkpoint`` is a path or a :class:`crfkit.Checkpoint`, with which a training that
-        was killed can be continued.
-        One data frame can take the place of X and y: ``label`` and ``sequence`` name its columns of labels
-        and of sequence ids (docs/tables.md).
+        ``patience``). ``groups`` is one group per sequence: when gamma and reg are chosen, the held-out parts
+        never split a group. ``checkpoint`` is a path or a :class:`crfkit.Checkpoint`, with which a training
+        that was killed can be continued.
+        One data frame can take the place of X and y: ``label``, ``sequence`` and ``group`` name its columns
+        of labels, sequence ids and groups (docs/tables.md).
         """
-        if self._is_table(label, sequence, None):
+        if self._is_table(label, sequence, group):
             more = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "checkpoint": checkpoint}
-            return self._fit_table(X, y, label, sequence, None, X_dev, lengths=lengths, **more)
+            return self._fit_table(
+                X, y, label, sequence, group, X_dev, lengths=lengths, groups=groups, **more
+            )
         form = Form(
             parametric_reg=None if self.transition_reg is None else float(self.transition_reg),
             edge_cliques=self.cliques == "vertex+edge",
@@ -253,7 +258,7 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
                 for other in (X_dev, X_unlabeled)
             )
         given = (X, y, sample_weight, X_dev, y_dev, X_unlabeled, lengths)
-        fitted = self._train(form, *given, checkpoint=checkpoint)
+        fitted = self._train(form, *given, groups=groups, checkpoint=checkpoint)
         self.tagger_.cells = cells
         self.classes_ = fitted.data.classes
         self.dual_edge_ = fitted.dual_edge

@@ -34,6 +34,12 @@ class LinearFrames(TakesFrames):
     def _of_rows(self, rows: TableRows, record: TableRecord) -> Any:
         return rows.table if self.template is None else _cells(rows, record)
 
+    def _of_tokens(self, tokens: list[str]) -> Any:
+        record: TableRecord | None = getattr(self, "table_", None)
+        if record is None or self.template is not None:
+            return super()._of_tokens(tokens)
+        return [dict.fromkeys(record.kinds, tokens)]  # its one column
+
     def _lengths_of(self, rows: TableRows) -> list[int] | None:
         return rows.lengths if self.template is None else None
 

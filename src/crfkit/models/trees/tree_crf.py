@@ -340,6 +340,10 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
         )
         return self
 
+    @property
+    def _has_folds(self) -> bool:
+        return self.early_stopping is not None or self.committee is not None
+
     def _check(self, X_dev: Any, y_dev: Any, groups: Sequence[Any] | None) -> None:
         rule.check_parameters(self, self._rules)
         if (X_dev is None) != (y_dev is None):

@@ -82,3 +82,19 @@ def test_the_comparison_of_figures_can_fail():
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_no_blanks_are_left_to_fill(path):
     assert not re.search(r"@[A-Z]+@|TODO|FIXME", path.read_text(encoding="utf-8"))
+
+
+def test_extras_are_those_of_the_package():
+    """Hints to install an extra, in messages and on pages, name one that exists; README names all of them."""
+    section = (
+        (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("[project.optional-dependencies]")[1]
+    )
+    extras = set(re.findall(r"^(\w+) = \[", section.split("\n[")[0], re.MULTILINE))
+    assert {"sklearn", "trees", "all"} <= extras
+    sources = [*PAGES, *(ROOT / "src" / "crfkit").rglob("*.py")]
+    for path in sources:
+        for named in re.findall(r"(?:crfkit|'\.)\[([a-z,]+)\]", path.read_text(encoding="utf-8")):
+            assert set(named.split(",")) <= extras, f"{name_of(path)}: there is no extra {named}"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for extra in extras - {"test", "bench", "progress"}:  # progress is empty
+        assert f"[{extra}]" in readme, f"README.md does not name the extra {extra}"

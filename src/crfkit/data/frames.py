@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from crfkit.arrays import IntArray
 from crfkit.data.raw_columns import category, is_missing
-from crfkit.data.reading import is_frame
+from crfkit.data.reading import MISSING_HINT, is_frame
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.optional import needed
 from crfkit.warn import warn
@@ -240,10 +240,7 @@ def _values(series: Any, name: str, kind: str) -> npt.NDArray[Any]:
 
 def missing_text(column: Any, row: int) -> InputError:
     """Return the error for a missing cell in a column of text."""
-    return InputError(
-        f"column {column!r}, row {row}: the text is missing. If it was 'NA', 'null' or the like, pandas has "
-        "read it as missing: read the file with keep_default_na=False; otherwise fill it, with fillna('') say"
-    )
+    return InputError(f"column {column!r}, row {row}: the text is missing. {MISSING_HINT}")
 
 
 def _labels(series: Any, name: str) -> npt.NDArray[Any]:

@@ -16,6 +16,12 @@ from crfkit.arrays import IntArray
 from crfkit.data.sequences import offsets_of, place_of
 from crfkit.exceptions import InputError
 
+# The end of messages about text that is missing.
+MISSING_HINT = (
+    "If it was 'NA', 'null' or the like, pandas has read it as missing: read the file with "
+    "keep_default_na=False; otherwise fill it, with fillna('') say"
+)
+
 
 def is_sparse(X: Any) -> bool:
     """Tell whether X is a sparse matrix or array of SciPy."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
 
-from crfkit.exceptions import InputError
+from crfkit.data.reading import MISSING_HINT
+from crfkit.exceptions import InputError, InputWarning
 
 Place = Callable[[int], str]  # the place of the i-th of all cells, for messages
 
@@ -25,10 +27,18 @@ def is_missing(cell: Any) -> bool:
     return type(cell).__name__ in ("NAType", "NaTType")  # by name, so that pandas need not be imported
 
 
-def as_texts(cells: list[Any], place: Place, column: str) -> list[str | None]:
-    """Return the cells as text; None if a cell is missing."""
+def as_texts(cells: list[Any], place: Place, column: str, optional: bool) -> list[str | None]:
+    """Return the cells as text; None if a cell is missing. NaN is reported, unless it is ``optional``."""
     if set(map(type, cells)) <= {str, type(None)}:
         return cells
+    gap = next((i for i, cell in enumerate(cells) if cell is not None and is_missing(cell)), None)
+    if gap is not None and not optional:
+        warnings.warn(
+            f"{place(gap)}: {column}: the text is missing, got {cells[gap]!r}: it makes no attribute. "
+            f"{MISSING_HINT}. With column(…, optional=True) there is no warning",
+            InputWarning,
+            stacklevel=2,
+        )
     return [cell if type(cell) is str else _as_text(cell, i, place, column) for i, cell in enumerate(cells)]
 
 

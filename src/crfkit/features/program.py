@@ -198,7 +198,7 @@ def _column(block: Block, one: Input, texts: Vocabulary, computed: Sequence[Comp
         return as_vectors(cells, block.place, one.title)
     if one.kind == "gap":
         return _ids(["" if is_missing(cell) else None for cell in cells], texts, block)
-    return _ids(as_texts(cells, block.place, one.title), texts, block)
+    return _ids(as_texts(cells, block.place, one.title, one.optional), texts, block)
 
 
 def _ids(cells: list[str | None], texts: Vocabulary, block: Block) -> IdArray:

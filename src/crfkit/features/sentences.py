@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from crfkit.data.columns import Columns
-from crfkit.data.reading import cut_rows, is_frame, sequences_in, undivided
+from crfkit.data.reading import MISSING_HINT, cut_rows, is_frame, sequences_in, undivided
 from crfkit.exceptions import InputError
 from crfkit.features.cells import is_missing
 
@@ -293,8 +293,12 @@ def _cells_of_rows(rows: Sequence[Any], key: Key, optional: bool, place: Any) ->
         raise InputError(
             f"{place(0)}: there is no column {key!r}: the sentence is a list of tokens, which are column 0"
         )
+    texts = any(issubclass(kind, str) for kind in kinds)
+    gap = next((i for i, row in enumerate(rows) if is_missing(row)), None) if texts else None
+    if gap is not None:
+        raise InputError(f"{place(gap)}: the token is missing, got {rows[gap]!r}. {MISSING_HINT}")
     try:
-        if any(issubclass(kind, str) for kind in kinds):  # row[0] would be a character
+        if texts:  # row[0] would be a character
             raise TypeError
         if isinstance(key, int) or all(issubclass(kind, Mapping) for kind in kinds):
             if optional and isinstance(key, str):

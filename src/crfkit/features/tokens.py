@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from crfkit.data.reading import MISSING_HINT
 from crfkit.exceptions import InputError
+from crfkit.features.cells import is_missing
 from crfkit.features.program_code import Part, ProgramCode, flag, number, step
 from crfkit.features.shapes import full_shape, lower_case, word_shape
 
@@ -55,6 +57,10 @@ def token_features(tokens: Sequence[str], *, window: int = 2) -> list[list[str]]
     """
     if isinstance(tokens, str):
         raise InputError(f"tokens must be a list of words, got the string {tokens!r}; split it first")
+    for t, word in enumerate(tokens):
+        if not isinstance(word, str):
+            hint = f". {MISSING_HINT}" if is_missing(word) else ""
+            raise InputError(f"position {t}: expected a word, got {type(word).__name__} {word!r}{hint}")
     features = []
     for t, word in enumerate(tokens):
         attributes = ["bias", *_of_word(word)]

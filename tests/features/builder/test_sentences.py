@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from refusals import refuses
 
+from crfkit import CRF
 from crfkit.data import Columns
-from crfkit.exceptions import InputError
-from crfkit.features import Features, column, function, token
+from crfkit.exceptions import InputError, InputWarning
+from crfkit.features import Features, column, function, token, token_features
 from crfkit.io import read_columns
 
 WORDS = [["The", "dog"], ["It", "barks", "."], []]
@@ -147,11 +148,28 @@ def test_missing_cells_make_no_attribute():
     rows = [
         [{"pos": None}, {"pos": float("nan")}, {"pos": pd.NA}, {"pos": pd.NaT}, {"pos": ""}, {"pos": "NN"}]
     ]
-    assert Features(pos, pos.lower() & pos, pos.missing()).transform(rows) == [
-        [["pos.missing"]] * 4 + [["pos=", "pos.lower|pos=|"], ["pos=NN", "pos.lower|pos=nn|NN"]]
-    ]
+    named = r"sequence 0, position 1: .*'pos'.* the text is missing, got nan.*keep_default_na=False"
+    with pytest.warns(InputWarning, match=named):
+        found = Features(pos, pos.lower() & pos, pos.missing()).transform(rows)
+    assert found == [[["pos.missing"]] * 4 + [["pos=", "pos.lower|pos=|"], ["pos=NN", "pos.lower|pos=nn|NN"]]]
     frame = pd.DataFrame({"pos": ["a", None, np.nan]})
-    assert Features(pos).transform([frame]) == [[["pos=a"], [], []]]
+    with pytest.warns(InputWarning, match="keep_default_na=False"):
+        assert Features(pos).transform([frame]) == [[["pos=a"], [], []]]
+    meant = Features(column("pos", optional=True))  # a warning would be an error
+    assert meant.transform([frame, [{"pos": None}]]) == [[["pos=a"], [], []], [[]]]
+
+
+def test_missing_tokens_are_named():
+    for gap in (float("nan"), pd.NA, None):
+        for X in ([["a", gap]], [["a"], ["b", gap]]):
+            with pytest.raises(InputError, match=r"position 1: the token is missing.*keep_default_na=False"):
+                Features(token()).transform(X)
+            with pytest.raises(InputError, match=r"position 1: the token is missing.*keep_default_na=False"):
+                CRF(extractor=token_features).fit(X, [["A"] * len(x) for x in X])
+        with pytest.raises(InputError, match=r"position 1: expected a word, got .*keep_default_na=False"):
+            token_features(["a", gap])
+    with pytest.raises(InputError, match=r"position 0: expected a word, got int 3$"):
+        token_features([3])
 
 
 def test_cells_that_are_no_text():

@@ -106,7 +106,7 @@ class Cells(Unlearnt):
         return f"column {self.key!r}"
 
     def values(self, block: Block, learnt: Learnt) -> list[str | None]:
-        return as_texts(block.cells(self.key, self.optional), block.place, self.title)
+        return as_texts(block.cells(self.key, self.optional), block.place, self.title, self.optional)
 
 
 def default_name(key: Key) -> str:

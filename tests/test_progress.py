@@ -202,3 +202,12 @@ def test_a_narrow_line_has_whole_words(monkeypatch, clock):
     stream = watched(monkeypatch, Terminal())
     Progress(True).show(record(1))
     assert stream.getvalue() == "\rCRF 1 itera"
+
+
+def test_training_that_ended_well_sounds_like_it(monkeypatch):
+    stream = watched(monkeypatch, io.StringIO())
+    X, y = casino(20, 10, random_state=0)
+    CRF(verbose=True).fit([[[str(face)] for face in rolls] for rolls in X], y)
+    last = stream.getvalue().splitlines()[-1]
+    assert last.startswith("training is complete: ")
+    assert not re.search(r"stop|limit|fail|no longer|could not", last)

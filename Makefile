@@ -7,6 +7,7 @@
 #   make faults   kill writers, fill disks, change files under readers, and look at what is left
 #   make fuzz     a million damaged files of every kind, with AddressSanitizer and UBSan
 #   make clients  packages from PyPI that use python-crfsuite, with it and with crfkit (needs the network)
+#   make pages    commands of docs/command-line.md on CoNLL-2000, and whether they print what the page shows
 #   make oracle   100,000 random problems against enumeration, float64 and finite differences
 #   make wheel    sdist and wheel into dist/
 #   make package  the same, built twice at once, and tested in a clean environment
@@ -30,7 +31,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tsan bench faults fuzz clients oracle wheel package docs notebooks site format clean
+.PHONY: help demo test tsan bench faults fuzz clients pages oracle wheel package docs notebooks site format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -77,6 +78,9 @@ fuzz: $(VENV)/.test
 
 oracle: $(VENV)/.test
 	$(BIN)/python tests/campaigns/oracle.py --count 100000
+
+pages: $(VENV)/.test
+	$(BIN)/python tests/campaigns/page_outputs.py
 
 wheel: $(VENV)/.release
 	$(BIN)/python -m build --outdir dist .

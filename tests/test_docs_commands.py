@@ -6,14 +6,16 @@ their form, because the pages show results of real data. ``…`` in a page stand
 
 import argparse
 import re
+import shlex
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from page_files import names, write_files
 from transcripts import NUMBER, commands_of, matches, run
 
-from crfkit.cli.main import parser
+from crfkit.cli.main import COMMANDS, parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -166,6 +168,19 @@ def test_options_exist(path):
         known = options_of(parser([name]), [name, *rest])
         for option in (word for word in rest if word.startswith("-")):
             assert option in known, f"{path.name}: {' '.join(words)}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_of_help_texts(name):
+    """The command line of every example is valid."""
+    text = re.sub(r"\n      +", " ", import_module(f"crfkit.cli.{name}").EXAMPLES)
+    examples = re.findall(r"^  .*?(crfkit [a-z].*?)(?:   .*| [|>] .*)?$", text, re.MULTILINE)
+    assert examples
+    for example in examples:
+        argv = shlex.split(example)[1:]
+        given, surplus = parser(argv).parse_known_args(argv)
+        assert given.command == argv[0]
+        assert not surplus, example
 
 
 def test_the_comparison_can_fail():

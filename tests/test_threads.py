@@ -9,7 +9,7 @@ import pytest
 
 from crfkit import KernelCRF
 from crfkit.exceptions import InputError
-from crfkit.threads import thread_count
+from crfkit.threads import thread_count, threads_of_products
 
 
 def test_all_cores_unless_a_share_is_set(monkeypatch):
@@ -58,18 +58,25 @@ def test_a_fork_after_threads_were_used(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_products_of_kernels_use_one_thread():
-    """Else their waiting threads would take the processor from others, and training ten times as long."""
+def test_products_of_small_kernels_use_one_thread():
+    """Else waiting threads would take the processor from others, and training ten times as long."""
     pools = pytest.importorskip("threadpoolctl")
     pytest.importorskip("scipy")
     seen = []
 
+    def threads():
+        return [pool["num_threads"] for pool in pools.threadpool_info() if pool["user_api"] == "blas"]
+
     def kernel(a, b):
-        seen.extend(pool["num_threads"] for pool in pools.threadpool_info() if pool["user_api"] == "blas")
+        seen.extend(threads())
         return np.array([[float(x == y) for y in b] for x in a])
 
     with pools.threadpool_limits(2, user_api="blas"):
-        before = [pool["num_threads"] for pool in pools.threadpool_info()]
+        before = threads()
         KernelCRF(kernel=kernel, n_cliques=2).fit([["a", "b"]] * 4, [["x", "y"]] * 4)
         assert seen.count(1) > 0
-        assert [pool["num_threads"] for pool in pools.threadpool_info()] == before
+        assert threads() == before
+        with threads_of_products(10**9, 2):
+            assert threads() == before
+        with threads_of_products(10**9, 1):
+            assert set(threads()) <= {1}

@@ -9,6 +9,7 @@ from crfkit.exceptions import InputError
 from crfkit.optional import find
 
 _MOST = 4096
+_LARGE = 4_000_000  # numbers of a matrix: a product with a vector takes milliseconds
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -31,15 +32,15 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def one_thread_per_product() -> Iterator[None]:
-    """Let NumPy's matrix products use one thread each, where threadpoolctl is installed.
+def threads_of_products(n_numbers: int, n_jobs: int | None) -> Iterator[None]:
+    """Let NumPy's products with matrices of so many numbers use as many threads as they gain from.
 
-    For thousands of small products more threads gain nothing. Between two products they wait actively: on a
-    busy machine, training then takes many times as long.
+    Small products gain nothing from a second thread. Between thousands of them the threads wait actively: on
+    a busy machine, training then takes many times as long. Without threadpoolctl, nothing changes.
     """
     pools = find("threadpoolctl")
     if pools is None:
         yield
         return
-    with pools.threadpool_limits(1, user_api="blas"):
+    with pools.threadpool_limits(1 if n_numbers < _LARGE else thread_count(n_jobs), user_api="blas"):
         yield

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
-Trains a model on labelled sequences: column files with a template, as for
-CRF++ and Wapiti, or files of ready-made attributes. Reports on stderr."""
+Trains a model on labelled sequences: column files, CSV, CoNLL-U or JSON lines,
+with default features or a template as for CRF++ and Wapiti; or files of
+ready-made attributes. Reports on stderr."""
 
 EXAMPLES = """\
 examples:

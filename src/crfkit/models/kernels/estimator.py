@@ -35,7 +35,7 @@ from crfkit.objectives.likelihood import Likelihood
 from crfkit.optional import needed
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
 from crfkit.progress import Progress
-from crfkit.threads import one_thread_per_product, thread_count
+from crfkit.threads import thread_count, threads_of_products
 from crfkit.warn import warn
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
             limit=1e6 * float(self.cache_size),
             seed=self.random_state or 0,
         )
-        with one_thread_per_product():
+        with threads_of_products(0, self.n_jobs):  # many small ones
             matrices = self._choose(form, data, kernels, matrices, groups, progress)
         batch = Stretch(0, data.learn.offsets)
         expansion = KernelExpansion(
@@ -198,7 +198,8 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
             if checkpoint is None
             else checkpoint.begin(self, kernel_identity(data, costs, matrices, dev))
         )
-        with continuing(checkpoint), one_thread_per_product():
+        n_numbers = len(data.places) * (sizes.n_cliques or len(data.places))
+        with continuing(checkpoint), threads_of_products(n_numbers, self.n_jobs):
             outcome = train_kernel(risk, matrices, rounds, dev, progress, saving)
         if not (outcome.converged or outcome.interrupted):
             warn(

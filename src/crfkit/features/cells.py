@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from crfkit.data.reading import MISSING_HINT
 from crfkit.exceptions import InputError, InputWarning
+from crfkit.warn import warn
 
 Place = Callable[[int], str]  # the place of the i-th of all cells, for messages
 
@@ -33,11 +33,10 @@ def as_texts(cells: list[Any], place: Place, column: str, optional: bool) -> lis
         return cells
     gap = next((i for i, cell in enumerate(cells) if cell is not None and is_missing(cell)), None)
     if gap is not None and not optional:
-        warnings.warn(
+        warn(
             f"{place(gap)}: {column}: the text is missing, got {cells[gap]!r}: it makes no attribute. "
             f"{MISSING_HINT}. With column(…, optional=True) there is no warning",
             InputWarning,
-            stacklevel=2,
         )
     return [cell if type(cell) is str else _as_text(cell, i, place, column) for i, cell in enumerate(cells)]
 

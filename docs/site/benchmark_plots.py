@@ -207,7 +207,9 @@ def lines(ax: Any, data: Data, **options: Any) -> None:
     if options.get("log"):
         ax.set_yscale("log")
     ticks = [float(key.replace(",", "")) for key in next(iter(data.values()))]
-    wide = [a for a, b in zip(ticks, [0.0, *ticks], strict=False) if a > 1.6 * b]  # those with room for words
+    wide: list[float] = []  # those with room for their words
+    for tick in ticks:
+        wide += [tick] if not wide or tick > 1.6 * wide[-1] else []
     ax.set_xticks(wide, [f"{tick:,.0f}" for tick in wide])
     ax.minorticks_off()
     ax.set_ylim(*options.get("limits", (None, None)))

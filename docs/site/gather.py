@@ -124,15 +124,6 @@ def listed_pages(text: str) -> list[str]:
     return found
 
 
-def with_pages_there(text: str) -> str:
-    """Leave out of the lists what is not there: pages that are written elsewhere, and not yet here."""
-    missing = [
-        name for name in listed_pages(text) if "/" not in name and not (ROOT / "docs" / f"{name}.md").exists()
-    ]
-    missing = [name for name in missing if name not in {Path(place).stem for place in PLACES.values()}]
-    return re.sub("".join(f"^{name}$\n|" for name in missing)[:-1], "", text, flags=re.M) if missing else text
-
-
 def with_list(text: str, pages: list[str]) -> str:
     """Add a hidden list of pages, which puts them into the side bar below this page."""
     entries = "\n".join(pages)
@@ -161,8 +152,6 @@ def gather(to: Path) -> None:
         text = with_drawings(page.read_text(encoding="utf-8"), path)
         if path in ("docs/howto/index.md", "docs/theory/index.md"):
             text = with_list(text, linked_beside(text))
-        elif path == "docs/site/home.md":
-            text = with_pages_there(text)
         elif path == "docs/benchmarks.md":
             text = with_list(text, ["benchmarks/results", "benchmarks/scripts"])
         place.write_text(with_links(text, path, to), encoding="utf-8")

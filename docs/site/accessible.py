@@ -24,8 +24,12 @@ def mended(page: str) -> str:
         '<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="All pages">'
     )
     page = re.sub(r'<aside class="(toc-drawer[^"]*)">', r'<aside class="\1" aria-label="This page">', page)
-    page = re.sub(r'<th(?: class="head[^"]*"| style="[^"]*")?>(?:<p></p>)?</th>', "<td></td>", page)
-    page = page.replace('<div style="overflow-x:auto">', '<div style="overflow-x:auto" tabindex="0">')
+    page = re.sub(
+        r"""<th(?: class="head[^"]*"| style=(?:"[^"]*"|'[^']*'))?>(?:<p></p>)?</th>""", "<td></td>", page
+    )
+    page = re.sub(
+        r"""<div style=(["'])overflow-x:auto\1>""", '<div style="overflow-x:auto" tabindex="0">', page
+    )
     page = re.sub(r"<pre>", '<pre tabindex="0">', page)
     page = re.sub(r'<div class="(table-wrapper[^"]*)">', r'<div class="\1" tabindex="0">', page)
     page = re.sub(

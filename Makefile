@@ -13,7 +13,7 @@
 #   make package  the same, built twice at once, and tested in a clean environment
 #   make notebooks  execute the notebooks of examples/ and write their outputs
 #   make docs     run every example and command of README.md and docs/, and the walks
-#   make site     the documentation as a web site, in site/
+#   make site     the documentation as a web site, in site/html/
 #   make format   rewrite Python and C++ sources in the house style
 #   make clean    remove .venv, builds and caches
 

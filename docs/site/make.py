@@ -33,7 +33,7 @@ def fetched(folder: Path) -> list[str]:
 def main() -> int:
     """Gather the pages, run Sphinx, and say where the site is."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=ROOT / "site", help="the folder of the site (site/)")
+    parser.add_argument("--output", type=Path, default=ROOT / "site" / "html", help="the site")
     parser.add_argument("--pages", type=Path, default=ROOT / "build" / "site", help="gathered pages")
     arguments = parser.parse_args()
     os.environ["CRFKIT_SITE_TOOLS"] = str(TOOLS)

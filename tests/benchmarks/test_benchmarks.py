@@ -174,6 +174,12 @@ def test_constrained_text(data, tmp_path):
     assert "| constrained, random thirds" in found
 
 
+def test_validation(data):
+    printed = output("papers/validation.py", "text", "--quick", data=data)
+    for row in ("| one c2, 5-fold CV of the score |", '| c2="auto", groups ', '| validation="held-out" '):
+        assert row in printed
+
+
 def test_annotate(data, tmp_path):
     options = ("--quick", "--results", tmp_path / "runs.jsonl", "--plot", tmp_path / "plot.png")
     printed = output("annotate.py", *options, data=data)

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE] [options]"
 
 DESCRIPTION = """\
-Trains a model on labelled sequences: column files, CSV, CoNLL-U or JSON lines,
-with default features or a template as for CRF++ and Wapiti; or files of
-ready-made attributes. Reports on stderr."""
+Trains a model on labelled sequences: columns, CSV, CoNLL-U, JSON lines (default
+features, or a template of CRF++ or Wapiti), or ready-made attributes."""
 
 EXAMPLES = """\
 examples:

@@ -252,7 +252,8 @@ def test_ctrl_c_while_choosing(per_round, monkeypatch):
     assert model.predict(X)
     whole = KernelCRF(n_cliques=len(model.cliques_), per_round=per_round)
     monkeypatch.undo()
-    assert model.risk_ == pytest.approx(whole.fit(X, Y).risk_, rel=1e-6)
+    # the coefficients are those of the last round, a little improved: Ctrl-C does not wait for convergence
+    assert model.risk_ == pytest.approx(whole.fit(X, Y).risk_, rel=1e-5)
 
 
 @pytest.mark.parametrize("when", [100, 101, 102, 103])

@@ -158,7 +158,7 @@ class _Trainer:
             _, (n_picks, state) = watch.best
             del self.picks[n_picks:]
             expansion.restore(state)
-        result = self.refit(rounds.tol)  # after Ctrl-C, too; another Ctrl-C ends it
+        result = self.refit(rounds.tol, brief=not complete)  # Ctrl-C must not wait for convergence
         converged, interrupted = result.converged and complete, result.interrupted or not complete
         return KernelOutcome(self.picks, watch.history, result.value, converged, reason, interrupted)
 

@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -174,3 +175,12 @@ def test_parameters():
     kernel = GraphKernel(n_neighbors=3)
     assert clone(kernel).get_params() == kernel.get_params()
     assert clone(kernel).set_params(epsilon=1.0).epsilon == 1.0
+
+
+def test_an_unknown_metric_is_named():
+    with pytest.raises(InputError, match="no nearest neighbours by metric='as the crow flies'"):
+        GraphKernel(3, metric="as the crow flies").build(ROWS)
+    built, _ = GraphKernel(3, n_eigenvectors=4).build(ROWS)
+    damaged = replace(built, metric="euclidian")  # as in a damaged model file
+    with pytest.raises(InputError, match="no nearest neighbours by metric='euclidian'"):
+        damaged.represent(ROWS + 1)

@@ -26,8 +26,22 @@ from crfkit.threads import thread_count
 LARGEST_SCORE = 1e9  # rounding errors of probabilities are then below 10⁻⁶ or so
 
 
+class ScoredSequences:
+    """Base class of scores: N sequences, laid end to end."""
+
+    offsets: IntArray  # [N+1]
+
+    @property
+    def n_sequences(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_positions(self) -> int:
+        return int(self.offsets[-1])
+
+
 @dataclass(frozen=True, eq=False, init=False)
-class Lattice:
+class Lattice(ScoredSequences):
     """Scores of N sequences over L labels; ΣT positions in all, one sequence after the other.
 
     Parameters
@@ -100,14 +114,6 @@ class Lattice:
     def order(self) -> int:
         """Number of previous labels that a score depends on: 1 or 2."""
         return 1 if self.edge2 is None else 2
-
-    @property
-    def n_sequences(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_positions(self) -> int:
-        return int(self.node.shape[0])
 
     @property
     def n_labels(self) -> int:

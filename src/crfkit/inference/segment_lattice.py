@@ -22,7 +22,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError, NoPathError
-from crfkit.inference.lattice import checked_offsets, checked_scores
+from crfkit.inference.lattice import ScoredSequences, checked_offsets, checked_scores
 from crfkit.threads import thread_count
 
 
@@ -35,7 +35,7 @@ class Spans(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class SegmentLattice:
+class SegmentLattice(ScoredSequences):
     """Scores of the segmentations of N sequences with L labels; ΣT positions, one sequence after the other.
 
     Parameters
@@ -116,14 +116,6 @@ class SegmentLattice:
         for name, (scores, shape) in shapes.items():
             by_position = bounds if name in ("node", "last") else None
             put(self, name, None if scores is None else checked_scores(name, scores, shape, by_position))
-
-    @property
-    def n_sequences(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_positions(self) -> int:
-        return int(self.node.shape[0])
 
     @property
     def n_labels(self) -> int:

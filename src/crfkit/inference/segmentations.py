@@ -73,8 +73,8 @@ class Segmentations:
             position = np.repeat(np.arange(scores.n_sequences), np.diff(scores.offsets))
             own = scores.node[np.arange(len(ids)), ids]
             np.add.at(total, position, own)
-        for where, table, place in _parts(scores, found):
-            np.add.at(total, found.sequence[where], table[place])
+        for name, where, place in _parts(scores, found):
+            np.add.at(total, found.sequence[where], getattr(scores, name)[place])
         if scores.tail is not None:
             beyond, y = _beyond(scores, found), found.label
             np.add.at(total, found.sequence[beyond > 0], (beyond * scores.tail[y])[beyond > 0])
@@ -90,9 +90,8 @@ class Segmentations:
         counts = _zeros(scores)
         share = np.ones(scores.n_sequences) if weights is None else weights
         counts.node[np.arange(len(ids)), ids] = np.repeat(share, np.diff(scores.offsets))
-        by_table = {id(table): table_counts for table, table_counts in _pairs_of(scores, counts)}
-        for where, table, place in _parts(scores, found):
-            np.add.at(by_table[id(table)], place, share[found.sequence[where]])
+        for name, where, place in _parts(scores, found):
+            np.add.at(getattr(counts, name), place, share[found.sequence[where]])
         if counts.tail is not None:
             np.add.at(counts.tail, found.label, _beyond(scores, found) * share[found.sequence])
         return counts
@@ -102,6 +101,7 @@ class Segmentations:
         return scores.changed(node=node)
 
     def raise_wrong(self, scores: SegmentLattice, labels: Labels, costs: FloatArray) -> SegmentLattice:
+        # costs [2L] of the ids; otherwise as in the chain
         known = np.flatnonzero(labels.ids >= 0)
         node = scores.node.copy()
         node[known, labels.ids[known]] -= costs[labels.ids[known]]
@@ -212,29 +212,27 @@ def ids_of(segments: LabelledSpans, offsets: IntArray, n_labels: int) -> IdArray
     return ids
 
 
-def _parts(
-    scores: SegmentLattice, found: LabelledSpans
-) -> list[tuple[_Places, FloatArray, tuple[_Places, ...]]]:
-    """Return, per table of scores that segments use: which segments, the table, and the places in it."""
+def _parts(scores: SegmentLattice, found: LabelledSpans) -> list[tuple[str, _Places, tuple[_Places, ...]]]:
+    """Return, per table that segments have scores in: its name, which segments, and their places in it."""
     everywhere = np.arange(len(found.begin))
     lengths = np.minimum(found.end - found.begin, scores.longest) - 1
     opening = np.flatnonzero(found.begin == 0)
     later = np.flatnonzero(found.begin > 0)
     y = found.label
-    parts: list[tuple[_Places, FloatArray, tuple[_Places, ...]]] = [
-        (later, scores.edge, (y[later - 1], y[later])),
-        (everywhere, scores.lengths, (y, lengths)),
+    parts: list[tuple[str, _Places, tuple[_Places, ...]]] = [
+        ("edge", later, (y[later - 1], y[later])),
+        ("lengths", everywhere, (y, lengths)),
     ]
     if scores.start is not None:
-        parts.append((opening, scores.start, (y[opening],)))
+        parts.append(("start", opening, (y[opening],)))
     if scores.end is not None:
         closing = np.append(opening[1:], len(everywhere))[: len(opening)] - 1
-        parts.append((closing, scores.end, (y[closing],)))
+        parts.append(("end", closing, (y[closing],)))
     if scores.last is not None:
-        parts.append((everywhere, scores.last, (scores.offsets[found.sequence] + found.end - 1, y)))
-    if scores.spans is not None and scores.span is not None and len(scores.span):
+        parts.append(("last", everywhere, (scores.offsets[found.sequence] + found.end - 1, y)))
+    if scores.spans is not None and len(scores.spans.begin):
         mine, theirs = _same_places(found, scores.spans, scores)
-        parts.append((mine, scores.span, (theirs, y[mine])))
+        parts.append(("span", mine, (theirs, y[mine])))
     return parts
 
 
@@ -263,11 +261,6 @@ def _beyond(scores: SegmentLattice, found: LabelledSpans) -> IntArray:
 def _zeros(scores: SegmentLattice) -> SegmentGradient:
     fields = (getattr(scores, name) for name in SegmentGradient._fields)
     return SegmentGradient._make([None if table is None else np.zeros(table.shape) for table in fields])
-
-
-def _pairs_of(scores: SegmentLattice, counts: SegmentGradient) -> list[tuple[FloatArray, FloatArray]]:
-    pairs = ((getattr(scores, name), table) for name, table in counts._asdict().items())
-    return [(table, count) for table, count in pairs if count is not None]
 
 
 def _alive(scores: SegmentLattice) -> IntArray:

@@ -19,7 +19,7 @@ from crfkit.arrays import FloatArray, IntArray
 from crfkit.conventions import BaseEstimator
 from crfkit.data.positions import Rows, n_rows, take_rows
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.kernels.graph_map import GraphMap, Spectrum, row_keys
+from crfkit.kernels.graph_map import GraphMap, Spectrum, neighbour_index, row_keys
 from crfkit.optional import find, needed
 from crfkit.warn import warn
 
@@ -178,9 +178,8 @@ class GraphKernel(BaseEstimator):
             if library is not None:
                 index = library.NNDescent(rows, n_neighbors=k + 1, metric=self.metric, random_state=0)
                 return _without_itself(index.neighbor_graph[0].astype(np.int64), k)
-        neighbors = needed("sklearn.neighbors", "a graph kernel", "graph")
-        index = neighbors.NearestNeighbors(n_neighbors=k, metric=self.metric).fit(rows)
-        near: IntArray = index.kneighbors(return_distance=False).astype(np.int64)
+        index = neighbour_index(rows, self.metric)
+        near: IntArray = index.kneighbors(n_neighbors=k, return_distance=False).astype(np.int64)
         return near
 
 

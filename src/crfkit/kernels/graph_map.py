@@ -32,6 +32,15 @@ from crfkit.optional import needed
 _SMALLEST = 0.05  # smallest denominator, as a share of the degree: below it, eigenvectors are not smooth
 
 
+def neighbour_index(rows: Rows, metric: str) -> Any:
+    """Return scikit-learn's index of the nearest neighbours among some rows."""
+    neighbors = needed("sklearn.neighbors", "a graph kernel", "graph")
+    try:
+        return neighbors.NearestNeighbors(metric=metric).fit(rows)
+    except ValueError as error:  # also of sparse rows, which some metrics do not take
+        raise InputError(f"no nearest neighbours by metric={metric!r:.40}: {error!s:.200}") from error
+
+
 @dataclass(frozen=True)
 class Spectrum:
     """The spectrum and the degrees of a graph with v vertices."""
@@ -102,8 +111,7 @@ class GraphMap:
 
     @cached_property
     def _neighbours(self) -> Any:
-        neighbors = needed("sklearn.neighbors", "a graph kernel", "graph")
-        return neighbors.NearestNeighbors(metric=self.metric).fit(self.rows)
+        return neighbour_index(self.rows, self.metric)
 
     @cached_property
     def _places(self) -> dict[bytes, int]:

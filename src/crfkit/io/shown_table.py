@@ -6,6 +6,7 @@ tables of results. The HTML has no colours of its own, so it is readable on ligh
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -93,13 +94,13 @@ def _blocks(widths: Sequence[int], limit: int | None) -> Iterator[range]:
 class Tabular:
     """A result that prints as a table, shows as HTML in a notebook, and converts to a data frame."""
 
+    @abstractmethod
     def _shown(self) -> ShownTable:
         """Return the cells as text."""
-        raise NotImplementedError
 
-    def _records(self) -> Iterable[Mapping[str, Any]]:
-        """Return one record per row of the data frame, with numbers as they are."""
-        raise NotImplementedError
+    @abstractmethod
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame of the numbers."""
 
     def __str__(self) -> str:
         return self._shown().text()
@@ -109,6 +110,14 @@ class Tabular:
 
     def _repr_html_(self) -> str:
         return self._shown().html()
+
+
+class TabularRecords(Tabular):
+    """A table whose data frame has one row per record."""
+
+    @abstractmethod
+    def _records(self) -> Iterable[Mapping[str, Any]]:
+        """Return one record per row of the data frame, with numbers as they are."""
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per row of the table."""

@@ -22,7 +22,7 @@ from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.label_codes import LabelCodes, LabelSequences
 from crfkit.exceptions import InputError
 from crfkit.io.axes import new_axes
-from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.io.shown_table import ShownTable, TabularRecords
 from crfkit.metrics.segment_rules import segment_rules
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Threshold(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Reliability(Tabular):
+class Reliability(TabularRecords):
     """Predictions by probability: in each bin their number, mean probability and share that is right."""
 
     edges: FloatArray  # [K+1] of the bins

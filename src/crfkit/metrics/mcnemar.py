@@ -15,14 +15,14 @@ import numpy as np
 from crfkit.arrays import BoolArray, IntArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
-from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.io.shown_table import ShownTable, TabularRecords
 from crfkit.metrics.pairs import Pairs
 from crfkit.metrics.segments import SegmentSpans, forgiving_spans, reading_for, strict_spans
 from crfkit.metrics.tokens import right_sequences
 
 
 @dataclass(frozen=True, repr=False)
-class McNemar(Tabular):
+class McNemar(TabularRecords):
     """How often both taggers, one of them or none is right, and the p-values of the difference."""
 
     level: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from crfkit.exceptions import InputError
-from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.io.shown_table import ShownTable, TabularRecords
 from crfkit.io.text_width import width_of
 
 Averaging = Literal["micro", "macro", "weighted"]
@@ -79,7 +79,7 @@ class Average:
 
 
 @dataclass(frozen=True, repr=False)
-class Report(Tabular):
+class Report(TabularRecords):
     """Scores per label or segment type, overall, and averaged.
 
     It shows as a table at a prompt and in a notebook; ``to_frame()`` gives a pandas DataFrame, ``to_dict()``

@@ -21,13 +21,13 @@ import numpy as np
 from crfkit.arrays import FloatArray
 from crfkit.data.label_codes import LabelSequences
 from crfkit.exceptions import InputError
-from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.io.shown_table import ShownTable, TabularRecords
 from crfkit.metrics.resampled import Level, Metric, scores_to_resample
 
 RandomState = int | np.random.Generator | None
 
 
-class _OneRow(Tabular):
+class _OneRow(TabularRecords):
     """Numbers as a table of one row; the resampled scores are left out."""
 
     samples: FloatArray  # [n]

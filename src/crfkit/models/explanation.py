@@ -17,7 +17,7 @@ import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.inference import Lattice
-from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.io.shown_table import ShownTable, TabularRecords
 from crfkit.models.fitted_model import FittedModel
 
 _SHOWN = 5  # reasons of a position in a table
@@ -33,7 +33,7 @@ class Reason:
 
 
 @dataclass(frozen=True, repr=False)
-class Decision(Tabular):
+class Decision(TabularRecords):
     """The label of a position, its rival, and the reasons, largest weight first."""
 
     label: Any
@@ -68,12 +68,12 @@ class Decision(Tabular):
             yield {"reason": reason.what, "weight": reason.weight}
 
 
-class Explanations(list[Decision], Tabular):
+class Explanations(list[Decision], TabularRecords):
     """The decisions of one sequence: a list that shows as a table."""
 
     tokens: Sequence[str] | None = None  # of the sequence, if X has tokens
 
-    __str__, __repr__ = Tabular.__str__, Tabular.__repr__
+    __str__, __repr__ = TabularRecords.__str__, TabularRecords.__repr__
 
     def place(self, t: int) -> str:
         """Return the name of position t: its number and its token."""
@@ -88,10 +88,10 @@ class Explanations(list[Decision], Tabular):
             yield {"position": t, **token, **_record(decision)}
 
 
-class ExplainedSequences(list[Explanations], Tabular):
+class ExplainedSequences(list[Explanations], TabularRecords):
     """The decisions of several sequences: a list of lists that shows as a table."""
 
-    __str__, __repr__ = Tabular.__str__, Tabular.__repr__
+    __str__, __repr__ = TabularRecords.__str__, TabularRecords.__repr__
 
     def _shown(self) -> ShownTable:
         return _table(

@@ -5,6 +5,7 @@ Each method draws into ``ax``, or into new axes that ``pyplot`` does not know, a
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,14 +29,14 @@ class Plots:
 
     history_: list[dict[str, Any]]
 
-    def _fitted(self) -> FittedModel:
-        raise NotImplementedError
+    @abstractmethod
+    def _fitted(self) -> FittedModel: ...
 
-    def _given(self, X: Any, lengths: Any = None) -> tuple[Any, Any, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _given(self, X: Any, lengths: Any = None) -> tuple[Any, Any, Any]: ...
 
-    def _labelled(self, X: Any, y: Any, lengths: Any) -> tuple[Any, Any, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _labelled(self, X: Any, y: Any, lengths: Any) -> tuple[Any, Any, Any]: ...
 
     def plot_transitions(self, ax: Axes | None = None, *, X: Any = None, lengths: Any = None) -> Axes:
         """Draw the scores of label pairs: previous labels in rows, next ones in columns.

@@ -6,6 +6,7 @@ The ``fit`` of a subclass sets ``tagger_`` to a :class:`crfkit.models.fitted_mod
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
@@ -311,11 +312,11 @@ class SequenceLabeller(TakesFrames, Plots, ShownEstimator, BaseEstimator, Generi
 
     # Methods that subclasses override:
 
+    @abstractmethod
     def _reasoned(
         self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
     ) -> Iterator[tuple[Lattice, Reasons]]:
         """Yield the scores of X in pieces, with constraints applied, and the reasons for their labels."""
-        raise NotImplementedError
 
     @classmethod
     def _read(cls, source: Source, n_jobs: int | None, mmap: bool | None) -> tuple[Fitted, dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from crfkit.apps.genes.transcripts import Span, Transcript
-from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.io.shown_table import ShownTable, TabularRecords
 
 LEVELS = ("nucleotide", "exon", "transcript", "gene")
 
@@ -44,7 +44,7 @@ class LevelScore:
 
 
 @dataclass(frozen=True, repr=False)
-class GeneScores(Tabular):
+class GeneScores(TabularRecords):
     """Scores at all levels."""
 
     nucleotide: LevelScore

@@ -28,7 +28,7 @@ from crfkit.apps.stocks.splits import adjust_splits
 from crfkit.apps.stocks.translation import RawForecast, translate
 from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
-from crfkit.io.shown_table import ShownTable, Tabular
+from crfkit.io.shown_table import ShownTable, TabularRecords
 from crfkit.optional import needed
 
 PLAIN, CONSTRAINED = "CRF", "constrained CRF"
@@ -87,7 +87,7 @@ class StockResult:
 
 
 @dataclass(frozen=True, repr=False)
-class Backtest(Tabular):
+class Backtest(TabularRecords):
     """All results of a backtest."""
 
     plan: Plan

@@ -5,6 +5,7 @@ A view returns parts; ``templates/learnt.html`` draws each by its ``form``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -90,7 +91,7 @@ class Illustration(NamedTuple):
     words: Sequence[Sequence[str]]
 
 
-class ModelView(Generic[Tagger]):
+class ModelView(ABC, Generic[Tagger]):
     """The common part of all views."""
 
     def __init__(self, model: Any) -> None:
@@ -101,13 +102,13 @@ class ModelView(Generic[Tagger]):
         """Return facts about the model: a name and a value each."""
         return [("labels", f"{len(self.tagger.classes):,}"), *self.own_facts(), *self._training()]
 
+    @abstractmethod
     def own_facts(self) -> list[tuple[str, str]]:
         """Return the facts that only this kind of model has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def learnt(self, data: Illustration) -> list[Part]:
         """Return what the model has learnt."""
-        raise NotImplementedError
 
     def known_words(self) -> set[str] | None:
         """Return texts that the model has seen in training; None if it does not remember any."""

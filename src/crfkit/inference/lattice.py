@@ -24,6 +24,7 @@ from crfkit.exceptions import InputError, NoPathError
 from crfkit.threads import thread_count
 
 LARGEST_SCORE = 1e9  # rounding errors of probabilities are then below 10⁻⁶ or so
+_WORDS = ("sequence", "position")
 
 
 class ScoredSequences:
@@ -180,13 +181,20 @@ def checked_offsets(values: npt.ArrayLike, n_positions: int) -> IntArray:
 
 
 def checked_scores(
-    name: str, values: npt.ArrayLike, shape: tuple[int, ...], offsets: IntArray | None = None
+    name: str,
+    values: npt.ArrayLike,
+    shape: tuple[int, ...],
+    offsets: IntArray | None = None,
+    words: tuple[str, str] = _WORDS,
 ) -> FloatArray:
-    """Return scores of a known shape as float64; with ``offsets``, the first axis are positions."""
+    """Return scores of a known shape as float64.
+
+    With ``offsets``, the first axis are positions; messages call sequence and position by ``words``.
+    """
     scores = _floats(name, values)
     if scores.shape != shape:
         raise InputError(f"{name} must have shape {shape}; got {scores.shape}")
-    _check_scores(name, scores, offsets, None if offsets is None else 0)
+    _check_scores(name, scores, offsets, None if offsets is None else 0, words)
     return scores
 
 
@@ -205,7 +213,13 @@ def _edge_table(
     return table
 
 
-def _check_scores(name: str, scores: FloatArray, offsets: IntArray | None, skip: int | None) -> None:
+def _check_scores(
+    name: str,
+    scores: FloatArray,
+    offsets: IntArray | None,
+    skip: int | None,
+    words: tuple[str, str] = _WORDS,
+) -> None:
     """Raise on scores that are not -inf nor at most ``LARGEST_SCORE`` in size.
 
     If ``skip`` is given, rows are positions, and a sequence's first ``skip`` may hold anything.
@@ -222,13 +236,13 @@ def _check_scores(name: str, scores: FloatArray, offsets: IntArray | None, skip:
         if len(counted) == 0:
             return
         first = counted[0]
-        place = f"in sequence {sequence[first]} at position {position[first]}, "
+        place = f"in {words[0]} {sequence[first]} at {words[1]} {position[first]}, "
         labels, bad = bad[first, 1:], bad[first:]
-    words = f"label {labels[0]}" if len(labels) == 1 else f"labels {' → '.join(map(str, labels))}"
+    which = f"label {labels[0]}" if len(labels) == 1 else f"labels {' → '.join(map(str, labels))}"
     value = scores[tuple(bad[0])]
     if np.isfinite(value):
         raise InputError(
             f"{name} scores must be at most {LARGEST_SCORE:g} in size, or -inf to forbid; got {value:g} "
-            f"{place}{words}; scale the features or the weights they come from"
+            f"{place}{which}; scale the features or the weights they come from"
         )
-    raise InputError(f"{name} scores must be finite, or -inf to forbid; got {value} {place}{words}")
+    raise InputError(f"{name} scores must be finite, or -inf to forbid; got {value} {place}{which}")

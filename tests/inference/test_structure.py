@@ -135,3 +135,15 @@ def test_samples_are_labellings(case):
     _, expected = structure.expectations(scores)
     shares = np.stack([(drawn == label).mean(axis=0) for label in range(scores.node.shape[1])], axis=1)
     np.testing.assert_allclose(shares, expected.node, atol=0.04)
+
+
+def test_scaled_scores(case):
+    """Every labelling's score is multiplied; a piece keeps its place in the batch."""
+    structure, scores, _, ids = case
+    ids = np.array(ids, np.int32)
+    half = scores.numbered_from(4).scaled(0.5)
+    assert half.first_sequence == 4
+    assert scores.scaled(1.0) is scores
+    np.testing.assert_allclose(
+        structure.labelling_score(half, ids), structure.labelling_score(scores, ids) / 2
+    )

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.index import FeatureIndex
-from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
 
 NAMES = st.lists(st.sampled_from("uvwxyz"), unique=True, max_size=6)

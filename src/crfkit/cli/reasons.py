@@ -9,14 +9,14 @@ from crfkit.exceptions import ModelFileError
 
 if TYPE_CHECKING:
     from crfkit.cli.batches import Batch
-    from crfkit.inference import Lattice
+    from crfkit.inference.lattice import ScoredSequences
     from crfkit.models.explanation import Decision
     from crfkit.models.fitted_model import FittedModel
     from crfkit.models.kernels.cliques import Clique
 
 
 def decisions(
-    tagger: FittedModel, header: dict[str, Any], batch: Batch, lattice: Lattice
+    tagger: FittedModel, header: dict[str, Any], batch: Batch, lattice: ScoredSequences
 ) -> Iterator[list[Decision]]:
     """Yield the labels of each sequence with their reasons. ``lattice``: with any constraints applied."""
     from crfkit.models.explanation import explained

@@ -19,7 +19,7 @@ from crfkit.io.writing import open_output
 
 if TYPE_CHECKING:
     from crfkit.cli.batches import Batch
-    from crfkit.inference import Lattice
+    from crfkit.inference.lattice import ScoredSequences
     from crfkit.io.formats import DataFormat
     from crfkit.models.fitted_model import Decoded, FittedModel
     from crfkit.models.linear.tagger import LinearTagger
@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
             for batch in read_batches(data, tagger, record, arguments, prompt):
                 scored = tagger.scored_under(batch.x, constraints, batch.allowed)
                 lattice = scored.lattice
-                n_positions += len(lattice.node)
+                n_positions += lattice.n_positions
                 knows_some |= scored.known
                 try:
                     if arguments.why:
@@ -157,7 +157,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _segments(tagger: FittedModel, lattice: Lattice, decoded: Decoded) -> list[list[PredictedSegment]]:
+def _segments(
+    tagger: FittedModel, lattice: ScoredSequences, decoded: Decoded
+) -> list[list[PredictedSegment]]:
     """Return the segments of each sequence's labels, for formats that write them."""
     return tagger.segment_lists(lattice, decoded.labels)
 

@@ -18,7 +18,7 @@ from crfkit.cli.messages import UsageError
 from crfkit.models.fitted_model import Decoded, FittedModel
 
 if TYPE_CHECKING:
-    from crfkit.inference import Lattice
+    from crfkit.inference.lattice import ScoredSequences
 
 _OUTSIDE = "O"
 
@@ -38,7 +38,7 @@ class SegmentLines:
                 "such label: combine it with --segments"
             )
 
-    def of(self, batch: Batch, lattice: Lattice, decoded: Decoded) -> tuple[Decoded, bytes]:
+    def of(self, batch: Batch, lattice: ScoredSequences, decoded: Decoded) -> tuple[Decoded, bytes]:
         """Return the labels without unsure segments, and the lines of the others if they are listed."""
         rules, found, probability = self._tagger.segments(lattice, decoded.labels)
         sure = probability >= self._least

@@ -83,7 +83,7 @@ class Chain:
         known = np.flatnonzero(labels.ids >= 0)
         node = scores.node.copy()
         node[known, labels.ids[known]] -= costs[labels.ids[known]]
-        return Lattice(node, scores.edge, scores.offsets, scores.start, scores.end, scores.edge2)
+        return scores.changed(node=node)
 
     def best(self, scores: Lattice, *, n_jobs: int | None = None) -> IdArray:
         return viterbi(scores, n_jobs=n_jobs).labels

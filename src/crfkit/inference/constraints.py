@@ -132,8 +132,7 @@ def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
         start = _forbid("starts", np.zeros(n_labels) if start is None else start, all_of.starts, (n_labels,))
     if all_of.ends is not None:
         end = _forbid("ends", np.zeros(n_labels) if end is None else end, all_of.ends, (n_labels,))
-    constrained = Lattice(node, edge, lattice.offsets, start, end, edge2)
-    return constrained.numbered_from(lattice.first_sequence)
+    return lattice.changed(node=node, edge=edge, start=start, end=end, edge2=edge2)
 
 
 def partial_log_likelihood(

@@ -65,12 +65,6 @@ class GraphScores(ScoredSequences):
     def n_labels(self) -> int:
         return int(self.node.shape[1])
 
-    def changed(self, *, node: npt.ArrayLike | None = None, edge: npt.ArrayLike | None = None) -> GraphScores:
-        """Return the same scores with other fields."""
-        return GraphScores(
-            self.node if node is None else node, self.edge if edge is None else edge, self.topology
-        )
-
     def __repr__(self) -> str:
         return (
             f"GraphScores({self.n_sequences} graphs, {self.n_positions} nodes, {self.topology.n_edges} "

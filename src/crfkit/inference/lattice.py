@@ -14,6 +14,7 @@ give wrong probabilities, and are refused.
 
 from copy import copy
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +24,20 @@ from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.threads import thread_count
 
+_Self = TypeVar("_Self", bound="ScoredSequences")
+
 LARGEST_SCORE = 1e9  # rounding errors of probabilities are then below 10⁻⁶ or so
 _WORDS = ("sequence", "position")
 
 
 class ScoredSequences:
-    """Base class of scores: N sequences, laid end to end."""
+    """Base class of scores: N sequences, laid end to end.
+
+    Fields are the arguments of ``__init__``; the arrays of float64 among them are scores.
+    """
 
     offsets: IntArray  # [N+1]
+    first_sequence = 0  # number of its first sequence in a batch of which it is a piece, for messages
 
     @property
     def n_sequences(self) -> int:
@@ -39,6 +46,26 @@ class ScoredSequences:
     @property
     def n_positions(self) -> int:
         return int(self.offsets[-1])
+
+    def numbered_from(self: _Self, first_sequence: int) -> _Self:
+        """Return the same scores; messages call the first sequence by this number."""
+        if first_sequence == self.first_sequence:
+            return self
+        numbered = copy(self)
+        object.__setattr__(numbered, "first_sequence", first_sequence)
+        return numbered
+
+    def changed(self: _Self, **given: npt.ArrayLike | None) -> _Self:
+        """Return the same scores with other fields, checked."""
+        mine = {name: value for name, value in vars(self).items() if name != "first_sequence"}
+        return type(self)(**{**mine, **given}).numbered_from(self.first_sequence)
+
+    def scaled(self: _Self, factor: float) -> _Self:
+        """Return the same scores, all multiplied by a factor above 0; the forbidden stays forbidden."""
+        if factor == 1:
+            return self
+        mine = vars(self).items()
+        return self.changed(**{k: v * factor for k, v in mine if getattr(v, "dtype", None) == np.float64})
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -71,7 +98,6 @@ class Lattice(ScoredSequences):
     start: FloatArray | None  # [L]
     end: FloatArray | None  # [L]
     edge2: FloatArray | None  # [L, L, L] or [ΣT, L, L, L]
-    first_sequence: int  # number of its first sequence in a batch of which it is a piece, for messages
 
     def __init__(
         self,
@@ -101,15 +127,6 @@ class Lattice(ScoredSequences):
         )
         set_field(self, "start", None if start is None else checked_scores("start", start, (n_labels,)))
         set_field(self, "end", None if end is None else checked_scores("end", end, (n_labels,)))
-        set_field(self, "first_sequence", 0)
-
-    def numbered_from(self, first_sequence: int) -> "Lattice":
-        """Return the same lattice; messages call its first sequence by this number."""
-        if first_sequence == self.first_sequence:
-            return self
-        numbered = copy(self)
-        object.__setattr__(numbered, "first_sequence", first_sequence)
-        return numbered
 
     @property
     def order(self) -> int:

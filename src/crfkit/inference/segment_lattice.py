@@ -126,10 +126,6 @@ class SegmentLattice(ScoredSequences):
         """K, the longest length with a score of its own."""
         return int(self.lengths.shape[1])
 
-    def changed(self, **fields: npt.ArrayLike | None) -> SegmentLattice:
-        """Return the same scores with other fields."""
-        return SegmentLattice(**{**self.__dict__, **fields})
-
     def __repr__(self) -> str:
         return (
             f"SegmentLattice({self.n_sequences} sequences, {self.n_positions} positions, "
@@ -165,18 +161,19 @@ def bounds_of(sequence: IntArray, n_sequences: int) -> IntArray:
     return np.searchsorted(sequence, np.arange(n_sequences + 1)).astype(np.int64)
 
 
-def require_segmentations(dead: IntArray) -> None:
+def require_segmentations(scores: SegmentLattice, dead: IntArray) -> None:
     """Raise if nothing is permitted in a sequence: ``dead[i]`` is the last place segments reach, or -1."""
     failed = np.flatnonzero(dead >= 0)
     if len(failed) == 0:
         return
     i = int(failed[0])
+    number = scores.first_sequence + i
     others = f" (nor of {len(failed) - 1} other sequences)" if len(failed) > 1 else ""
     error = NoPathError(
-        f"no permitted segmentation of sequence {i}{others}: segments reach its position {int(dead[i])} and "
-        "no further; allow more labels, lengths or pairs of labels there"
+        f"no permitted segmentation of sequence {number}{others}: segments reach its position {int(dead[i])} "
+        "and no further; allow more labels, lengths or pairs of labels there"
     )
-    error.sequence = i
+    error.sequence = number
     raise error
 
 

@@ -113,7 +113,7 @@ class Segmentations:
         dead = _alive(scores)
         batch, threads = native_segments(scores, n_jobs)
         _native.segment_best(batch, ids, score, dead, threads)
-        require_segmentations(dead)
+        require_segmentations(scores, dead)
         return ids
 
     def nbest(self, scores: SegmentLattice, k: int, *, n_jobs: int | None = None) -> NBest:
@@ -123,7 +123,7 @@ class Segmentations:
         dead = _alive(scores)
         batch, threads = native_segments(scores, n_jobs)
         ids, found, counts = _native.segment_nbest(batch, min(int(k), sys.maxsize), dead, threads)
-        require_segmentations(dead)
+        require_segmentations(scores, dead)
         return NBest.of_counts(ids, found, counts, scores.offsets)
 
     def sample(self, scores: SegmentLattice, n_samples: int = 1, *, random_state: Any = None) -> IdArray:
@@ -133,7 +133,7 @@ class Segmentations:
         dead = _alive(scores)
         batch, threads = native_segments(scores, None)
         _native.segment_sample(batch, random_seed(random_state), ids, dead, threads)
-        require_segmentations(dead)
+        require_segmentations(scores, dead)
         return ids
 
     def log_probabilities(
@@ -160,7 +160,7 @@ class Segmentations:
         batch, threads = native_segments(scores, n_jobs)
         bounds = bounds_of(sequence, scores.n_sequences)
         _native.segment_probabilities(batch, begin, end, label, bounds, found, dead, threads)
-        require_segmentations(dead)
+        require_segmentations(scores, dead)
         return found
 
     def probable(
@@ -172,7 +172,7 @@ class Segmentations:
         dead = _alive(scores)
         batch, threads = native_segments(scores, n_jobs)
         places, p = _native.segments_above(batch, float(least), dead, threads)
-        require_segmentations(dead)
+        require_segmentations(scores, dead)
         sequence, begin, end, label = places.reshape(-1, 4).T
         order = np.lexsort((end, begin, sequence))
         found = LabelledSpans(sequence[order], begin[order], end[order], label[order].astype(np.int32))
@@ -271,5 +271,5 @@ def _posterior(scores: SegmentLattice, n_jobs: int | None, **outputs: FloatArray
     log_z, dead = np.zeros(scores.n_sequences), _alive(scores)
     batch, threads = native_segments(scores, n_jobs)
     _native.segment_posterior(batch, log_z, dead, threads, **outputs)
-    require_segmentations(dead)
+    require_segmentations(scores, dead)
     return log_z

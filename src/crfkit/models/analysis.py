@@ -11,7 +11,6 @@ import numpy as np
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import decode_labels
 from crfkit.exceptions import InputError
-from crfkit.inference import log_partition, path_score
 from crfkit.models.fitted_model import FittedModel
 
 
@@ -30,13 +29,11 @@ class SequenceAnalysis:
 
     def score(self, labels: Sequence[Any] | None = None) -> float:
         """Return the score of a labelling, by default of the best: the logarithm of its weight."""
-        return float(path_score(self._lattice, self._ids(labels), n_jobs=1)[0])
+        return float(self._model.answers.score(self._lattice, self._ids(labels), n_jobs=1)[0])
 
     def probability(self, labels: Sequence[Any] | None = None, *, log: bool = False) -> float:
         """Return the probability of a labelling, by default of the best, or its logarithm."""
-        tempered = self._model.calibration.tempered(self._lattice)
-        score = path_score(tempered, self._ids(labels), n_jobs=1)[0]
-        value = min(float(score - log_partition(tempered, n_jobs=1)[0]), 0.0)
+        value = float(self._model.log_probability(self._lattice, self._ids(labels))[0])
         return value if log else math.exp(value)
 
     def marginal(self, label: Any, position: int) -> float:

@@ -19,7 +19,8 @@ from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.labels import label_lists
 from crfkit.data.training_data import cut_as
 from crfkit.exceptions import InputError
-from crfkit.inference import Lattice, Segments, marginals, segment_probabilities, segment_rules
+from crfkit.inference import Segments, segment_rules
+from crfkit.inference.lattice import ScoredSequences
 from crfkit.metrics import Outcomes
 from crfkit.metrics.isotonic import IsotonicMap
 from crfkit.models.calibration import Calibration
@@ -33,7 +34,7 @@ _LEAST, _MOST = -2.5, 2.5  # logarithms of temperatures
 class _Piece:
     """Some held-out sequences: scores, predicted segments, and what is right."""
 
-    lattice: Lattice
+    lattice: ScoredSequences
     segments: Segments  # [M] predicted, in sequences whose labels are all known
     right: Any  # [M] bool
     gold: IdArray  # [ΣT] places in the model's labels; -1: unknown, L: a label that the model does not have
@@ -44,10 +45,10 @@ class HeldOut:
 
     def __init__(self, tagger: FittedModel, scheme: str | None = None) -> None:
         self._tagger, self._scheme = tagger, scheme
-        self._rules = segment_rules(tagger.classes, scheme)
+        self._rules = tagger.segment_rules(scheme)
         self._pieces: list[_Piece] = []
 
-    def add(self, lattice: Lattice, labels: Sequence[Sequence[Any]]) -> None:
+    def add(self, lattice: ScoredSequences, labels: Sequence[Sequence[Any]]) -> None:
         """Add sequences: their scores and true labels; an unknown label is None or a set."""
         if [len(sequence) for sequence in labels] != np.diff(lattice.offsets).tolist():
             raise InputError("X and y must have the same sequences: their numbers or lengths differ")
@@ -64,7 +65,7 @@ class HeldOut:
         whole = np.array([all(sequence) for sequence in known], np.bool_)
         found = self._rules.find(self._tagger.decode(lattice).labels, lattice.offsets)
         found = found.select(whole[found.sequence])
-        truth = segment_rules(list(place), self._scheme)
+        truth = segment_rules(list(place), self._scheme or self._tagger.scheme)
         there = set(_keys(truth.find(np.maximum(gold, 0), lattice.offsets), truth.types))
         right = np.array([key in there for key in _keys(found, self._rules.types)], np.bool_)
         self._pieces.append(_Piece(lattice, found, right, np.minimum(gold, len(classes))))
@@ -72,15 +73,11 @@ class HeldOut:
     def segments(self, calibration: Calibration) -> Outcomes:
         """Return the probabilities of the predicted segments, and whether they are right."""
         found = [
-            segment_probabilities(
-                calibration.tempered(piece.lattice), self._rules, piece.segments, n_jobs=self._tagger.n_jobs
-            )
+            self._tagger.segment_probabilities(piece.lattice, self._rules, piece.segments, calibration)
             for piece in self._pieces
         ]
-        return Outcomes(
-            calibration.of_segments(_joined(found, np.float64)),
-            _joined([piece.right for piece in self._pieces], np.bool_),
-        )
+        right = [piece.right for piece in self._pieces]
+        return Outcomes(_joined(found, np.float64), _joined(right, np.bool_))
 
     def labels(self, calibration: Calibration) -> Outcomes:
         """Return the probabilities of the most probable labels, and whether they are right."""
@@ -92,8 +89,7 @@ class HeldOut:
         """Return p(y_t = l) [M, L] and the true labels [M] of the positions whose label is known."""
         nodes, golds = [np.empty((0, len(self._tagger.classes)))], [np.empty(0, np.int32)]
         for piece in self._pieces:
-            node = marginals(calibration.tempered(piece.lattice), n_jobs=self._tagger.n_jobs).node
-            nodes.append(calibration.of_tokens(node)[piece.gold >= 0])
+            nodes.append(self._tagger.marginals(piece.lattice, calibration)[piece.gold >= 0])
             golds.append(piece.gold[piece.gold >= 0])
         return np.concatenate(nodes), np.concatenate(golds)
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
-from crfkit.inference import Lattice
+from crfkit.inference.lattice import ScoredSequences
 
 if TYPE_CHECKING:
     from crfkit.metrics.isotonic import IsotonicMap
+
+Scores = TypeVar("Scores", bound=ScoredSequences)
 
 IN_HEADER = "calibration"  # name of the entry in the header of a model file
 
@@ -38,14 +40,9 @@ class Calibration:
         """Whether it changes nothing."""
         return self.temperature == 1.0 and self.tokens is None and self.segments is None
 
-    def tempered(self, lattice: Lattice) -> Lattice:
-        """Return a lattice with all scores divided by the temperature."""
-        if self.temperature == 1.0:
-            return lattice
-        factor = 1 / self.temperature
-        tables = (lattice.start, lattice.end, lattice.edge2)
-        start, end, edge2 = (None if table is None else table * factor for table in tables)
-        return Lattice(lattice.node * factor, lattice.edge * factor, lattice.offsets, start, end, edge2)
+    def tempered(self, scores: Scores) -> Scores:
+        """Return the scores divided by the temperature."""
+        return scores.scaled(1 / self.temperature)
 
     def of_tokens(self, node: FloatArray) -> FloatArray:
         """Return mapped probabilities of labels [ΣT, L]; each row sums to 1."""

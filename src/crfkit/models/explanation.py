@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.inference import Lattice
+from crfkit.inference.lattice import ScoredSequences
 from crfkit.io.shown_table import ShownTable, TabularRecords
 from crfkit.models.fitted_model import FittedModel
 
@@ -118,7 +118,7 @@ class ExplainedSequences(list[Explanations], TabularRecords):
 Reasons = Callable[[IntArray, int, int, int, int], Iterable[Reason]]
 
 
-def explained(tagger: FittedModel, lattice: Lattice, reasons: Reasons) -> Iterator[Explanations]:
+def explained(tagger: FittedModel, lattice: ScoredSequences, reasons: Reasons) -> Iterator[Explanations]:
     """Yield the decisions of each sequence. ``lattice``: the scores, with any constraints applied."""
     labels = tagger.decode(lattice).labels.astype(np.int64)  # [ΣT]
     probabilities = tagger.marginals(lattice)  # [ΣT, L]

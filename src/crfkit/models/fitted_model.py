@@ -1,6 +1,7 @@
 """The common part of all fitted models: labels, probabilities and n-best lists from scores.
 
-A subclass implements how X becomes lattices (``prepare``); decoding, marginals and n-best lists are here.
+A subclass implements how X becomes scores (``prepare``); what follows from them depends on the structure and
+is in ``answers``: a chain's by default. Decoding, calibration, constraints and n-best lists are here.
 Nothing here imports scikit-learn, so that tagging starts quickly.
 """
 
@@ -18,23 +19,12 @@ import numpy as np
 from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels, decode_labels, encode_labels, label_lists
 from crfkit.exceptions import InputError, InputWarning
-from crfkit.inference import (
-    Constraints,
-    Lattice,
-    constrain,
-    force_where_possible,
-    log_partition,
-    marginals,
-    max_expected_gain,
-    max_marginal,
-    nbest,
-    path_score,
-    permitted_labels,
-    viterbi,
-)
+from crfkit.inference import Constraints, permitted_labels
+from crfkit.inference.lattice import ScoredSequences
 from crfkit.io.model_arrays import ModelArrays, open_model
 from crfkit.io.model_file import COMPACT, VERSION, Arrays, Source, write_model
 from crfkit.io.shown_list import ShownList, ShownLists
+from crfkit.models.answers import CHAIN_ANSWERS, Answers
 from crfkit.models.calibration import Calibration
 from crfkit.models.results import Labellings, PredictedSegment
 from crfkit.warn import warn
@@ -49,7 +39,7 @@ _Self = TypeVar("_Self", bound="FittedModel")
 class Piece(NamedTuple):
     """The scores of some sequences of a batch."""
 
-    lattice: Lattice
+    lattice: Any  # the scores, in the form of the model's structure: a ``Lattice`` for a chain
     forced: IdArray | None  # [ΣT] labels that are certain, -1: none
 
 
@@ -63,7 +53,7 @@ class Prepared(NamedTuple):
 class Scored(NamedTuple):
     """The scores of a batch."""
 
-    lattice: Lattice
+    lattice: ScoredSequences
     forced: IdArray | None  # [ΣT] labels that are certain, -1: none
     known: bool  # whether the batch contains anything that the model knows
 
@@ -87,6 +77,8 @@ class FittedModel(ABC):
     """
 
     in_files: ClassVar[str]  # name of the kind in model files
+    answers: Answers[Any] = CHAIN_ANSWERS  # labels and probabilities from scores
+    scheme: str | None = None  # of the labels, where segments are asked for without a scheme
     calibration = Calibration()  # what is done to probabilities; labels do not depend on it
 
     def __init__(self, classes: list[Any], n_jobs: int | None = None) -> None:
@@ -186,7 +178,7 @@ class FittedModel(ABC):
         scored = self.scored(X)
         lattice = scored.lattice
         if allowed is not None:
-            lattice = constrain(lattice, permitted_labels(allowed))
+            lattice = self.answers.constrain(lattice, permitted_labels(allowed))
         if constraints is None and scored.forced is None:
             return scored._replace(lattice=lattice)
         return scored._replace(lattice=self.permit(lattice, constraints, scored.forced))
@@ -226,7 +218,7 @@ class FittedModel(ABC):
 
     def decode(
         self,
-        lattice: Lattice,
+        lattice: ScoredSequences,
         *,
         how: Literal["viterbi", "marginal"] | None = None,
         with_marginals: bool = False,
@@ -238,43 +230,59 @@ class FittedModel(ABC):
         or None for the model's ``decoding``, which may have a gain for boundaries (see
         ``crfkit.inference.max_expected_gain``).
         """
-        node = None
-        if (how or self.decoding) == "viterbi":
-            labels = viterbi(lattice, n_jobs=self.n_jobs).labels
-        elif how is None and self.boundary_gain:
-            labels = max_expected_gain(lattice, self.boundary_gain, n_jobs=self.n_jobs)
-        else:
-            plain = with_marginals and self.calibration.is_none
-            labels, node = max_marginal(lattice, posterior=plain, n_jobs=self.n_jobs)
+        gain = 0.0 if how is not None else self.boundary_gain
+        plain = with_marginals and self.calibration.is_none
+        labels, node = self.answers.decode(
+            lattice, how or self.decoding, gain, with_marginals=plain, n_jobs=self.n_jobs
+        )
         if with_marginals and node is None:
             node = self.marginals(lattice)
-        if not with_probability:
-            return Decoded(labels, node, None)
-        tempered = self.calibration.tempered(lattice)
-        score = path_score(tempered, labels, n_jobs=self.n_jobs)
-        return Decoded(labels, node, _log_probability(score, log_partition(tempered, n_jobs=self.n_jobs)))
+        return Decoded(labels, node, self.log_probability(lattice, labels) if with_probability else None)
 
-    def marginals(self, lattice: Lattice) -> FloatArray:
-        """Return p(y_t = l | x) [ΣT, L], calibrated if the model is."""
-        node = marginals(self.calibration.tempered(lattice), n_jobs=self.n_jobs).node
-        return self.calibration.of_tokens(node)
+    def log_probability(self, lattice: ScoredSequences, labels: IdArray) -> FloatArray:
+        """Return log p [N] of a labelling [ΣT], calibrated if the model is."""
+        tempered = self.calibration.tempered(lattice)
+        score = self.answers.score(tempered, labels, n_jobs=self.n_jobs)
+        return _log_probability(score, self.answers.log_partition(tempered, n_jobs=self.n_jobs))
+
+    def marginals(self, lattice: ScoredSequences, calibration: Calibration | None = None) -> FloatArray:
+        """Return p(y_t = l | x) [ΣT, L], calibrated if the model is or a calibration is given."""
+        chosen = calibration or self.calibration
+        return chosen.of_tokens(self.answers.marginals(chosen.tempered(lattice), n_jobs=self.n_jobs))
+
+    def segment_rules(self, scheme: str | None = None) -> SegmentRules:
+        """Return where segments of the model's labels start and end, by a scheme or the model's own."""
+        from crfkit.inference import segment_rules  # only needed here
+
+        return segment_rules(self.classes, scheme or self.scheme)
 
     def segments(
-        self, lattice: Lattice, labels: IdArray, scheme: str | None = None
+        self, lattice: ScoredSequences, labels: IdArray, scheme: str | None = None
     ) -> tuple[SegmentRules, Segments, FloatArray]:
         """Return the segments of a labelling and their probabilities [M], calibrated if the model is."""
-        from crfkit.inference import segment_probabilities, segment_rules  # only needed here
-
-        rules = segment_rules(self.classes, scheme)
+        rules = self.segment_rules(scheme)
         found = rules.find(labels, lattice.offsets)
-        tempered = self.calibration.tempered(lattice)
-        probability = segment_probabilities(tempered, rules, found, n_jobs=self.n_jobs)
-        return rules, found, self.calibration.of_segments(probability)
+        return rules, found, self.segment_probabilities(lattice, rules, found)
 
-    def decode_several(self, lattice: Lattice, k: int) -> Iterator[list[tuple[IdArray, float]]]:
+    def segment_probabilities(
+        self,
+        lattice: ScoredSequences,
+        rules: SegmentRules,
+        found: Segments,
+        calibration: Calibration | None = None,
+    ) -> FloatArray:
+        """Return the probabilities of segments [M], calibrated if the model is or a calibration is given."""
+        chosen = calibration or self.calibration
+        tempered = chosen.tempered(lattice)
+        return chosen.of_segments(
+            self.answers.segment_probabilities(tempered, rules, found, n_jobs=self.n_jobs)
+        )
+
+    def decode_several(self, lattice: ScoredSequences, k: int) -> Iterator[list[tuple[IdArray, float]]]:
         """Yield the k most probable paths through each sequence with their log probabilities, best first."""
         lattice = self.calibration.tempered(lattice)
-        best, log_z = nbest(lattice, k, n_jobs=self.n_jobs), log_partition(lattice, n_jobs=self.n_jobs)
+        best = self.answers.nbest(lattice, k, n_jobs=self.n_jobs)
+        log_z = self.answers.log_partition(lattice, n_jobs=self.n_jobs)
         for i in range(lattice.n_sequences):
             logs = _log_probability(best.scores_of(i), log_z[i])
             yield list(zip(best.paths_of(i), logs.tolist(), strict=True))
@@ -338,7 +346,11 @@ class FittedModel(ABC):
         return result
 
     def segment_lists(
-        self, lattice: Lattice, labels: IdArray, scheme: str | None = None, min_probability: float = 0.0
+        self,
+        lattice: ScoredSequences,
+        labels: IdArray,
+        scheme: str | None = None,
+        min_probability: float = 0.0,
     ) -> list[list[PredictedSegment]]:
         """Return the segments of each sequence of a labelling, with their probabilities."""
         rules, found, probability = self.segments(lattice, labels, scheme)
@@ -376,14 +388,14 @@ class FittedModel(ABC):
         lengths: Any,
         constraints: Constraints | None,
         known: Any,
-    ) -> Iterator[Lattice]:
+    ) -> Iterator[ScoredSequences]:
         """Yield the lattices of X, in pieces, with constraints and known labels applied."""
         for _, _, lattice in self.constrained_pieces(self.prepare(X, lengths), constraints, known):
             yield lattice
 
     def constrained_pieces(
         self, prepared: Prepared, constraints: Constraints | None, known: Any
-    ) -> Iterator[tuple[int, int, Lattice]]:
+    ) -> Iterator[tuple[int, int, ScoredSequences]]:
         """Yield start, stop and the lattice of the sequences start..stop-1, with constraints applied."""
         if constraints is not None and not isinstance(constraints, Constraints):
             raise InputError(
@@ -398,23 +410,23 @@ class FittedModel(ABC):
             if labels is not None:
                 ids, allowed = labels.ids[here], labels.allowed
                 rows = Labels(ids, None if allowed is None else allowed[here]).permitted(len(self.classes))
-                lattice = constrain(lattice, permitted_labels(rows))
+                lattice = self.answers.constrain(lattice, permitted_labels(rows))
             rules = None if constraints is None else constraints.at(here, int(offsets[-1]))
             yield start, stop, self.permit(lattice.numbered_from(start), rules, forced)
 
     def permit(
         self,
-        lattice: Lattice,
+        lattice: ScoredSequences,
         constraints: Constraints | None,
         forced: IdArray | None,  # [ΣT]
-    ) -> Lattice:
+    ) -> ScoredSequences:
         """Return a lattice with constraints and forced labels (those that X makes certain).
 
         Forced labels are ignored in a sequence where they would leave no path.
         """
         if constraints is not None:
-            lattice = constrain(lattice, constraints)
-        return lattice if forced is None else force_where_possible(lattice, forced, n_jobs=self.n_jobs)
+            lattice = self.answers.constrain(lattice, constraints)
+        return lattice if forced is None else self.answers.force(lattice, forced, n_jobs=self.n_jobs)
 
 
 def warn_of_unknown_data(what: str) -> None:

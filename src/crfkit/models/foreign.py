@@ -13,7 +13,7 @@ from crfkit.features.template import Template
 from crfkit.io.model_file import Source
 from crfkit.io.model_formats import MODEL_FORMATS, OWN, START, model_format
 from crfkit.log import inform
-from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger, weight_problem
 from crfkit.potentials.linear import LinearWeights
 

@@ -34,7 +34,7 @@ from crfkit.models.training_record import TrainingRecord
 from crfkit.upper_floors import upstairs
 
 if TYPE_CHECKING:
-    from crfkit.inference import Lattice
+    from crfkit.inference.lattice import ScoredSequences
     from crfkit.models.explanation import ExplainedSequences, Reasons
 
 Fitted = TypeVar("Fitted", bound=FittedModel)
@@ -315,7 +315,7 @@ class SequenceLabeller(TakesFrames, Plots, ShownEstimator, BaseEstimator, Generi
     @abstractmethod
     def _reasoned(
         self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
-    ) -> Iterator[tuple[Lattice, Reasons]]:
+    ) -> Iterator[tuple[ScoredSequences, Reasons]]:
         """Yield the scores of X in pieces, with constraints applied, and the reasons for their labels."""
 
     @classmethod

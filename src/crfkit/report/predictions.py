@@ -15,7 +15,8 @@ import numpy as np
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.sequences import gather, offsets_of
 from crfkit.exceptions import InputError
-from crfkit.inference import Lattice, log_partition, path_score, segment_rules
+from crfkit.inference import segment_rules
+from crfkit.inference.lattice import ScoredSequences
 from crfkit.metrics.calibration import Outcomes
 from crfkit.metrics.pairs import Pairs
 from crfkit.metrics.segments import SegmentSpans, are_plain, forgiving_spans, reading_for
@@ -128,7 +129,7 @@ def _codes(data: LabelledSequences, classes: list[Any]) -> _Codes:
 
 
 def _part(
-    tagger: FittedModel, lattice: Lattice, gold: IntArray, y: Any, segmented: bool, scheme: str | None
+    tagger: FittedModel, lattice: ScoredSequences, gold: IntArray, y: Any, segmented: bool, scheme: str | None
 ) -> _Part:
     decoded = tagger.decode(lattice, with_marginals=True)
     node = decoded.marginals
@@ -137,10 +138,7 @@ def _part(
     found, rows, L = decoded.labels.astype(np.int64), np.arange(len(gold)), len(tagger.classes)
     known = (gold >= 0) & (gold < L)
     safe = np.where(known, gold, 0).astype(np.int32)
-    tempered = tagger.calibration.tempered(lattice)
-    log_true = path_score(tempered, safe, n_jobs=tagger.n_jobs) - log_partition(
-        tempered, n_jobs=tagger.n_jobs
-    )
+    log_true = tagger.log_probability(lattice, safe)
     unknown = offsets_of(~known)  # [ΣT+1]
     possible = unknown[lattice.offsets[1:]] == unknown[lattice.offsets[:-1]]
     best = node.argmax(axis=1)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.inference import Lattice
+from crfkit.inference.lattice import ScoredSequences
 from crfkit.models.explanation import Reasons
 from crfkit.models.fitted_model import FittedModel
 
@@ -59,7 +59,7 @@ class _Writer:
 
     def add(
         self,
-        lattice: Lattice,
+        lattice: ScoredSequences,
         reasons: Reasons,
         gold: Sequence[Sequence[Any]],
         windows: Sequence[tuple[int, int]],

@@ -22,7 +22,7 @@ from crfkit.compat.pycrfsuite.parameters import NO_LIMIT
 from crfkit.data.labels import Labels
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
-from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.methods import Task, minimise

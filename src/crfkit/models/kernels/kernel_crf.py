@@ -35,7 +35,7 @@ from crfkit.models.training_record import for_file, weight_pairs, weights_of_pai
 from crfkit.warn import warn
 
 if TYPE_CHECKING:
-    from crfkit.inference import Lattice
+    from crfkit.inference.lattice import ScoredSequences
     from crfkit.models.explanation import Reasons
 
 
@@ -281,7 +281,7 @@ class KernelCRF(KernelFrames, KernelEstimator, SequenceLabeller[KernelTagger]):
 
     def _reasoned(
         self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
-    ) -> Iterator[tuple[Lattice, Reasons]]:
+    ) -> Iterator[tuple[ScoredSequences, Reasons]]:
         from crfkit.models.kernels.explanation import KernelReasons
 
         tagger = self._fitted()

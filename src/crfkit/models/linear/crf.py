@@ -40,7 +40,7 @@ from crfkit.threads import thread_count
 from crfkit.warn import warn
 
 if TYPE_CHECKING:
-    from crfkit.inference import Lattice
+    from crfkit.inference.lattice import ScoredSequences
     from crfkit.models.explanation import Reasons
 
 _Self = TypeVar("_Self", bound="CRF")
@@ -364,7 +364,7 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
 
     def _reasoned(
         self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
-    ) -> Iterator[tuple[Lattice, Reasons]]:
+    ) -> Iterator[tuple[ScoredSequences, Reasons]]:
         from crfkit.models.linear.explanation import linear_reasons
 
         tagger = self._fitted()

@@ -16,9 +16,9 @@ from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.sequences import gather, offsets_of
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.index import FeatureIndex, rows_of
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear.continuation import renamed_labels
 from crfkit.models.linear.curvature import Curvature
-from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.models.linear.local_problem import LocalProblem
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights

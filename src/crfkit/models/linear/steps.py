@@ -20,7 +20,7 @@ from crfkit.features.labelled import LabelledInput
 from crfkit.inference import Lattice, PermittedPairs
 from crfkit.mining.miner import AssociationMiner
 from crfkit.models.checkpoint import Saving
-from crfkit.models.linear.input_encoder import InputEncoder
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.training import Outcome, train
 from crfkit.objectives.dev_set import DevSet

@@ -12,16 +12,8 @@ from crfkit import _native
 from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.conjunctions import Conjunctions
-from crfkit.features.extraction import (
-    IN_ARRAYS,
-    IN_HEADER,
-    Extraction,
-    ProgramExtraction,
-    extraction_of_file,
-    warn_of_losses,
-)
+from crfkit.features.extraction import Extraction
 from crfkit.features.index import FeatureIndex, rows_of
 from crfkit.features.template import Template
 from crfkit.inference import Lattice
@@ -29,9 +21,9 @@ from crfkit.inference.lattice import LARGEST_SCORE
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored, warn_of_unknown_data
+from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.kinds import KINDS
 from crfkit.models.linear.curvature import Curvature
-from crfkit.models.linear.input_encoder import InputEncoder
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 if TYPE_CHECKING:
@@ -246,7 +238,7 @@ class LinearTagger(FittedModel):
         return to_compact(*rounded(self, drop_below).to_parts())
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        arrays: Arrays = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
+        own, arrays = self.encoder.to_parts()
         arrays |= {
             "state.indptr": self.index.state_indptr,
             "state.labels": self.index.state_labels,
@@ -264,20 +256,6 @@ class LinearTagger(FittedModel):
             }
         if self.curvature is not None:
             arrays |= self.curvature.to_arrays()
-        own: dict[str, Any] = {}
-        if self.template is not None:
-            own["template"] = self.template.to_record()
-            arrays[IN_ARRAYS] = np.frombuffer(self.template.program.code, np.uint8)
-        if self.extraction is not None:
-            warn_of_losses(self.extraction)
-            own[IN_HEADER] = self.extraction.to_record()
-            if isinstance(self.extraction, ProgramExtraction) and not self.extraction.in_python:
-                arrays[IN_ARRAYS] = np.frombuffer(self.extraction.program.code, np.uint8)
-        if self.associations is not None:
-            own["associations"] = self.associations.header()
-            arrays |= self.associations.to_arrays()
-        if self.conjunctions.atoms:
-            own["conjunctions"] = self.conjunctions.to_record()
         return own, arrays
 
     @classmethod
@@ -311,26 +289,9 @@ class LinearTagger(FittedModel):
             raise arrays.wrong(too_large)
         edges = take("edge.mask", np.bool_, (L, L))
         edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
-        vocabulary = Vocabulary.from_arrays(arrays.under("vocabulary."))
-        take("state.indptr", np.int64, (len(vocabulary) + 1,))
+        encoder = InputEncoder.of_parts(classes, header, arrays)
+        take("state.indptr", np.int64, (len(encoder.vocabulary) + 1,))
         index = FeatureIndex(L, indptr, state_labels, edges, edges2, pair_indptr, pair_ids)
-        try:
-            template = Template.from_record(header.get("template"), f"the template in {arrays.name}")
-            conjunctions = Conjunctions.from_record(vocabulary, header.get("conjunctions"))
-            program = take(IN_ARRAYS, np.uint8, (None,)).tobytes() if IN_ARRAYS in arrays else None
-            extraction = extraction_of_file(header.get(IN_HEADER), program)
-            if template is not None and extraction is not None:
-                raise ModelFileError("it has a template and an extractor")
-        except (InputError, ModelFileError) as error:
-            raise arrays.wrong(str(error)) from error
-        associations = None
-        if "associations" in header:
-            from crfkit.mining.associations import Associations
-
-            associations = Associations.from_arrays(
-                header["associations"], arrays.arrays, vocabulary, classes
-            )
-        encoder = InputEncoder(vocabulary, template, conjunctions, associations, extraction)
         return cls(classes, encoder, index, weights, n_jobs, Curvature.from_arrays(arrays, index))
 
 

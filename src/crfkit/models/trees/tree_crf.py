@@ -40,7 +40,7 @@ from crfkit.warn import warn
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from crfkit.inference import Lattice
+    from crfkit.inference.lattice import ScoredSequences
     from crfkit.models.explanation import Reasons
 
 
@@ -405,7 +405,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
 
     def _reasoned(
         self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
-    ) -> Iterator[tuple[Lattice, Reasons]]:
+    ) -> Iterator[tuple[ScoredSequences, Reasons]]:
         from crfkit.models.trees.explanation import TreeReasons
 
         tagger = self._fitted()

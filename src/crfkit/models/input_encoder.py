@@ -1,4 +1,7 @@
-"""Encoding of X as attributes, with a template or extractor, conjunctions, and association rules."""
+"""Encoding of X as attributes, with a template or extractor, conjunctions, and association rules.
+
+All models on attributes have an encoder, and its part of their files is written and read here.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError
+from crfkit.exceptions import InputError, ModelFileError
 from crfkit.features.conjunctions import NO_CONJUNCTIONS, Conjunctions
-from crfkit.features.extraction import Extraction
+from crfkit.features.extraction import (
+    IN_ARRAYS,
+    IN_HEADER,
+    Extraction,
+    ProgramExtraction,
+    extraction_of_file,
+    warn_of_losses,
+)
 from crfkit.features.inputs import encode_input, hints_of
 from crfkit.features.template import Template
+from crfkit.io.model_arrays import ModelArrays
+from crfkit.io.model_file import Arrays
 
 if TYPE_CHECKING:
     from crfkit.mining.associations import Associations
@@ -118,3 +132,48 @@ class InputEncoder:
             sequences = self.conjunctions.fill(replace(sequences, n_attributes=len(self.vocabulary)))
         encoded, rules = miner.learn(sequences, labels, self.vocabulary, classes, self.template)
         return encoded, replace(self, associations=rules)
+
+    # ---- files
+
+    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the encoder's part of a model file: entries of its header, and arrays."""
+        own: dict[str, Any] = {}
+        arrays: Arrays = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
+        if self.template is not None:
+            own["template"] = self.template.to_record()
+            arrays[IN_ARRAYS] = np.frombuffer(self.template.program.code, np.uint8)
+        if self.extraction is not None:
+            warn_of_losses(self.extraction)
+            own[IN_HEADER] = self.extraction.to_record()
+            if isinstance(self.extraction, ProgramExtraction) and not self.extraction.in_python:
+                arrays[IN_ARRAYS] = np.frombuffer(self.extraction.program.code, np.uint8)
+        if self.associations is not None:
+            own["associations"] = self.associations.header()
+            arrays |= self.associations.to_arrays()
+        if self.conjunctions.atoms:
+            own["conjunctions"] = self.conjunctions.to_record()
+        return own, arrays
+
+    @classmethod
+    def of_parts(cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays) -> InputEncoder:
+        """Return the encoder in an opened model file with these labels."""
+        vocabulary = Vocabulary.from_arrays(arrays.under("vocabulary."))
+        try:
+            template = Template.from_record(header.get("template"), f"the template in {arrays.name}")
+            conjunctions = Conjunctions.from_record(vocabulary, header.get("conjunctions"))
+            program = None
+            if IN_ARRAYS in arrays:
+                program = arrays.take(IN_ARRAYS, np.uint8, (None,)).tobytes()
+            extraction = extraction_of_file(header.get(IN_HEADER), program)
+            if template is not None and extraction is not None:
+                raise ModelFileError("it has a template and an extractor")
+        except (InputError, ModelFileError) as error:
+            raise arrays.wrong(str(error)) from error
+        associations = None
+        if "associations" in header:
+            from crfkit.mining.associations import Associations
+
+            associations = Associations.from_arrays(
+                header["associations"], arrays.arrays, vocabulary, classes
+            )
+        return cls(vocabulary, template, conjunctions, associations, extraction)

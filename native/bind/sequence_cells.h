@@ -141,7 +141,7 @@ class ProgramCells {
     for (size_t t = 0; t < rows.size(); ++t) {
       const nb::object row = rows.row(t);
       if (PyUnicode_Check(row.ptr()) && (input.place == 0 || input.place == -1)) {
-        runner_->put_text(0, t, text_of(row.ptr(), t));
+        runner_->values.put_text(0, t, text_of(row.ptr(), t));
       } else {
         put(0, t, rows.cell(t, input));
       }
@@ -153,7 +153,7 @@ class ProgramCells {
     const bool missing = !cell.is_valid() || is_missing(cell.ptr());
     switch (input.kind) {
       case InputKind::kGap:
-        if (missing) runner_->put_text(i, t, std::string_view());
+        if (missing) runner_->values.put_text(i, t, std::string_view());
         return;
       case InputKind::kNumber:
         put_number(i, t, cell, missing);
@@ -168,7 +168,7 @@ class ProgramCells {
 
   void put_text(size_t i, size_t t, const nb::object& cell) {
     if (PyUnicode_Check(cell.ptr())) {
-      runner_->put_text(i, t, text_of(cell.ptr(), t));
+      runner_->values.put_text(i, t, text_of(cell.ptr(), t));
       return;
     }
     const bool several = PyList_Check(cell.ptr()) || PyTuple_Check(cell.ptr()) ||
@@ -178,14 +178,14 @@ class ProgramCells {
           t, program_.inputs()[i].title + ": expected text or a number, got " + describe(cell.ptr()));
     }
     const nb::object text = checked(PyObject_Str(cell.ptr()));
-    runner_->put_text(i, t, text_of(text.ptr(), t));
+    runner_->values.put_text(i, t, text_of(text.ptr(), t));
   }
 
   void put_number(size_t i, size_t t, const nb::object& cell, bool missing) {
     const ProgramInput& input = program_.inputs()[i];
     if (!missing && PyUnicode_Check(cell.ptr())) {
       try {
-        runner_->put_number_text(i, t, text_of(cell.ptr(), t));
+        runner_->values.put_number_text(i, t, text_of(cell.ptr(), t));
       } catch (const ProgramFault& fault) {
         raise_at_position(t, fault.what());
       }
@@ -205,7 +205,7 @@ class ProgramCells {
     if (!std::isfinite(number)) {
       raise_at_position(t, input.title + ": expected a finite number, got " + describe(cell.ptr()));
     }
-    runner_->put_number(i, t, number);
+    runner_->values.put_number(i, t, number);
   }
 
   void put_vector(size_t i, size_t t, const nb::object& cell) {
@@ -228,7 +228,7 @@ class ProgramCells {
       raise_at_position(t, title + ": expected " + std::to_string(widths_[i]) +
                                " numbers like the others, got " + std::to_string(numbers.size()));
     }
-    runner_->put_vector(i, t, numbers.data(), numbers.size());
+    runner_->values.put_vector(i, t, numbers.data(), numbers.size());
   }
 
   const FeatureProgram& program_;

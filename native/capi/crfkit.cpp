@@ -83,11 +83,12 @@ void run_program(const crfkit::LinearModel& linear, const char* const* cells, si
     for (size_t t = 0; t < n_rows; ++t) {
       const char* cell = cell_at(cells + t * n_columns, n_columns, input.place, t);
       if (input.kind == crfkit::InputKind::kGap) {
-        if (cell == nullptr) runner->put_text(i, t, std::string_view());
+        if (cell == nullptr) runner->values.put_text(i, t, std::string_view());
       } else if (input.kind == crfkit::InputKind::kNumber) {
-        if (cell != nullptr || !input.optional) runner->put_number_text(i, t, cell == nullptr ? "" : cell);
+        if (cell != nullptr || !input.optional)
+          runner->values.put_number_text(i, t, cell == nullptr ? "" : cell);
       } else if (cell != nullptr) {
-        runner->put_text(i, t, std::string_view(cell));
+        runner->values.put_text(i, t, std::string_view(cell));
       }
     }
   }

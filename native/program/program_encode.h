@@ -96,7 +96,7 @@ class ProgramEncoder {
       target = block->own.get();
     }
     block->runner = std::make_unique<FeatureRunner>(program_, target, grow_, keep_zeros_);
-    std::vector<uint32_t> texts(batch_.cells->size(), FeatureRunner::kNothing);  // [cells], the runner's ids
+    std::vector<uint32_t> texts(batch_.cells->size(), SentenceValues::kNothing);  // [cells], the runner's ids
     for (size_t i = block->first; i < block->last; ++i) run_sentence(block->runner.get(), i, &texts);
   }
 
@@ -109,14 +109,14 @@ class ProgramEncoder {
       const InputKind kind = program_.inputs()[input].kind;
       for (size_t t = 0; t < length; ++t) {
         if (kind == InputKind::kNumber) {
-          runner->put_number(input, t, batch_.matrices[column].data[begin + t]);
+          runner->values.put_number(input, t, batch_.matrices[column].data[begin + t]);
         } else if (kind == InputKind::kVector) {
           const ProgramBatch::Matrix& matrix = batch_.matrices[column];
-          runner->put_vector(input, t, matrix.data + (begin + t) * matrix.width, matrix.width);
+          runner->values.put_vector(input, t, matrix.data + (begin + t) * matrix.width, matrix.width);
         } else if (const int32_t id = batch_.ids[(begin + t) * batch_.n_columns + column]; id >= 0) {
           uint32_t& text = (*texts)[static_cast<size_t>(id)];
-          if (text == FeatureRunner::kNothing) text = intern(runner, static_cast<size_t>(id));
-          runner->put_text(input, t, text);
+          if (text == SentenceValues::kNothing) text = intern(runner, static_cast<size_t>(id));
+          runner->values.put_text(input, t, text);
         }
       }
     }
@@ -130,7 +130,7 @@ class ProgramEncoder {
   uint32_t intern(FeatureRunner* runner, size_t id) const {
     std::string_view text;
     if (!batch_.cells->string(id, &text)) throw std::invalid_argument("a cell lies outside its arena");
-    return runner->intern(text);
+    return runner->values.intern(text);
   }
 
   void merge_vocabularies(EncodedRows* out) {

@@ -69,7 +69,7 @@ class ColumnTagger {
     Worker(const Tagger& tagger, size_t n_cells)
         : scratch(tagger.pool()),
           runner(tagger.linear()->new_runner()),
-          texts(n_cells, FeatureRunner::kNothing) {}
+          texts(n_cells, SentenceValues::kNothing) {}
     Borrowed scratch;
     std::unique_ptr<FeatureRunner> runner;
     std::vector<uint32_t> texts;  // [cells], the runner's ids
@@ -96,8 +96,8 @@ class ColumnTagger {
           seen_[static_cast<size_t>(place < 0 ? place + static_cast<int64_t>(seen_.size()) : place)];
       for (size_t t = begin; t < end; ++t) {
         uint32_t& text = worker->texts[static_cast<size_t>(table_.ids[t * table_.n_columns + k])];
-        if (text == FeatureRunner::kNothing) text = runner->intern(cell(t, k));
-        runner->put_text(n, t - begin, text);
+        if (text == SentenceValues::kNothing) text = runner->values.intern(cell(t, k));
+        runner->values.put_text(n, t - begin, text);
       }
     }
     runner->finish();

@@ -15,7 +15,8 @@ from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.index import FeatureIndex, build_index
 from crfkit.models.training import train
-from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearWeights
 
 

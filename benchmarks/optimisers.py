@@ -21,7 +21,7 @@ import tasks
 from crfkit_side import Loaded, load
 from tables import provenance, publish, table
 
-from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Evaluation, Step, Vector
 from crfkit.optim.sgd import stochastic_start

@@ -81,7 +81,7 @@ def _watched(estimator: type[CRF]) -> type[CRF]:
 
     class Watched(estimator):  # type: ignore[misc, valid-type]
         def _minimise(self, problem: TrainingProblem) -> Outcome:
-            spans = validation_spans(3, problem.sequences.offsets)
+            spans = validation_spans(3, problem.offsets)
             constraints = ValidationConstraints(problem.objective, spans)
             self.recorder = Recorder(constraints, problem.objective.weights)
             return super()._minimise(replace(problem, dev=self.recorder))

@@ -14,10 +14,21 @@ _PLACES = {
     "report": "crfkit.report.model_report:model_report",  # SequenceLabeller.report
 }
 
+# Who trains on X, by the package that its type is from: functions of an estimator and ``Given`` that return a
+# ``Source`` (models/linear/source.py).
+_SOURCES: dict[str, str] = {}
+
 
 def upstairs(name: str) -> Any:
     """Return the function of a higher room that is listed under this name."""
     return fetch(_PLACES[name])
+
+
+def source_of(X: Any) -> Any:
+    """Return the function of a higher room that trains on such an X; None if there is none."""
+    first = X[0] if isinstance(X, (list, tuple)) and X else X
+    place = _SOURCES.get(type(first).__module__.partition(".")[0])
+    return None if place is None else fetch(place)
 
 
 def fetch(place: str) -> Any:

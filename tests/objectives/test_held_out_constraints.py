@@ -35,7 +35,7 @@ def constraints_of(task, tau=0.01, n=40, **settings):
     found = HeldOutConstraints(
         problem.objective,
         folds,
-        problem.sequences.offsets,
+        problem.offsets,
         tau=tau,
         margin=1.0,
         start=problem.start,
@@ -64,12 +64,12 @@ def test_a_newton_step_is_close_to_training_without_the_fold(task, settings):
 def test_the_certificate_is_that_of_a_crf_trained_on_the_other_folds():
     constraints, problem, folds = constraints_of(CASINO)
     X, y = CASINO[0][:40], CASINO[1][:40]
-    offsets, objective = problem.sequences.offsets, problem.objective
+    offsets, objective = problem.offsets, problem.objective
     weights = np.ones(len(X))
     fold = folds[2]
     weights[fold] = 0
     alone = problem_of([X[i] for i in range(40) if i not in fold], [y[i] for i in range(40) if i not in fold])
-    assert alone.sequences.n_sequences == 32
+    assert len(alone.offsets) == 33
     trained = constraints._train(constraints._folds[2].rest, np.zeros(objective.n_parameters), 1.0)
     expected = CRF(c2=1.0, tol=1e-6, algorithm="lbfgs").fit(X, y, weights)
     found = objective.weights(trained.x)

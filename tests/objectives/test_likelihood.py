@@ -12,7 +12,7 @@ from refusals import refuses
 
 from crfkit.data.labels import Labels
 from crfkit.inference import log_partition, marginals
-from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
 from crfkit.potentials.linear import LinearPotential
 
 KINDS = ("full", "none", "sets", "mixed")

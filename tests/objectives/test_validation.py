@@ -12,7 +12,7 @@ from crfkit.data.labels import Labels
 from crfkit.exceptions import InputError
 from crfkit.inference import PermittedPairs
 from crfkit.objectives import linear_likelihood
-from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
 from crfkit.objectives.validation import Spans, ValidationConstraints
 from crfkit.potentials.linear import LinearWeights
 

@@ -10,7 +10,8 @@ from crfkit.data.sequences import Sequences
 from crfkit.features.index import FeatureIndex
 from crfkit.inference import Lattice, log_partition
 from crfkit.objectives.likelihood import Likelihood
-from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 

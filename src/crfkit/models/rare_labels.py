@@ -18,6 +18,13 @@ _ENOUGH = 30  # positions of a label among them: fewer are too few to blame anyt
 _NAMED = 5
 
 
+def spread_sequences(offsets: IntArray) -> IntArray:
+    """Return sequences of at most 20,000 positions, evenly spread over the data; ``offsets``: [N+1]."""
+    step = max(1, -(-int(offsets[-1]) // _POSITIONS))
+    chosen: IntArray = np.arange(0, len(offsets) - 1, step)
+    return chosen[np.cumsum(offsets[chosen + 1] - offsets[chosen]) <= _POSITIONS]
+
+
 def warn_of_unpredicted(
     classes: list[Any],
     labels: Labels,
@@ -27,12 +34,10 @@ def warn_of_unpredicted(
 ) -> None:
     """Warn if a label that the training data has is not predicted there at all.
 
-    Sequences of at most 20,000 positions, evenly spread over the training data, are labelled again. Labels
-    with a weight below 1 do not count: the user has made their errors cheap.
+    Some sequences (``spread_sequences``) are labelled again. Labels with a weight below 1 do
+    not count: the user has made their errors cheap.
     """
-    step = max(1, -(-int(offsets[-1]) // _POSITIONS))
-    chosen: IntArray = np.arange(0, len(offsets) - 1, step)
-    chosen = chosen[np.cumsum(np.diff(offsets)[chosen]) <= _POSITIONS]
+    chosen = spread_sequences(offsets)
     true = labels.subset(chosen, offsets).ids
     often = np.bincount(true[true >= 0], minlength=len(classes)) >= _ENOUGH  # [L]
     if class_weights is not None:

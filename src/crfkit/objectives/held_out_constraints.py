@@ -28,7 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.objectives.linear_likelihood import LinearPart, PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood, LinearPart
 from crfkit.objectives.validation import Spans, ValidationConstraints
 from crfkit.optim.conjugate_gradients import solve_cg
 from crfkit.optim.hessian import HessianProducts
@@ -62,7 +63,7 @@ class HeldOutConstraints:
 
     def __init__(
         self,
-        objective: PenalisedLikelihood,
+        objective: PenalisedLikelihood[LinearLikelihood],
         folds: Sequence[IntArray],  # the sequences of each fold
         offsets: IntArray,  # [N+1]
         *,

@@ -12,21 +12,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass
-from functools import cached_property
 
 import numpy as np
 
 from crfkit import _native
-from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
+from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.data.training_data import check_label_count
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.inference.permitted_pairs import PermittedPairs
+from crfkit.objectives.linear_function import LinearFunction
 from crfkit.objectives.units import AttributeSizes, by_feature
 from crfkit.optim.online import Mistakes, UpdateRule
-from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import Evaluation, State
 
 _POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
@@ -34,7 +33,7 @@ _MOST_LABELS_IN_PAIRS = 1 << 13
 _LARGEST_VALUE = 1e15  # largest attribute value: scores are summed in single precision
 
 
-class LinearLikelihood:
+class LinearLikelihood(LinearFunction):
     """The likelihood as a function of the P parameters that the data can distinguish."""
 
     def __init__(
@@ -107,49 +106,19 @@ class LinearLikelihood:
         """
         return LinearPart(self, np.ascontiguousarray(examples, np.int32), free)
 
-    def curvature(self, theta: FloatArray) -> FloatArray:
-        """Return half the estimated second derivative by each feature's weight, at these parameters."""
-        diagonal = self(theta, diagonal=True).diagonal
-        roots = np.empty(self.n_parameters)
-        self.native.penalty_scale(roots)
-        h = 0.5 * self.weights(np.zeros(0) if diagonal is None else diagonal / roots)
-        return np.where(np.isfinite(h), h, 0.0)  # where scores were too large
-
-    def penalised(
-        self,
-        *,
-        c2: float | FloatArray,
-        c1: float = 0.0,
-        centre: FloatArray | None = None,
-        hold: FloatArray | None = None,
-        shares: FloatArray | None = None,
-    ) -> PenalisedLikelihood:
-        """Return the objective f(w) + Σ (c2 + hold)·(w - w₀)² + c1·‖w - w₀‖₁; ``centre`` is w₀.
-
-        ``centre`` and ``hold`` have one number per feature; ``hold`` needs parameters of single features.
-        c2 is one number, or one per parameter [P] with the ``shares`` of the features in it
-        (``objectives/grouped_penalty.py``).
-        """
-        l1 = None
-        if c1:
-            l1 = np.empty(self.n_parameters)
-            self.native.penalty_scale(l1)
-            l1 *= c1
-        around = None if centre is None else self.parameters(centre)
-        held = None if hold is None else self.parameters(hold)
-        l2 = c2 if isinstance(c2, np.ndarray) else float(c2)
-        return PenalisedLikelihood(self, l2, l1, around, held, centre, shares)
-
     def units(self, c2: float) -> FloatArray | None:
         """Return the units [P] in which an optimiser should measure x under this penalty; None: all 1."""
         units = None if self._sizes is None else self._sizes.units(c2)
         if units is None:
             return None
+        # The features of a parameter have one unit.
+        return self.parameters(by_feature(units, self._index)) / self.roots()
+
+    def roots(self) -> FloatArray:
+        """Return √k of each parameter [P], where k features share it: their weights are x / √k."""
         roots = np.empty(self.n_parameters)
         self.native.penalty_scale(roots)
-        return (
-            self.parameters(by_feature(units, self._index)) / roots
-        )  # features of a parameter have one unit
+        return roots
 
     def show(self, positions: int) -> None:
         """Use only the first ``positions`` from now on; the sequence in which they end is cut off.
@@ -170,13 +139,6 @@ class LinearLikelihood:
         w = np.zeros(sum(self._index.sizes))
         self.native.to_features(x, w)
         return w
-
-    def parameter_of(self) -> IntArray:
-        """Return the parameter of each feature, in the order of ``FeatureIndex.sizes``; -1: it has none."""
-        roots = np.empty(self.n_parameters)
-        self.native.penalty_scale(roots)
-        numbers = self.weights(np.arange(1, self.n_parameters + 1) * roots)
-        return np.rint(numbers).astype(np.int64) - 1
 
     # ---- steps on single sequences
 
@@ -247,42 +209,6 @@ class MistakeLearner:
 
     def restore(self, state: State) -> None:
         self.native.restore(state["numbers"], state["turn"])
-
-
-@dataclass(frozen=True)
-class PenalisedLikelihood(Penalised[LinearLikelihood]):
-    """The training objective of a linear CRF."""
-
-    kept: FloatArray | None = None  # w₀ per feature: features not in the data keep these weights
-    shares: FloatArray | None = None  # of each feature in its parameter; None: all alike
-
-    @property
-    def n_parameters(self) -> int:
-        return self.function.n_parameters
-
-    @cached_property
-    def units(self) -> FloatArray | None:
-        """The units [P] in which an optimiser should measure x; None: all 1."""
-        l2 = self.l2 if np.ndim(self.l2) == 0 else np.exp(np.mean(np.log(self.l2)))
-        return self.function.units(float(l2))
-
-    def parameters(self, w: FloatArray) -> FloatArray:
-        """Return the x that has these feature weights."""
-        x = self.function.parameters(w)
-        return x if self.centre is None else x - self.centre
-
-    def weights(self, x: FloatArray) -> FloatArray:
-        """Return the feature weights at x."""
-        w = self.function.weights(x)
-        if self.shares is not None:
-            w *= self.shares
-        return w if self.kept is None else w + self.kept
-
-    def place_of(self, parameter: int) -> int:
-        """Return the place of a parameter's first feature in a vector of weights."""
-        x = np.zeros(self.n_parameters)
-        x[parameter] = 1.0
-        return int(np.flatnonzero(self.function.weights(x))[0])
 
 
 def _check_memory(index: FeatureIndex, n_threads: int) -> None:

@@ -28,7 +28,8 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.exceptions import InputError
-from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 
 GRADIENTS = ("smooth", "envelope", "flip")
 
@@ -63,7 +64,7 @@ class ValidationConstraints:
 
     def __init__(
         self,
-        objective: PenalisedLikelihood,
+        objective: PenalisedLikelihood[LinearLikelihood],
         spans: Spans,
         *,
         tau: float = 0.01,

@@ -15,7 +15,8 @@ from crfkit.exceptions import InputError
 from crfkit.features.conjunctions import Occurrences, expand
 from crfkit.features.index import FeatureIndex
 from crfkit.objectives.dev_set import DevSet
-from crfkit.objectives.linear_likelihood import LinearLikelihood, PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearPotential
 from crfkit.selection.pool import Pool
 from crfkit.selection.refit import NOTHING_KNOWN, Refitted, refit
@@ -67,7 +68,7 @@ class Search:
 
     def _adopt(self, pool: Pool) -> None:
         self.pool = pool
-        self._objective: PenalisedLikelihood | None = None
+        self._objective: PenalisedLikelihood[Any] | None = None
         self._occurrences: Occurrences | None = None
         self._dev: DevSet | None = None
         if self._held is not None:

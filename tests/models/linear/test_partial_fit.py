@@ -75,7 +75,11 @@ class Counting(CRF):
     """Keeps the sizes of its last training problem."""
 
     def _minimise(self, problem):
-        self.sizes = problem.sequences.n_attributes, problem.objective.n_parameters, len(problem.free)
+        self.sizes = (
+            problem.objective.function._index.n_attributes,
+            problem.objective.n_parameters,
+            len(problem.free),
+        )
         return super()._minimise(problem)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from crfkit.compat.pycrfsuite.holdout import Holdout
 from crfkit.exceptions import ConvergenceWarning
 from crfkit.features.index import FeatureIndex
-from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
 from crfkit.optim.problem import Step, norm
 
 Say = Callable[[str], None]
@@ -102,7 +102,7 @@ class Watch:
     def __init__(
         self,
         kind: Kind,
-        objective: PenalisedLikelihood,
+        objective: PenalisedLikelihood[Any],
         index: FeatureIndex,
         params: dict[str, Any],
         holdout: Holdout | None,

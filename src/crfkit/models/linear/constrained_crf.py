@@ -237,7 +237,7 @@ class ConstrainedCRF(CRF):
             raise InputError("gradient='flip' is defined for order=1; take 'smooth' or 'envelope'")
         spans = validation_spans(
             self.validation,
-            problem.sequences.offsets,
+            problem.offsets,
             last=None if self.last is None else int(self.last),
             groups=getattr(self, "_groups", None),
         )

@@ -42,7 +42,7 @@ class HeldOutConstraintSearch:
         tol: float,
         max_iterations: int,
     ) -> None:
-        offsets = problem.sequences.offsets
+        offsets = problem.offsets
         fold = fold_numbers(
             np.diff(offsets), groups, _FOLDS, seed, "validation='held-out': the number of folds"
         )

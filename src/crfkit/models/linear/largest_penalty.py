@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
+from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.objectives.validation import ValidationConstraints
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Evaluation, Save, State, Step, Vector
@@ -51,7 +52,7 @@ class PenaltySearch:
 
     def __init__(
         self,
-        objective: PenalisedLikelihood,
+        objective: PenalisedLikelihood[LinearLikelihood],
         constraints: ValidationConstraints,
         *,
         max_iterations: int,

@@ -9,6 +9,7 @@ for new features, and h_j says how firmly all data before holds a weight (``curv
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from crfkit.models.linear.curvature import Curvature
 from crfkit.models.linear.first_training import Trained, advice
 from crfkit.models.linear.growth import grown
 from crfkit.models.linear.local_problem import local_problem, localised
-from crfkit.models.linear.scales import warn_of_constants
+from crfkit.models.linear.scales import value_range, warn_of_constants
 from crfkit.models.linear.steps import (
     IndexSettings,
     TrainingProblem,
+    beginning,
     dev_step,
     encode_step,
     identity,
@@ -104,9 +106,9 @@ def continued(
     start = np.zeros(objective.n_parameters)
     saving = None
     if checkpoint is not None:
-        deciding = identity(encoded, data, local.index, None, start, objective, dev, free)
-        saving = checkpoint.begin(estimator, deciding)
-    outcome = minimise(TrainingProblem(encoded.sequences, data.labels, objective, start, dev, saving, free))
+        deciding = identity(encoded, data, local.index, None)
+        saving = checkpoint.begin(estimator, deciding | beginning(start, objective, dev, free))
+    outcome = minimise(TrainingProblem(encoded.sequences.offsets, objective, start, dev, saving, free))
     h = np.zeros(sum(local.index.sizes))
     if not outcome.interrupted:
         h = function.curvature(objective.whole(outcome.x))
@@ -119,4 +121,6 @@ def continued(
         Curvature.of(local.index, h),
         sparse=estimator._leaves_out,
     )
-    return Trained(tagger, outcome, advice(outcome, objective, local.index, encoded, data), saving)
+    range_of = partial(value_range, encoded.sequences)
+    words = advice(outcome, objective, local.index, data.vocabulary, data.classes, range_of)
+    return Trained(tagger, outcome, words, saving)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,8 @@ def warn_of_constants(sequences: Sequences, vocabulary: Vocabulary) -> None:
 def constant_words(attributes: IntArray, sequences: Sequences, vocabulary: Vocabulary) -> str:
     """Return a warning that names nearly constant attributes."""
     shown = [
-        f"{_name(vocabulary, int(a))} ({_range(sequences, int(a))})" for a in attributes[:_SHOWN].tolist()
+        f"{_name(vocabulary, a)} ({_in_words(value_range(sequences, a))})"
+        for a in map(int, attributes[:_SHOWN].tolist())
     ]
     more = f" and {len(attributes) - _SHOWN} more" if len(attributes) > _SHOWN else ""
     return (
@@ -58,7 +60,11 @@ def constant_words(attributes: IntArray, sequences: Sequences, vocabulary: Vocab
 
 
 def steepest_words(
-    place: int, index: FeatureIndex, sequences: Sequences, vocabulary: Vocabulary, classes: list[Any]
+    place: int,
+    index: FeatureIndex,
+    vocabulary: Vocabulary,
+    classes: list[Any],
+    range_of: Callable[[int], tuple[float, float] | None],  # ``value_range`` of an attribute
 ) -> str:
     """Return which feature stands at a place of the weights, where training got stuck."""
     edges, edges2, pairs, _ = index.sizes
@@ -71,18 +77,23 @@ def steepest_words(
         indptr, at = index.state_indptr, at - pairs
     attribute = int(np.searchsorted(indptr, at, side="right")) - 1
     words = f"The gradient is largest for the attribute {_name(vocabulary, attribute)}"
-    if sequences.values is None:
+    found = range_of(attribute)
+    if found is None:
         return words
-    return f"{words} ({_range(sequences, attribute)}): standardise its values or cut off extreme ones"
+    return f"{words} ({_in_words(found)}): standardise its values or cut off extreme ones"
 
 
 def _name(vocabulary: Vocabulary, attribute: int) -> str:
     return repr(vocabulary.strings(attribute, attribute + 1)[0])
 
 
-def _range(sequences: Sequences, attribute: int) -> str:
-    """Return the range of an attribute's values."""
+def value_range(sequences: Sequences, attribute: int) -> tuple[float, float] | None:
+    """Return the least and the greatest value of an attribute; None if values are not given."""
     if sequences.values is None:
-        return "1"
+        return None
     values = sequences.values[sequences.indices == attribute]
-    return f"{values.min():.10g} to {values.max():.10g}"
+    return float(values.min()), float(values.max())
+
+
+def _in_words(found: tuple[float, float] | None) -> str:
+    return "1" if found is None else f"{found[0]:.10g} to {found[1]:.10g}"

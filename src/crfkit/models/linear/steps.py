@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.data.labels import Labels, label_lists
+from crfkit.data.labels import label_lists
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.training_data import cut_as
 from crfkit.exceptions import InputError
@@ -24,7 +24,7 @@ from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.training import Outcome, train
 from crfkit.objectives.dev_set import DevSet
-from crfkit.objectives.linear_likelihood import PenalisedLikelihood
+from crfkit.objectives.linear_function import PenalisedLikelihood
 from crfkit.optim.methods import find_method
 from crfkit.optim.restricted import Restricted
 from crfkit.selection.selected import Selection
@@ -45,11 +45,10 @@ class LinearDev:
 
 @dataclass(frozen=True)
 class TrainingProblem:
-    """The encoded training data, the objective, and the starting point."""
+    """The objective, the starting point, and where sequences begin and end."""
 
-    sequences: Sequences
-    labels: Labels
-    objective: PenalisedLikelihood
+    offsets: IntArray  # [N+1]
+    objective: PenalisedLikelihood[Any]
     start: FloatArray  # [P]
     dev: LinearDev | None
     saving: Saving | None  # the checkpoint
@@ -152,25 +151,26 @@ def warn_of_nothing(
 
 
 def identity(
-    encoded: Encoded,
-    data: LabelledInput,
-    index: FeatureIndex,
-    permitted: PermittedPairs | None,
-    start: FloatArray,  # [P]
-    objective: PenalisedLikelihood,
-    dev: LinearDev | None,
-    free: IntArray | None = None,
+    encoded: Encoded, data: LabelledInput, index: FeatureIndex, permitted: PermittedPairs | None
 ) -> dict[str, Any]:
-    """Return everything but the settings that decides the weights, for the fingerprint of a checkpoint."""
+    """Return what of the data decides the weights, for the fingerprint of a checkpoint."""
     names = "\0".join(data.vocabulary.strings())
-    held = None if dev is None else (dev.sequences, dev.labels.right, dev.labels.given, dev.labels.forced)
     return {
         "training data": (encoded.sequences, names, data.weights),
         "labels": (data.classes, data.labels, data.class_weights, permitted),
         "features": index,
-        "weights to start from": (start, objective.centre, objective.hold, free),
-        "dev data": held,
     }
+
+
+def beginning(
+    start: FloatArray,  # [P]
+    objective: PenalisedLikelihood[Any],
+    dev: LinearDev | None,
+    free: IntArray | None = None,
+) -> dict[str, Any]:
+    """Return what else decides the weights, except the settings."""
+    held = None if dev is None else (dev.sequences, dev.labels.right, dev.labels.given, dev.labels.forced)
+    return {"weights to start from": (start, objective.centre, objective.hold, free), "dev data": held}
 
 
 def dev_step(

@@ -38,10 +38,11 @@ class BoundParser {
     check_free();
     return parser_.ready();
   }
-  auto take() {
+  std::unique_ptr<ColumnTable> take_table() {
     check_free();
-    return to_python(parser_.take());
+    return parser_.take();
   }
+  auto take() { return to_python(take_table()); }
 
  private:
   void check_free() const {
@@ -213,7 +214,8 @@ void bind_columns(nb::module_& m) {
       .def("finish", &BoundParser::finish)
       .def_prop_ro("ready", &BoundParser::ready, "Number of positions in complete sequences.")
       .def("take", &BoundParser::take,
-           "Return (cells, ids int32 [sum T, K], offsets int64 [N + 1], lines int64 [sum T]) of them.");
+           "Return (cells, ids int32 [sum T, K], offsets int64 [N + 1], lines int64 [sum T]) of them.")
+      .def("take_table", &BoundParser::take_table, "Return them as a ColumnTable, without NumPy.");
   m.def("columns_from_rows", &columns_from_rows, "sentences"_a, "Return what ColumnParser.take returns.");
   m.def("columns_text", &columns_text, "cells"_a, "ids"_array, "offsets"_array, "names"_a, "codes"_array,
         "separator"_a, "Return the bytes of a column file; codes int32 [sum T, E] index names.");

@@ -150,19 +150,6 @@ BoundAnalysis analyse(const BoundTagger& self, nb::handle sequence) {
   return {self.model, std::move(made)};
 }
 
-// Returns the table in the bytes of a column file; null if they are none, for the general path to say why.
-std::unique_ptr<ColumnTable> read_columns(const BoundTagger&, const nb::bytes& content) {
-  try {
-    ColumnParser parser(false);
-    const Unlocked released;
-    parser.feed(content.c_str(), content.size());
-    parser.finish();
-    return parser.take();
-  } catch (const ColumnFault&) {
-    return nullptr;
-  }
-}
-
 nb::object tag_columns(const BoundTagger& self, const ColumnTable& table, int64_t label, char separator,
                        int n_threads) {
   const auto needed = ColumnTagger::columns_needed(self.model->tagger());
@@ -242,8 +229,6 @@ void bind_tagger(nb::module_& m) {
           "labels", [](const BoundTagger& self) { return self.model->label_list(); },
           nb::sig("def labels(self) -> list[typing.Any]"))
       .def_prop_ro("format", [](const BoundTagger& self) { return self.model->tagger().format(); })
-      .def("read_columns", &read_columns, "content"_a,
-           "Return the rows in the bytes of a column file; None if there is a fault in it.")
       .def("tag_columns", &tag_columns, "table"_a, "label"_a, "separator"_a, "n_threads"_a,
            nb::sig("def tag_columns(self, table: ColumnTable, label: int, separator: str, n_threads: int) -> "
                    "tuple[bytes, bool]"),

@@ -45,9 +45,9 @@ def test_results_and_messages_stay_apart(folder):
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_pipe_that_closes(unbuffered, folder, tmp_path):
     """``crfkit tag … | head -1`` ends quietly."""
-    (tmp_path / "long.txt").write_text(as_text(sentences(3000)), encoding="utf-8")
+    (tmp_path / "long.txt").write_text(10 * as_text(sentences(3000)), encoding="utf-8")
     process = subprocess.Popen(
-        [*CRFKIT, "tag", "-q", str(folder / "model.crfkit"), str(tmp_path / "long.txt")],
+        [*CRFKIT, "tag", "-q", "-j", "2", str(folder / "model.crfkit"), str(tmp_path / "long.txt")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
@@ -57,6 +57,22 @@ def test_a_pipe_that_closes(unbuffered, folder, tmp_path):
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(60) == 141
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("options", [[], ["--marginals"]])
+def test_interrupted_tagging(options, folder, tmp_path):
+    """Ctrl-C ends the threads that work on a large file."""
+    (tmp_path / "long.txt").write_text(10 * as_text(sentences(3000)), encoding="utf-8")
+    with subprocess.Popen(
+        [*CRFKIT, "tag", *options, "-q", "-j", "2", str(folder / "model.crfkit"), str(tmp_path / "long.txt")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.readline()  # the rest does not fit into the pipe
+        process.send_signal(signal.SIGINT)
+        assert (process.stderr.read(), process.wait(60)) == (b"crfkit: stopped\n", 130)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")

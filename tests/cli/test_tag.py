@@ -227,13 +227,26 @@ def test_true_labels_that_the_model_does_not_know(run, folder):
     assert "INTJ: precision:   0.00%" in ran.err
 
 
-def test_several_batches(run, folder, monkeypatch):
-    """Reading the data in pieces (constant memory) does not change the result."""
-    straight = run("tag", folder / "model.crfkit", folder / "test.txt", "--eval", "--marginals")
-    monkeypatch.setattr("crfkit.cli.batches._POSITIONS", 3)
-    monkeypatch.setattr("crfkit.io.columns._SMALLEST_PIECE", 64)
-    pieces = run("tag", folder / "model.crfkit", folder / "test.txt", "--eval", "--marginals")
-    assert pieces == straight
+HOW = ([], ["--eval", "--marginals"], ["--nbest", "2"], ["--why"], ["--segments"], ["--score"])
+
+
+@pytest.mark.parametrize("how", HOW, ids=" ".join)
+def test_several_batches(how, run, folder, tmp_path, monkeypatch):
+    """Reading the data in pieces (constant memory), in one thread or in several, does not change results."""
+    straight = run("tag", folder / "model.crfkit", folder / "test.txt", *how)
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes((folder / "test.txt").read_bytes() + b"a row with more cells than others\n")
+    faulty = run("tag", folder / "model.crfkit", bad, *how, "-q", "-o", tmp_path / "tagged")
+    n_lines = bad.read_bytes().count(b"\n")
+    assert (faulty.code, f"{bad}:{n_lines}: expected 3 columns" in faulty.err) == (1, True)
+    for module in ("batches", "quick_tag"):
+        monkeypatch.setattr(f"crfkit.cli.{module}._POSITIONS", 3)
+    monkeypatch.setattr("crfkit.io.column_pieces._SMALLEST_PIECE", 64)
+    for jobs in ("1", "3"):
+        assert run("tag", folder / "model.crfkit", folder / "test.txt", *how, "-j", jobs) == straight
+        words = ["tag", folder / "model.crfkit", bad, *how, "-q", "-j", jobs, "-o", tmp_path / "tagged"]
+        assert run(*words) == faulty
+    assert not (tmp_path / "tagged").exists()
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\n\n"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import constraint_options, options
 from crfkit.cli.data_file import open_data
+from crfkit.cli.in_order import in_order
 from crfkit.cli.loading import data_record, load_model
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.output_files import check_outputs
@@ -16,12 +17,13 @@ from crfkit.cli.quick_tag import tag_quickly
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.io.formats import USUAL_TABLE
 from crfkit.io.writing import open_output
+from crfkit.threads import thread_count
 
 if TYPE_CHECKING:
     from crfkit.cli.batches import Batch
     from crfkit.inference.lattice import ScoredSequences
     from crfkit.io.formats import DataFormat
-    from crfkit.models.fitted_model import Decoded, FittedModel
+    from crfkit.models.fitted_model import Decoded, FittedModel, Scored
     from crfkit.models.linear.tagger import LinearTagger
     from crfkit.models.results import PredictedSegment
 
@@ -115,39 +117,58 @@ def run(arguments: argparse.Namespace) -> int:
     tally = _Tally(labels) if arguments.eval else None
     n_positions, knows_some, record = 0, False, data_record(header)
     tables = tagger.n_columns is not None
+
+    def work(batch: Batch, n_threads: int) -> tuple[Scored, Any]:
+        """Score and decode a batch: this runs in several threads."""
+        tagger.n_jobs = n_threads  # the same for all batches, unless there is only one
+        scored = tagger.scored_under(batch.x, constraints, batch.allowed)
+        if arguments.why:
+            return scored, None  # reasons take memory: they are made sequence by sequence, when written
+        try:
+            if arguments.nbest:
+                return scored, list(tagger.decode_several(scored.lattice, arguments.nbest))
+            return scored, tagger.decode(
+                scored.lattice,
+                how="marginal" if arguments.posterior else None,
+                with_marginals=arguments.marginals is not None,
+                with_probability=arguments.score,
+            )
+        except NoPathError as error:
+            raise _at_its_line(error, batch) from error
+
+    def text_of(batch: Batch, lattice: ScoredSequences, found: Any) -> bytes:
+        """Return the lines of a batch; the batches come in order."""
+        if arguments.why:
+            try:
+                return layout.with_reasons(batch, decisions(tagger, header, batch, lattice))
+            except NoPathError as error:
+                raise _at_its_line(error, batch) from error
+        if arguments.nbest:
+            return layout.several(batch, found)
+        decoded: Decoded = found
+        text = b""
+        if segments is not None:
+            decoded, text = segments.of(batch, lattice, decoded)
+        if not arguments.segments:
+            text = layout.one(batch, decoded, partial(_segments, tagger, lattice, decoded))
+        if tally is not None:
+            tally.add(batch, decoded.labels)
+        return text
+
     with open_data(
         arguments.input, arguments, tables=tables, record=record, keep_sequence_column=True
     ) as data:
         _check_format(data.format, arguments)
         with open_output(arguments.output) as file:
             prompt = arguments.flush or data.waits
-            for batch in read_batches(data, tagger, record, arguments, prompt):
-                scored = tagger.scored_under(batch.x, constraints, batch.allowed)
-                lattice = scored.lattice
-                n_positions += lattice.n_positions
+            batches = read_batches(data, tagger, record, arguments, prompt)
+            threads = thread_count(arguments.jobs)
+            # Somebody who waits for the answer to a batch before the next gets it.
+            alone = ((batch, work(batch, threads)) for batch in batches)
+            for batch, (scored, found) in alone if prompt else in_order(work, batches, threads):
+                n_positions += scored.lattice.n_positions
                 knows_some |= scored.known
-                try:
-                    if arguments.why:
-                        text = layout.with_reasons(batch, decisions(tagger, header, batch, lattice))
-                    elif arguments.nbest:
-                        text = layout.several(batch, tagger.decode_several(lattice, arguments.nbest))
-                    else:
-                        decoded = tagger.decode(
-                            lattice,
-                            how="marginal" if arguments.posterior else None,
-                            with_marginals=arguments.marginals is not None,
-                            with_probability=arguments.score,
-                        )
-                        text = b""
-                        if segments is not None:
-                            decoded, text = segments.of(batch, lattice, decoded)
-                        if not arguments.segments:
-                            text = layout.one(batch, decoded, partial(_segments, tagger, lattice, decoded))
-                        if tally is not None:
-                            tally.add(batch, decoded.labels)
-                except NoPathError as error:
-                    raise _at_its_line(error, batch) from error
-                file.write(text)
+                file.write(text_of(batch, scored.lattice, found))
                 if prompt:
                     file.flush()
     if n_positions and not knows_some:

@@ -84,7 +84,7 @@ class Layout:
             text.append(head + "\n".join(map(join, rows)))
         return _sequences(text)
 
-    def several(self, batch: Batch, labellings: Iterator[list[tuple[Any, float]]]) -> bytes:
+    def several(self, batch: Batch, labellings: Iterable[list[tuple[Any, float]]]) -> bytes:
         """Format several labellings of each sequence, which come with their log probabilities."""
         shown = self._given(batch)
         join = self._separator.join

@@ -23,11 +23,9 @@ import numpy as np
 from crfkit import _native
 from crfkit.data.columns import Columns
 from crfkit.exceptions import InputError, InputWarning
+from crfkit.io.column_pieces import PIECE, parsed_pieces
 from crfkit.io.opening import Source, open_input, source_name
 from crfkit.io.writing import open_output
-
-_PIECE = 1 << 18  # bytes read at a time
-_SMALLEST_PIECE = 1 << 12
 
 
 def read_columns(source: Source, *, separator: str | None = None) -> Columns:
@@ -44,7 +42,7 @@ def read_columns(source: Source, *, separator: str | None = None) -> Columns:
     """
     parser = _parser(source, separator)
     with open_input(source) as file:
-        while piece := file.read1(_PIECE):
+        while piece := file.read1(PIECE):
             parser.feed(piece)
     parser.finish()
     return Columns.from_native(parser.take(), source_name(source))
@@ -59,23 +57,10 @@ def stream_columns(
     whole). ``prompt=True`` yields sentences as soon as they are complete, for a pipe whose other end waits
     for the answer.
     """
-    parser = _parser(source, separator)
+    parser, name = _parser(source, separator), source_name(source)
     if positions < 1:
         raise InputError(f"positions must be at least 1, got {positions}")
-    return _stream(parser, source, positions, prompt)
-
-
-def _stream(parser: _native.ColumnParser, source: Source, positions: int, prompt: bool) -> Iterator[Columns]:
-    name = source_name(source)
-    piece_size = min(_PIECE, max(_SMALLEST_PIECE, 8 * positions))  # few rows are shorter than 8 bytes
-    with open_input(source) as file:
-        while piece := file.read1(piece_size):
-            parser.feed(piece)
-            if parser.ready >= (1 if prompt else positions):
-                yield Columns.from_native(parser.take(), name)
-    parser.finish()
-    if parser.ready:
-        yield Columns.from_native(parser.take(), name)
+    return parsed_pieces(parser, lambda: Columns.from_native(parser.take(), name), source, positions, prompt)
 
 
 def write_columns(path: str | os.PathLike[str] | IO[bytes], tables: Iterable[Columns]) -> None:

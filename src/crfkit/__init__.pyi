@@ -8,6 +8,9 @@ from crfkit import kernels as kernels
 from crfkit import metrics as metrics
 from crfkit import model_selection as model_selection
 from crfkit import selection as selection
+from crfkit.data.graphs import Graph as Graph
+from crfkit.data.grids import grid as grid
+from crfkit.data.skip_chains import skip_chain as skip_chain
 from crfkit.models.checkpoint import Checkpoint as Checkpoint
 from crfkit.models.kernels.kernel_crf import KernelCRF as KernelCRF
 from crfkit.models.kernels.kernel_logistic import KernelLogisticRegression as KernelLogisticRegression

@@ -18,6 +18,7 @@ from crfkit.data.sequences import Batch, place_of
 from crfkit.exceptions import InputError
 
 _MOST_NODES = 2**31 - 1
+_SHAPES = {1: "[E]", 2: "[E, 2]"}
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -98,6 +99,11 @@ class Topology(Batch):
         return len(self.edges)
 
     @property
+    def tables(self) -> IdArray:
+        """The table of scores of each edge [ΣE]."""
+        return np.arange(self.n_edges, dtype=np.int32) if self.kinds is None else self.kinds
+
+    @property
     def n_kinds(self) -> int:
         """The least number of tables that the edges need: K."""
         if self.kinds is None:
@@ -109,12 +115,16 @@ class Topology(Batch):
 
 
 def _integers(name: str, values: npt.ArrayLike, rank: int) -> IntArray:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"{name} must be integers of shape {_SHAPES[rank]}: {error}") from error
     if array.size == 0 and array.ndim != rank:
         array = np.empty((0, 2)[:rank], np.int64)
     if array.ndim != rank or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        shape = "[E, 2]" if rank == 2 else "[E]"
-        raise InputError(f"{name} must be integers of shape {shape}; got {array.shape}, type {array.dtype}")
+        raise InputError(
+            f"{name} must be integers of shape {_SHAPES[rank]}; got {array.shape}, type {array.dtype}"
+        )
     return array.astype(np.int64, copy=False)
 
 

@@ -82,7 +82,7 @@ class GraphGradient(NamedTuple):
 def graph_labelling_score(scores: GraphScores, ids: IdArray) -> FloatArray:
     """Return the score [N] of one labelling [ΣV]."""
     by_node = scores.node[np.arange(len(ids)), ids]
-    by_edge = scores.edge[(_tables(scores.topology), *_ends(scores.topology, ids))]
+    by_edge = scores.edge[(scores.topology.tables, *_ends(scores.topology, ids))]
     node = _sums(by_node, scores.topology.offsets)
     return node + _sums(by_edge, scores.topology.edge_offsets)
 
@@ -96,17 +96,13 @@ def graph_labelling_counts(
     node, edge = np.zeros(scores.node.shape), np.zeros(scores.edge.shape)
     node[np.arange(len(ids)), ids] = np.repeat(share, np.diff(topology.offsets))
     by_edge = np.repeat(share, np.diff(topology.edge_offsets))
-    np.add.at(edge, (_tables(topology), *_ends(topology, ids)), by_edge)
+    np.add.at(edge, (topology.tables, *_ends(topology, ids)), by_edge)
     return GraphGradient(node, edge)
 
 
 def forbid(scores: GraphScores, allowed: BoolArray) -> GraphScores:
     """Return the scores with -inf for labels that nodes may not have; allowed [ΣV, L]."""
     return scores.changed(node=np.where(allowed, scores.node, -np.inf))
-
-
-def _tables(topology: Topology) -> IdArray | IntArray:
-    return np.arange(topology.n_edges) if topology.kinds is None else topology.kinds
 
 
 def _ends(topology: Topology, ids: IdArray) -> tuple[IdArray, IdArray]:

@@ -59,7 +59,10 @@ class DevSet:
 
     def accuracy(self, lattice: Lattice) -> float:
         """Return the share of labels that are right; 0 if there are no labels."""
-        found = self._found(lattice)
+        return self.share_right(self._found(lattice))
+
+    def share_right(self, found: IdArray) -> float:
+        """Return the share of right labels among those that were found [ΣT]; 0 if there are no labels."""
         hits = self.right[np.arange(len(found)), found][self.given]
         return float(hits.mean()) if len(hits) else 0.0
 

@@ -115,6 +115,10 @@ class Likelihood(Generic[Batch, S, D]):
         scores = self.potential.scores(self._batch, x, n_jobs=self._n_jobs)
         if self._costs is not None:
             scores = self._structure.raise_wrong(scores, self._labels, self._costs)
+        return self._residuals(scores, expected)
+
+    def _residuals(self, scores: S, expected: bool) -> Residuals[D]:
+        """Return the value and gradient at given scores; a subclass may have another one."""
         found = expected_minus_observed(
             self._structure,
             scores,

@@ -1,127 +1,37 @@
-// Inference on segmentations: takes batches, fills arrays. Shapes have been checked in Python
-// (inference/segment_scores.py); only what memory safety needs is checked again here.
+// Inference on segmentations, with scores of all places or of sites: takes batches, fills arrays.
 #include "base/parallel.h"
-#include "bind.h"
-#include "segments/segment_paths.h"
+#include "bind/site_batch.h"
 
 namespace crfkit {
-
-using Doubles = Array<const double>;
-using Ints = Array<const int64_t>;
-
-// Scores of a batch of sequences.
-class SegmentBatch {
- public:
-  SegmentBatch(Array<const double, 2> node, Array<const double, 2> edge, Array<const double, 2> lengths,
-               Ints offsets, std::optional<Array<const double, 2>> last, std::optional<Doubles> tail,
-               std::optional<Doubles> start, std::optional<Doubles> end,
-               std::optional<Array<const double, 2>> span, std::optional<Ints> begin,
-               std::optional<Ints> stop, std::optional<Ints> bounds)
-      : node_(node),
-        edge_(edge),
-        lengths_(lengths),
-        offsets_(offsets),
-        last_(last),
-        span_(span),
-        tail_(tail),
-        start_(start),
-        end_(end),
-        begin_(begin),
-        stop_(stop),
-        bounds_(bounds),
-        model_(model()),
-        tables(model_) {
-    const size_t T = node.shape(0);
-    check_bounds(offsets, T, "offsets must ascend from 0 to the number of positions");
-    require(!last || (last->shape(0) == T && last->shape(1) == edge.shape(0)), "last must be [T, L]");
-    if (!span) return;
-    require(begin && stop && bounds && bounds->shape(0) == offsets.shape(0), "spans need places and bounds");
-    check_bounds(*bounds, span->shape(0), "span bounds must ascend from 0 to the number of spans");
-    require(begin->shape(0) == span->shape(0) && stop->shape(0) == span->shape(0) &&
-                span->shape(1) == edge.shape(0),
-            "spans must be [S, L], with a begin and an end each");
-    for (int64_t i = 0; i < n_sequences(); ++i) {
-      const SegmentView x = view(i);
-      for (int64_t s = 0; s < x.n_spans; ++s) {
-        require(x.begin[s] >= 0 && x.begin[s] < x.end[s] && x.end[s] <= x.length &&
-                    x.end[s] - x.begin[s] <= model_.longest,
-                "spans must lie within their sequences and the table of lengths");
-        require(s == 0 || x.begin[s - 1] < x.begin[s] ||
-                    (x.begin[s - 1] == x.begin[s] && x.end[s - 1] < x.end[s]),
-                "spans must be sorted, each once");
-      }
-    }
-  }
-
-  int64_t n_sequences() const { return static_cast<int64_t>(offsets_.shape(0)) - 1; }
-  int64_t n_positions() const { return static_cast<int64_t>(node_.shape(0)); }
-  int64_t n_spans() const { return span_ ? static_cast<int64_t>(span_->shape(0)) : 0; }
-  int64_t offset(int64_t i) const { return offsets_.data()[i]; }
-  int64_t span_offset(int64_t i) const { return bounds_ ? bounds_->data()[i] : 0; }
-  const SegmentModel& shared() const { return model_; }
-
-  SegmentView view(int64_t i) const {
-    const int64_t L = model_.labels, first = span_offset(i);
-    SegmentView x = {};
-    x.length = offset(i + 1) - offset(i);
-    x.node = node_.data() + offset(i) * 2 * L;
-    x.last = last_ ? last_->data() + offset(i) * L : nullptr;
-    if (span_) {
-      x.n_spans = span_offset(i + 1) - first;
-      x.begin = begin_->data() + first;
-      x.end = stop_->data() + first;
-      x.span = span_->data() + first * L;
-    }
-    return x;
-  }
-
-  // Calls fn(sequence, sums, block) for every non-empty sequence, on n_threads threads, without the GIL.
-  template <class Fn>
-  int for_sequences(int most_blocks, int n_threads, Fn&& fn) const {
-    const std::vector<int64_t> cuts =
-        filled_runs(n_sequences(), most_blocks, [&](int64_t i) { return offset(i + 1) - offset(i) + 1; });
-    const int blocks = static_cast<int>(cuts.size()) - 1;
-    const Unlocked release;
-    parallel_for(blocks, n_threads, [&](int block, int) {
-      SegmentSums sums(tables);
-      for (int64_t i = cuts[static_cast<size_t>(block)]; i < cuts[static_cast<size_t>(block) + 1]; ++i)
-        if (offset(i + 1) > offset(i)) fn(i, sums, block);
-    });
-    return blocks;
-  }
-
- private:
-  SegmentModel model() const {
-    const size_t L = edge_.shape(0);
-    require(L >= 1 && edge_.shape(1) == L && node_.shape(1) == 2 * L && lengths_.shape(0) == L &&
-                lengths_.shape(1) >= 1,
-            "node must be [T, 2L], edge [L, L], lengths [L, K]");
-    for (const auto* vector : {&tail_, &start_, &end_})
-      require(!*vector || (*vector)->shape(0) == L, "tail, start and end must be [L]");
-    return {static_cast<int>(L),
-            static_cast<int64_t>(lengths_.shape(1)),
-            edge_.data(),
-            lengths_.data(),
-            tail_ ? tail_->data() : nullptr,
-            start_ ? start_->data() : nullptr,
-            end_ ? end_->data() : nullptr};
-  }
-
-  Array<const double, 2> node_, edge_, lengths_;
-  Ints offsets_;
-  std::optional<Array<const double, 2>> last_, span_;
-  std::optional<Doubles> tail_, start_, end_;
-  std::optional<Ints> begin_, stop_, bounds_;
-  SegmentModel model_;
-
- public:
-  const SegmentTables tables;
-};
 
 namespace {
 
 constexpr int kBlocks = 64;
 constexpr int64_t kLargeTables = int64_t{1} << 22;  // numbers in all blocks' own sums: 32 MB
+
+// Calls fn(sequence, sums, block) for every non-empty sequence, on n_threads threads, without the GIL.
+template <class Batch, class Fn>
+void for_sequences(const Batch& batch, int most_blocks, int n_threads, Fn&& fn) {
+  const std::vector<int64_t> cuts = filled_runs(
+      batch.n_sequences(), most_blocks, [&](int64_t i) { return batch.offset(i + 1) - batch.offset(i) + 1; });
+  const Unlocked release;
+  parallel_for(static_cast<int>(cuts.size()) - 1, n_threads, [&](int block, int) {
+    typename Batch::Sums sums(batch.tables);
+    for (int64_t i = cuts[static_cast<size_t>(block)]; i < cuts[static_cast<size_t>(block) + 1]; ++i)
+      if (batch.offset(i + 1) > batch.offset(i)) fn(i, sums, block);
+  });
+}
+
+// Adds up vectors; `to` is null if they are empty.
+void add(const std::vector<double>& from, double* to) {
+  for (size_t k = 0; k < from.size(); ++k) to[k] += from[k];
+}
+
+// Returns room for `size` sums if they are wanted, else null.
+double* room(std::vector<double>& table, bool wanted, int64_t size) {
+  if (wanted) table.resize(static_cast<size_t>(size));
+  return wanted ? table.data() : nullptr;
+}
 
 template <class Any>
 double* at(const std::optional<Any>& array, int64_t place) {
@@ -138,7 +48,7 @@ struct BlockSums {
   std::vector<double> edge, lengths, tail, start, end;
 };
 
-void bind_sums(nb::module_& m) {
+void bind_posterior(nb::module_& m) {
   m.def(
       "segment_posterior",
       [](const SegmentBatch& batch, Array<double> log_z, Array<int64_t> dead, int n_threads,
@@ -147,7 +57,7 @@ void bind_sums(nb::module_& m) {
          std::optional<Array<double, 2>> edge, std::optional<Array<double, 2>> lengths,
          std::optional<Array<double>> tail, std::optional<Array<double>> start,
          std::optional<Array<double>> end) {
-        const int64_t L = batch.shared().labels, K = batch.shared().longest, T = batch.n_positions();
+        const int64_t L = batch.tables.m.labels, K = batch.tables.m.longest, T = batch.n_positions();
         const int64_t N = batch.n_sequences();
         require(static_cast<int64_t>(log_z.size()) == N && static_cast<int64_t>(dead.size()) == N,
                 "log_z and dead must be [N]");
@@ -159,7 +69,7 @@ void bind_sums(nb::module_& m) {
         const auto most = std::max<int64_t>(1, kLargeTables / (L * (L + K)));
         const int n_blocks = static_cast<int>(counts ? std::min<int64_t>(16, most) : kBlocks);
         std::vector<BlockSums> sums(static_cast<size_t>(n_blocks));
-        batch.for_sequences(n_blocks, n_threads, [&](int64_t i, SegmentSums& recursion, int b) {
+        for_sequences(batch, n_blocks, n_threads, [&](int64_t i, SegmentSums& recursion, int b) {
           const SegmentView x = batch.view(i);
           log_z.data()[i] = recursion.forward(x);
           if (log_z.data()[i] == -HUGE_VAL) {
@@ -168,10 +78,6 @@ void bind_sums(nb::module_& m) {
           }
           if (!counts) return;
           BlockSums& own = sums[static_cast<size_t>(b)];
-          auto room = [](std::vector<double>& table, bool wanted, int64_t size) {
-            if (wanted) table.resize(static_cast<size_t>(size));
-            return wanted ? table.data() : nullptr;
-          };
           SegmentCounts out;
           out.weight = weights ? weights->data()[i] : 1.0;
           out.node = at(node, batch.offset(i) * 2 * L);
@@ -184,9 +90,6 @@ void bind_sums(nb::module_& m) {
           out.end = room(own.end, end.has_value(), L);
           recursion.backward(x, log_z.data()[i], out);
         });
-        auto add = [](const std::vector<double>& from, double* to) {
-          for (size_t k = 0; k < from.size(); ++k) to[k] += from[k];
-        };
         for (const BlockSums& own : sums) {  // in block order: the same bits for any number of threads
           add(own.edge, at(edge, 0)), add(own.tail, at(tail, 0));
           add(own.start, at(start, 0)), add(own.end, at(end, 0));
@@ -204,71 +107,140 @@ void bind_sums(nb::module_& m) {
       "and"
       " per span; add those of shared scores. dead[i] is the last place that the segments of sequence i can"
       " reach, if nothing is permitted.");
+}
 
+// Fills log_p [M] of given segments by log_of(paths, begin, stop, label, log Z).
+template <class Batch, class Fn>
+void of_segments(const Batch& batch, const Ints& begin, const Ints& stop, const Ids& label,
+                 const Ints& bounds, const Array<double>& log_p, const Array<int64_t>& dead, int n_threads,
+                 Fn&& log_of) {
+  const int64_t L = batch.tables.m.labels, N = batch.n_sequences();
+  require(static_cast<int64_t>(bounds.shape(0)) == N + 1 && static_cast<int64_t>(dead.size()) == N,
+          "bounds must be [N + 1], dead [N]");
+  check_bounds(bounds, begin.shape(0), "bounds must ascend from 0 to the number of segments");
+  for (const size_t n : {stop.size(), label.size(), log_p.size()})
+    require(n == begin.size(), "one stop, label and probability per segment");
+  check_ids(label, 0, L, "labels must be 0..L-1");
+  for (int64_t i = 0; i < N; ++i)
+    for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
+      require(begin.data()[k] >= 0 && begin.data()[k] < stop.data()[k] &&
+                  stop.data()[k] <= batch.offset(i + 1) - batch.offset(i),
+              "segments must lie within their sequences");
+  for_sequences(batch, kBlocks, n_threads, [&](int64_t i, typename Batch::Sums& recursion, int) {
+    const auto x = batch.view(i);
+    if (bounds.data()[i] == bounds.data()[i + 1]) return;
+    const double log_z = recursion.forward(x);
+    if (log_z == -HUGE_VAL) {
+      dead.data()[i] = recursion.reached;
+      return;
+    }
+    recursion.prepare_probabilities(x, log_z, false);
+    const typename Batch::Paths paths(batch.tables, x, recursion);
+    for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
+      log_p.data()[k] = log_of(paths, begin.data()[k], stop.data()[k], label.data()[k], log_z);
+  });
+}
+
+// The sums of one block of sequences over the scores of lengths.
+struct BlockLengths {
+  std::vector<double> lengths, tail;
+};
+
+void bind_sites(nb::module_& m) {
   m.def(
-      "segment_probabilities",
-      [](const SegmentBatch& batch, Ints begin, Ints stop, Array<const int32_t> label, Ints bounds,
-         Array<double> log_p, Array<int64_t> dead, int n_threads) {
-        const int64_t L = batch.shared().labels, N = batch.n_sequences();
-        require(static_cast<int64_t>(bounds.shape(0)) == N + 1 && static_cast<int64_t>(dead.size()) == N,
-                "bounds must be [N + 1], dead [N]");
-        check_bounds(bounds, begin.shape(0), "bounds must ascend from 0 to the number of segments");
-        for (const size_t n : {stop.size(), label.size(), log_p.size()})
-          require(n == begin.size(), "one stop, label and probability per segment");
-        check_ids(label, 0, L, "labels must be 0..L-1");
-        for (int64_t i = 0; i < N; ++i)
-          for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
-            require(begin.data()[k] >= 0 && begin.data()[k] < stop.data()[k] &&
-                        stop.data()[k] <= batch.offset(i + 1) - batch.offset(i),
-                    "segments must lie within their sequences");
-        batch.for_sequences(kBlocks, n_threads, [&](int64_t i, SegmentSums& recursion, int) {
-          const SegmentView x = batch.view(i);
-          if (bounds.data()[i] == bounds.data()[i + 1]) return;
-          const double log_z = recursion.forward(x);
-          if (log_z == -HUGE_VAL) {
+      "segment_posterior",
+      [](const SiteBatch& batch, Array<double> log_z, Array<int64_t> dead, int n_threads,
+         std::optional<Doubles> weights, std::optional<Array<double>> open,
+         std::optional<Array<double>> close, std::optional<Array<double, 2>> content,
+         std::optional<Array<double, 2>> lengths, std::optional<Array<double>> tail) {
+        const int64_t N = batch.n_sequences(), C = batch.tables.m.tracks;
+        const auto M = static_cast<int64_t>(batch.tables.m.n_tables), K = batch.tables.m.longest;
+        require(static_cast<int64_t>(log_z.size()) == N && static_cast<int64_t>(dead.size()) == N,
+                "log_z and dead must be [N]");
+        require(!weights || static_cast<int64_t>(weights->size()) == N, "weights must be [N]");
+        require_size(open, static_cast<int64_t>(batch.n_open()));
+        require_size(close, static_cast<int64_t>(batch.n_close()));
+        require_size(content, batch.n_positions() * C), require_size(lengths, M * K), require_size(tail, M);
+        const bool counts = open || close || content || lengths || tail;
+        const auto most = std::max<int64_t>(1, kLargeTables / (M * K));
+        const int n_blocks = static_cast<int>(counts ? std::min<int64_t>(16, most) : kBlocks);
+        std::vector<BlockLengths> sums(static_cast<size_t>(n_blocks));
+        for_sequences(batch, n_blocks, n_threads, [&](int64_t i, SiteSums& recursion, int b) {
+          const SiteView x = batch.view(i);
+          log_z.data()[i] = recursion.forward(x);
+          if (log_z.data()[i] == -HUGE_VAL) {
             dead.data()[i] = recursion.reached;
             return;
           }
-          std::vector<double> onward(static_cast<size_t>(x.length * L));
-          SegmentCounts out;
-          out.onward = onward.data();
-          recursion.backward(x, log_z, out);
-          const SegmentPaths paths(batch.tables, x, recursion);
-          for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
-            log_p.data()[k] =
-                paths.log_probability(begin.data()[k], stop.data()[k], label.data()[k], onward.data(), log_z);
+          if (!counts) return;
+          BlockLengths& own = sums[static_cast<size_t>(b)];
+          SiteCounts out;
+          out.weight = weights ? weights->data()[i] : 1.0;
+          out.open = at(open, batch.first_open(i));
+          out.close = at(close, batch.first_close(i));
+          out.content = at(content, batch.offset(i) * C);
+          out.lengths = room(own.lengths, lengths.has_value(), M * K);
+          out.tail = room(own.tail, tail.has_value(), M);
+          recursion.backward(x);
+          recursion.count(x, log_z.data()[i], out);
         });
+        for (const BlockLengths& own : sums)  // in block order: the same bits for any number of threads
+          add(own.lengths, at(lengths, 0)), add(own.tail, at(tail, 0));
+      },
+      "batch"_a, "log_z"_array, "dead"_array, "n_threads"_a, "weights"_array = nb::none(),
+      "open"_array = nb::none(), "close"_array = nb::none(), "content"_array = nb::none(),
+      "lengths"_array = nb::none(), "tail"_array = nb::none(), "The same for segments between sites.");
+  m.def(
+      "segment_steps",
+      [](const SiteBatch& batch, Ints begin, Ints stop, Ids label, Ints bounds, Array<double> log_p,
+         Array<int64_t> dead, int n_threads) {
+        of_segments(batch, begin, stop, label, bounds, log_p, dead, n_threads,
+                    [](const SitePaths& paths, int64_t b, int64_t e, int64_t y, double log_z) {
+                      return paths.log_step(b, e, y, log_z);
+                    });
+      },
+      "batch"_a, "begin"_array, "stop"_array, "label"_array, "bounds"_array, "log_p"_array, "dead"_array,
+      "n_threads"_a, "Fill log_p [M] of given segments, each given the site where it begins.");
+}
+
+// Probabilities of segments, and single segmentations.
+template <class Batch>
+void bind_answers(nb::module_& m) {
+  using Sums = typename Batch::Sums;
+  using Paths = typename Batch::Paths;
+  m.def(
+      "segment_probabilities",
+      [](const Batch& batch, Ints begin, Ints stop, Ids label, Ints bounds, Array<double> log_p,
+         Array<int64_t> dead, int n_threads) {
+        of_segments(batch, begin, stop, label, bounds, log_p, dead, n_threads,
+                    [](const Paths& paths, int64_t b, int64_t e, int64_t y, double log_z) {
+                      return paths.log_probability(b, e, y, log_z);
+                    });
       },
       "batch"_a, "begin"_array, "stop"_array, "label"_array, "bounds"_array, "log_p"_array, "dead"_array,
       "n_threads"_a, "Fill log_p [M] of given segments; sequence i has those of bounds[i] .. bounds[i+1]-1.");
 
   m.def(
       "segments_above",
-      [](const SegmentBatch& batch, double least, Array<int64_t> dead, int n_threads) {
-        const int64_t L = batch.shared().labels, N = batch.n_sequences();
+      [](const Batch& batch, double least, Array<int64_t> dead, int n_threads) {
+        const int64_t N = batch.n_sequences();
         require(static_cast<int64_t>(dead.size()) == N, "dead must be [N]");
         std::vector<std::vector<int64_t>> places(static_cast<size_t>(N));  // sequence, begin, end, label
         std::vector<std::vector<double>> shares(static_cast<size_t>(N));
-        batch.for_sequences(kBlocks, n_threads, [&](int64_t i, SegmentSums& recursion, int) {
-          const SegmentView x = batch.view(i);
+        for_sequences(batch, kBlocks, n_threads, [&](int64_t i, Sums& recursion, int) {
+          const auto x = batch.view(i);
           const double log_z = recursion.forward(x);
           if (log_z == -HUGE_VAL) {
             dead.data()[i] = recursion.reached;
             return;
           }
-          std::vector<double> memory(static_cast<size_t>(x.length * L * 4));
-          SegmentCounts out;
-          out.onward = memory.data();
-          out.last = out.onward + x.length * L;
-          out.node = out.last + x.length * L;
-          recursion.backward(x, log_z, out);
+          recursion.prepare_probabilities(x, log_z, true);
           auto& found = places[static_cast<size_t>(i)];
-          SegmentPaths(batch.tables, x, recursion)
-              .above(least, out.node, out.last, out.onward, log_z,
-                     [&](int64_t b, int64_t e, int64_t y, double p) {
-                       found.insert(found.end(), {i, b, e, y});
-                       shares[static_cast<size_t>(i)].push_back(p);
-                     });
+          Paths(batch.tables, x, recursion)
+              .above(least, log_z, [&](int64_t b, int64_t e, int64_t y, double p) {
+                found.insert(found.end(), {i, b, e, y});
+                shares[static_cast<size_t>(i)].push_back(p);
+              });
         });
         return std::tuple(to_numpy(joined(places)), to_numpy(joined(shares)));
       },
@@ -276,24 +248,21 @@ void bind_sums(nb::module_& m) {
       "Return all segments with a probability of at least `least`: sequence, begin, end, label of each, end "
       "to"
       " end, and the probabilities.");
-}
 
-void bind_paths(nb::module_& m) {
   m.def(
       "segment_best",
-      [](const SegmentBatch& batch, Array<int32_t> ids, Array<double> score, Array<int64_t> dead,
-         int n_threads) {
+      [](const Batch& batch, Array<int32_t> ids, Array<double> score, Array<int64_t> dead, int n_threads) {
         const int64_t N = batch.n_sequences();
         require(static_cast<int64_t>(ids.size()) == batch.n_positions() &&
                     static_cast<int64_t>(score.size()) == N && static_cast<int64_t>(dead.size()) == N,
                 "ids must be [T], score and dead [N]");
-        batch.for_sequences(kBlocks, n_threads, [&](int64_t i, SegmentSums& recursion, int) {
-          const SegmentView x = batch.view(i);
+        for_sequences(batch, kBlocks, n_threads, [&](int64_t i, Sums& recursion, int) {
+          const auto x = batch.view(i);
           score.data()[i] = recursion.forward_best(x);
           if (score.data()[i] == -HUGE_VAL)
             dead.data()[i] = recursion.reached;
           else
-            SegmentPaths(batch.tables, x, recursion).best(ids.data() + batch.offset(i));
+            Paths(batch.tables, x, recursion).best(ids.data() + batch.offset(i));
         });
       },
       "batch"_a, "ids"_array, "score"_array, "dead"_array, "n_threads"_a,
@@ -301,19 +270,18 @@ void bind_paths(nb::module_& m) {
 
   m.def(
       "segment_sample",
-      [](const SegmentBatch& batch, uint64_t seed, Array<int32_t, 2> ids, Array<int64_t> dead,
-         int n_threads) {
+      [](const Batch& batch, uint64_t seed, Array<int32_t, 2> ids, Array<int64_t> dead, int n_threads) {
         const int64_t N = batch.n_sequences();
         require(static_cast<int64_t>(ids.shape(1)) == batch.n_positions() &&
                     static_cast<int64_t>(dead.size()) == N,
                 "ids must be [S, T], dead [N]");
-        batch.for_sequences(kBlocks, n_threads, [&](int64_t i, SegmentSums& recursion, int) {
-          const SegmentView x = batch.view(i);
+        for_sequences(batch, kBlocks, n_threads, [&](int64_t i, Sums& recursion, int) {
+          const auto x = batch.view(i);
           if (recursion.forward(x) == -HUGE_VAL) {
             dead.data()[i] = recursion.reached;
             return;
           }
-          const SegmentPaths paths(batch.tables, x, recursion);
+          const Paths paths(batch.tables, x, recursion);
           const uint64_t key = splitmix(seed ^ splitmix(static_cast<uint64_t>(i)));
           for (size_t s = 0; s < ids.shape(0); ++s)
             paths.sample(splitmix(key ^ splitmix(s)),
@@ -324,23 +292,22 @@ void bind_paths(nb::module_& m) {
 
   m.def(
       "segment_nbest",
-      [](const SegmentBatch& batch, int64_t k, Array<int64_t> dead, int n_threads) {
+      [](const Batch& batch, int64_t k, Array<int64_t> dead, int n_threads) {
         const int64_t N = batch.n_sequences();
         require(static_cast<int64_t>(dead.size()) == N, "dead must be [N]");
         std::vector<std::vector<int32_t>> found(static_cast<size_t>(N));
         std::vector<std::vector<double>> scores(static_cast<size_t>(N));
-        batch.for_sequences(kBlocks, n_threads, [&](int64_t i, SegmentSums& recursion, int) {
-          const SegmentView x = batch.view(i);
+        for_sequences(batch, kBlocks, n_threads, [&](int64_t i, Sums& recursion, int) {
+          const auto x = batch.view(i);
           if (recursion.forward_best(x) == -HUGE_VAL) {
             dead.data()[i] = recursion.reached;
             return;
           }
           auto& all = found[static_cast<size_t>(i)];
-          SegmentPaths(batch.tables, x, recursion)
-              .nbest(k, [&](const std::vector<int32_t>& ids, double score) {
-                all.insert(all.end(), ids.begin(), ids.end());
-                scores[static_cast<size_t>(i)].push_back(score);
-              });
+          Paths(batch.tables, x, recursion).nbest(k, [&](const std::vector<int32_t>& ids, double score) {
+            all.insert(all.end(), ids.begin(), ids.end());
+            scores[static_cast<size_t>(i)].push_back(score);
+          });
         });
         std::vector<int64_t> counts;
         for (int64_t i = 0; i < N; ++i) {
@@ -363,8 +330,17 @@ void bind_segmentations(nb::module_& m) {
                     std::optional<Ints>, std::optional<Ints>>(),
            "node"_array, "edge"_array, "lengths"_array, "offsets"_array, "last"_array, "tail"_array,
            "start"_array, "end"_array, "span"_array, "begin"_array, "stop"_array, "bounds"_array);
-  bind_sums(m);
-  bind_paths(m);
+  nb::class_<SiteBatch>(m, "SiteBatch", "Scores of segments between sites of a batch of sequences.")
+      .def(nb::init<Ints, Ids, Ints, Ids, Ints, Doubles, Ids, Ints, Doubles, Ids, Ids, Ids, Ints, Ids, Ids,
+                    Array<const double, 2>, Array<const double, 2>, Doubles>(),
+           "offsets"_array, "place"_array, "bounds"_array, "open_site"_array, "open_bounds"_array,
+           "open"_array, "close_site"_array, "close_bounds"_array, "close"_array, "track"_array,
+           "table"_array, "barriers"_array, "barrier_bounds"_array, "last_begin"_array, "first_end"_array,
+           "content"_array, "lengths"_array, "tail"_array);
+  bind_posterior(m);
+  bind_sites(m);
+  bind_answers<SegmentBatch>(m);
+  bind_answers<SiteBatch>(m);
 }
 
 }  // namespace crfkit

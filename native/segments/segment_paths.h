@@ -105,8 +105,9 @@ class SegmentPaths {
     }
   }
 
-  // log p of the segment b..e-1 of y; F must be that of `forward`, onward [T, L] that of `backward`.
-  double log_probability(int64_t b, int64_t e, int64_t y, const double* onward, double log_z) const {
+  // log p of the segment b..e-1 of y; call `forward` and `prepare_probabilities` first.
+  double log_probability(int64_t b, int64_t e, int64_t y, double log_z) const {
+    const double* onward = f_.kept.onward;
     std::vector<double> terms(static_cast<size_t>(L_));
     double found = -HUGE_VAL;
     each_begin(e, y, [&](int64_t at, double score) {
@@ -116,11 +117,11 @@ class SegmentPaths {
     return found;
   }
 
-  // Calls found(b, e, y, p) for all segments with p >= least; node [T, 2L] and last [T, L] are the expected
-  // counts with weight 1.
+  // Calls found(b, e, y, p) for all segments with p >= least; call `forward` and `prepare_probabilities`
+  // first.
   template <class Found>
-  void above(double least, const double* node, const double* last, const double* onward, double log_z,
-             Found&& found) const {
+  void above(double least, double log_z, Found&& found) const {
+    const double *node = f_.kept.node, *last = f_.kept.last, *onward = f_.kept.onward;
     std::vector<double> terms(static_cast<size_t>(L_));
     for (int64_t e = 1; e <= x_.length; ++e)
       for (int64_t y = 0; y < L_; ++y) {

@@ -131,9 +131,22 @@ class SegmentSums {
     }
   }
 
+  // Computes and keeps what SegmentPaths needs for probabilities of segments: R and, for those of `all`
+  // segments, expected counts. Call forward first.
+  void prepare_probabilities(const SegmentView& x, double log_z, bool all) {
+    const auto n = static_cast<size_t>(x.length * L_);
+    kept_.resize(all ? 4 * n : n);
+    SegmentCounts out;
+    out.onward = kept_.data();
+    if (all) out.last = kept_.data() + n, out.node = kept_.data() + 2 * n;
+    backward(x, log_z, out);
+    kept = out;
+  }
+
   double F(int64_t e, int64_t y) const { return F_[static_cast<size_t>(e * L_ + y)]; }
 
   int64_t reached = 0;
+  SegmentCounts kept;  // by prepare_probabilities: onward, last and node
 
  private:
   static constexpr double kImprobable = 1e-26;  // what such a segment adds to any count is lost in rounding
@@ -283,6 +296,7 @@ class SegmentSums {
   std::vector<TailSum> tails_;          // [L]
   std::vector<double> here_, work_;     // [L]
   std::vector<int64_t> by_end_;         // [S]
+  std::vector<double> kept_;
 };
 
 }  // namespace crfkit

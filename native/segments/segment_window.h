@@ -1,15 +1,15 @@
 // A sliding window of places j, and sums over it: log Σ_j exp(a[j] + length score of c - j).
 //
 // Each recursion over segments is such a sum for every place c: j is where a segment begins, or, backwards,
-// where it ends. Places are kept in blocks of 64: x[j] = exp(a[j]) / 2^n with one n per block, so that the
-// sum over a block is a dot product with the exponentials of the length scores. A sum that may have lost
-// terms to underflow is computed again in log space, so the result is exact for any scores.
+// where it ends. Places are kept in scaled blocks, so that the sum over a block is a dot product with the
+// exponentials of the length scores. A sum that may have lost terms to underflow is computed again in log
+// space, so the result is exact for any scores.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 
-#include "segments/segment_scores.h"
+#include "segments/scaled_blocks.h"
 
 namespace crfkit {
 
@@ -25,9 +25,7 @@ class SegmentWindow {
     reach_ = tables.reach[static_cast<size_t>(label)];
     kept_ = rounded(K_ + 1) + kBlock;  // places that may still be asked for
     const int64_t capacity = std::min(rounded(length) + kBlock, kept_ + std::max<int64_t>(kept_ / 4, 4096));
-    a_.resize(static_cast<size_t>(rounded(capacity)));
-    x_.resize(a_.size());
-    exponent_.assign(a_.size() / kBlock, -HUGE_VAL);
+    places_.resize(static_cast<size_t>(capacity));
     base_ = size_ = 0;
   }
 
@@ -35,27 +33,12 @@ class SegmentWindow {
 
   // Adds the next place.
   void push(double a) {
-    if (size_ - base_ == static_cast<int64_t>(a_.size())) move_on();
-    const auto at = static_cast<size_t>(size_ - base_), block = at / kBlock;
-    if (at % kBlock == 0) exponent_[block] = -HUGE_VAL;
-    a_[at] = a;
-    x_[at] = 0;
-    if (a > -HUGE_VAL) {
-      double& n = exponent_[block];
-      if (a > n * kLn2) {
-        const double raised = (std::floor(a / kLn2 / kStep) + 1) * kStep;
-        if (n > -HUGE_VAL) {
-          const double factor = std::exp2(n - raised);
-          for (size_t i = block * kBlock; i < at; ++i) x_[i] *= factor;
-        }
-        n = raised;
-      }
-      x_[at] = std::exp(a - n * kLn2);
-    }
+    if (size_ - base_ == static_cast<int64_t>(places_.a.size())) move_on();
+    places_.put(static_cast<size_t>(size_ - base_), a);
     ++size_;
   }
 
-  double value(int64_t j) const { return a_[static_cast<size_t>(j - base_)]; }
+  double value(int64_t j) const { return places_.a[static_cast<size_t>(j - base_)]; }
 
   // First place that a segment in the table may reach, not before `least`.
   int64_t from(int64_t least) const { return std::max(least, size_ - reach_); }
@@ -66,14 +49,15 @@ class SegmentWindow {
     for (int64_t j = first; j < stop;) {
       const int64_t i = j - base_, block = i / kBlock;
       const int64_t n = std::min(stop - j, (block + 1) * kBlock - i);
-      const double exponent = exponent_[static_cast<size_t>(block)];
+      const double exponent = places_.exponent[static_cast<size_t>(block)];
       if (exponent > -HUGE_VAL) {
         const int64_t d = j + K_ - size_;
-        const double scaled = kernel.window_sum(x_.data() + i, factors_ + d, n);
+        const double scaled = kernel.window_sum(places_.x.data() + i, factors_ + d, n);
         if (scaled >= kTinySum)
           sum.add(scaled, exponent + largest_ / kLn2);
         else
-          for (int64_t k = 0; k < n; ++k) sum.add_log(a_[static_cast<size_t>(i + k)] + reversed_[d + k]);
+          for (int64_t k = 0; k < n; ++k)
+            sum.add_log(places_.a[static_cast<size_t>(i + k)] + reversed_[d + k]);
       }
       j += n;
     }
@@ -82,7 +66,7 @@ class SegmentWindow {
   // The same for the largest term.
   void add(int64_t first, int64_t stop, LargestTerm& largest) const {
     if (first < stop)
-      largest.add_log(training_kernels().window_best(a_.data() + (first - base_),
+      largest.add_log(training_kernels().window_best(places_.a.data() + (first - base_),
                                                      reversed_ + (first + K_ - size_), stop - first));
   }
 
@@ -92,30 +76,31 @@ class SegmentWindow {
     for (int64_t j = first; j < stop;) {
       const int64_t i = j - base_, block = i / kBlock;
       const int64_t n = std::min(stop - j, (block + 1) * kBlock - i), d = j + K_ - size_;
-      const double scale = exponent_[static_cast<size_t>(block)] * kLn2 + log_factor + largest_;
+      const double scale = places_.exponent[static_cast<size_t>(block)] * kLn2 + log_factor + largest_;
       if (scale > kLargeScale) {
         for (int64_t k = 0; k < n; ++k)
-          counts[d + k] += weight * std::exp(log_factor + a_[static_cast<size_t>(i + k)] + reversed_[d + k]);
+          counts[d + k] +=
+              weight * std::exp(log_factor + places_.a[static_cast<size_t>(i + k)] + reversed_[d + k]);
       } else if (scale > kNegligible) {
-        kernel.window_add(x_.data() + i, factors_ + d, weight * std::exp(scale), n, counts + d);
+        kernel.window_add(places_.x.data() + i, factors_ + d, weight * std::exp(scale), n, counts + d);
       }
       j += n;
     }
   }
 
  private:
-  static constexpr int64_t kBlock = 64;
-  static constexpr double kStep = 64;         // exponents are multiples: most blocks share one
+  static constexpr int64_t kBlock = ScaledBlocks::kBlock;
   static constexpr double kLargeScale = 600;  // beyond it, products may overflow
   static constexpr double kNegligible = -60;  // 10^-26 of a count
 
   static int64_t rounded(int64_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
 
   void move_on() {
-    const int64_t shift = static_cast<int64_t>(a_.size()) - kept_;
-    std::memmove(a_.data(), a_.data() + shift, static_cast<size_t>(kept_) * sizeof(double));
-    std::memmove(x_.data(), x_.data() + shift, static_cast<size_t>(kept_) * sizeof(double));
-    std::memmove(exponent_.data(), exponent_.data() + shift / kBlock,
+    auto& [a, x, exponent] = places_;
+    const int64_t shift = static_cast<int64_t>(a.size()) - kept_;
+    std::memmove(a.data(), a.data() + shift, static_cast<size_t>(kept_) * sizeof(double));
+    std::memmove(x.data(), x.data() + shift, static_cast<size_t>(kept_) * sizeof(double));
+    std::memmove(exponent.data(), exponent.data() + shift / kBlock,
                  static_cast<size_t>(kept_ / kBlock) * sizeof(double));
     base_ += shift;
   }
@@ -123,7 +108,7 @@ class SegmentWindow {
   int64_t K_ = 0, reach_ = 0, kept_ = 0, base_ = 0, size_ = 0;
   const double *reversed_ = nullptr, *factors_ = nullptr;
   double largest_ = 0;
-  std::vector<double> a_, x_, exponent_;
+  ScaledBlocks places_;
 };
 
 }  // namespace crfkit

@@ -8,8 +8,8 @@ from segmentations import all_segmentations, ids_of, random_scores, score
 
 from crfkit.exceptions import InputError, NoPathError
 from crfkit.inference import SEGMENTATIONS, LabelledSpans, SegmentLattice, Spans
-from crfkit.inference.segmentations import ids_of as ids_of_segments
-from crfkit.inference.segmentations import segments_of
+from crfkit.inference.segment_answers import ids_of as ids_of_segments
+from crfkit.inference.segment_answers import segments_of
 
 S = SEGMENTATIONS
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from lattices import big_lattice
 from segmentations import random_scores
+from site_segmentations import random_sites
 
 from crfkit.data.labels import Labels
-from crfkit.inference import CHAIN, SEGMENTATIONS, Lattice
+from crfkit.inference import CHAIN, SEGMENTATIONS, SITE_SEGMENTATIONS, Lattice
+from crfkit.inference.segment_answers import SegmentScores
 from crfkit.objectives.likelihood import expected_minus_observed, log_likelihood
 
 
@@ -41,6 +43,15 @@ CASES |= {
     )
     for parts in (False, True)
 }
+CASES |= {
+    f"segments between sites, {seed}": (
+        SITE_SEGMENTATIONS,
+        scores,
+        lambda scores, field, values: scores.changed(**{field: values}),
+        SITE_SEGMENTATIONS.best(scores).tolist(),
+    )
+    for seed, scores in ((seed, random_sites(seed, LENGTHS, 2, longest=2, share=0.9)) for seed in (6, 23, 24))
+}
 WEIGHTS = np.array([0.5, 3.0, 2.0, 1.0])
 H = 1e-5
 
@@ -50,8 +61,12 @@ def case(request):
     return request.param
 
 
+def number_of_ids(scores):
+    return 2 * scores.n_labels if isinstance(scores, SegmentScores) else scores.n_labels
+
+
 def labellings(scores):
-    n_ids = scores.node.shape[1]
+    n_ids = number_of_ids(scores)
     return (np.array(ids, np.int32) for ids in product(range(n_ids), repeat=sum(LENGTHS)))
 
 
@@ -96,8 +111,8 @@ def test_expected_minus_observed_is_the_gradient_of_the_likelihood(case, partial
     structure, scores, changed, labelling = case
     labels = Labels(np.array(labelling, np.int32), None)
     if partial:
-        allowed = labels.ids[:, None] == np.arange(scores.node.shape[1])
-        allowed[1] = np.arange(scores.node.shape[1]) != 1 - labels.ids[1] % 2
+        allowed = labels.ids[:, None] == np.arange(number_of_ids(scores))
+        allowed[1] = np.arange(number_of_ids(scores)) != 1 - labels.ids[1] % 2
         allowed[1, labels.ids[1]] = allowed[3] = True
         labels = Labels(np.where(allowed.sum(axis=1) > 1, -1, labels.ids).astype(np.int32), allowed)
     found = expected_minus_observed(structure, scores, labels, weights=WEIGHTS)
@@ -109,7 +124,7 @@ def test_expected_minus_observed_is_the_gradient_of_the_likelihood(case, partial
 
 def test_partial_labels_and_margins(case):
     structure, scores, _, labelling = case
-    n_ids = scores.node.shape[1]
+    n_ids = number_of_ids(scores)
     ids = np.array(labelling, np.int32)
     ids[[1, 3]] = -1
     allowed = (ids[:, None] == np.arange(n_ids)) | (ids < 0)[:, None]
@@ -132,9 +147,11 @@ def test_partial_labels_and_margins(case):
 def test_samples_are_labellings(case):
     structure, scores, _, _ = case
     drawn = structure.sample(scores, 4000, random_state=0)
-    _, expected = structure.expectations(scores)
-    shares = np.stack([(drawn == label).mean(axis=0) for label in range(scores.node.shape[1])], axis=1)
-    np.testing.assert_allclose(shares, expected.node, atol=0.04)
+    shares = np.stack([(drawn == label).mean(axis=0) for label in range(number_of_ids(scores))], axis=1)
+    expected, log_z = np.zeros_like(shares), structure.log_partition(scores).sum()
+    for ids in labellings(scores):
+        expected[np.arange(len(ids)), ids] += np.exp(structure.labelling_score(scores, ids).sum() - log_z)
+    np.testing.assert_allclose(shares, expected, atol=0.04)
 
 
 def test_scaled_scores(case):

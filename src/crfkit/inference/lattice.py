@@ -14,7 +14,7 @@ give wrong probabilities, and are refused.
 
 from copy import copy
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ class ScoredSequences:
         object.__setattr__(numbered, "first_sequence", first_sequence)
         return numbered
 
-    def changed(self: _Self, **given: npt.ArrayLike | None) -> _Self:
+    def changed(self: _Self, **given: Any) -> _Self:
         """Return the same scores with other fields, checked."""
         mine = {name: value for name, value in vars(self).items() if name != "first_sequence"}
         return type(self)(**{**mine, **given}).numbered_from(self.first_sequence)

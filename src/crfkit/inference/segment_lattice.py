@@ -21,8 +21,9 @@ import numpy.typing as npt
 
 from crfkit import _native
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.exceptions import InputError, NoPathError
-from crfkit.inference.lattice import ScoredSequences, checked_offsets, checked_scores
+from crfkit.exceptions import InputError
+from crfkit.inference.lattice import checked_offsets, checked_scores
+from crfkit.inference.segment_answers import SegmentScores, bounds_of
 from crfkit.threads import thread_count
 
 
@@ -35,7 +36,7 @@ class Spans(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class SegmentLattice(ScoredSequences):
+class SegmentLattice(SegmentScores):
     """Scores of the segmentations of N sequences with L labels; ΣT positions, one sequence after the other.
 
     Parameters
@@ -154,27 +155,6 @@ def native_segments(scores: SegmentLattice, n_jobs: int | None) -> tuple[_native
         bounds,
     )
     return batch, thread_count(n_jobs)
-
-
-def bounds_of(sequence: IntArray, n_sequences: int) -> IntArray:
-    """Return bounds [N+1] of the runs of equal numbers in a rising vector [S]."""
-    return np.searchsorted(sequence, np.arange(n_sequences + 1)).astype(np.int64)
-
-
-def require_segmentations(scores: SegmentLattice, dead: IntArray) -> None:
-    """Raise if nothing is permitted in a sequence: ``dead[i]`` is the last place segments reach, or -1."""
-    failed = np.flatnonzero(dead >= 0)
-    if len(failed) == 0:
-        return
-    i = int(failed[0])
-    number = scores.first_sequence + i
-    others = f" (nor of {len(failed) - 1} other sequences)" if len(failed) > 1 else ""
-    error = NoPathError(
-        f"no permitted segmentation of sequence {number}{others}: segments reach its position {int(dead[i])} "
-        "and no further; allow more labels, lengths or pairs of labels there"
-    )
-    error.sequence = number
-    raise error
 
 
 def _checked_spans(spans: Spans, offsets: IntArray, longest: int) -> Spans:

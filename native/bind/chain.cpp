@@ -5,6 +5,7 @@
 #include "chain/sample.h"
 #include "chain/segment_probability.h"
 #include "lattice_batch.h"
+#include "orders/ngram_paths.h"
 
 namespace crfkit {
 
@@ -41,6 +42,16 @@ int64_t posterior(const LatticeBatch& batch, int64_t i, Worker& worker, const Lo
                                  worker.room(log_workspace_size(d, x.length)), wanted);
 }
 
+// The same over label n-grams.
+int64_t posterior(const NgramChain& chain, const NgramView& x, Worker& worker, const NgramOut& wanted) {
+  if (!worker.sums) {
+    worker.sums = std::make_unique<NgramSums>(chain.weights);
+    worker.logs = std::make_unique<NgramLogs>(chain.weights);
+  }
+  if (!wanted.entropy && worker.sums->posterior(x, wanted)) return -1;
+  return worker.logs->posterior(x, wanted);
+}
+
 // All functions below set dead[i] to the position at which sequence i has no permitted path, or -1.
 using Dead = Array<int64_t>;
 
@@ -48,11 +59,12 @@ using Dead = Array<int64_t>;
 struct BlockCounts {
   std::vector<double> tables;  // LogTables
   std::vector<double> ends;    // [3, L]
+  std::vector<double> nodes;   // of n-grams
 };
 
 // Adds the counts of all blocks to ends and tables, in block order: the same bits for any number of threads.
 void add_blocks(const ChainDims& d, const std::vector<BlockCounts>& blocks, double* ends,
-                const std::vector<Array<double>>& tables) {
+                const std::vector<double*>& tables) {
   for (const BlockCounts& block : blocks)
     for (size_t s = 0; s < block.ends.size(); ++s) ends[s] += block.ends[s];
   if (tables.empty()) return;
@@ -60,9 +72,35 @@ void add_blocks(const ChainDims& d, const std::vector<BlockCounts>& blocks, doub
   for (const BlockCounts& block : blocks)
     for (size_t s = 0; s < block.tables.size(); ++s) total[s] += block.tables[s];
   const LogTables summed = cut_log_tables(d, total.data(), true);
-  double* to[kMaxOrder];
-  for (size_t k = 0; k < tables.size(); ++k) to[k] = tables[k].data();
-  add_expected_edges(d, summed.full, summed.expand, to);
+  add_expected_edges(d, summed.full, summed.expand, tables.data());
+}
+
+// The same over label n-grams: expected transitions [L, L], and expected n-grams [M]; either may be null.
+void add_blocks(const NgramChain& chain, const std::vector<BlockCounts>& blocks, double* ends, double* table,
+                double* ngrams) {
+  std::vector<double> nodes(static_cast<size_t>(chain.ngrams.n_nodes()));
+  for (const BlockCounts& block : blocks) {
+    for (size_t s = 0; s < block.ends.size(); ++s) ends[s] += block.ends[s];
+    for (size_t s = 0; s < block.tables.size(); ++s) table[s] += block.tables[s];
+    for (size_t v = 0; v < block.nodes.size(); ++v) nodes[v] += block.nodes[v];
+  }
+  if (!ngrams) return;
+  chain.ngrams.matched(nodes.data());
+  for (size_t r = 0; r < chain.ngrams.node_of_row.size(); ++r)
+    ngrams[r] += nodes[static_cast<size_t>(chain.ngrams.node_of_row[r])];
+}
+
+// Adds the probabilities of labels [T, L] to ends [3, L].
+void add_ends(int64_t T, int64_t L, const double* node, double weight, std::vector<double>& ends) {
+  ends.resize(static_cast<size_t>(3 * L));
+  double* at = ends.data();
+  for (int64_t l = 0; l < L; ++l) {
+    double sum = 0;
+    for (int64_t t = 0; t < T; ++t) sum += node[t * L + l];
+    at[l] += weight * sum;
+    at[L + l] += weight * node[l];
+    at[2 * L + l] += weight * node[(T - 1) * L + l];
+  }
 }
 
 void bind_posterior(nb::module_& m) {
@@ -71,9 +109,10 @@ void bind_posterior(nb::module_& m) {
       [](LatticeBatch& batch, Array<double> log_z, Dead dead, int n_threads, std::optional<Doubles> weights,
          std::optional<Array<double, 2>> node, std::optional<Array<double, 3>> pair,
          std::optional<Array<double>> window, std::optional<Array<double>> entropy,
-         std::optional<Array<double, 2>> ends, std::vector<Array<double>> tables) {
+         std::optional<Array<double, 2>> ends, std::vector<Array<double>> tables,
+         std::optional<Array<double>> ngrams) {
         const ChainDims& d = batch.dims();
-        const int64_t L = d.labels, W = power(L, d.order + 1);
+        const int64_t L = d.labels, W = window ? power(L, d.order + 1) : 0;
         require_size(log_z, batch.n_sequences());
         require_size(dead, batch.n_sequences());
         if (weights) require_size(*weights, batch.n_sequences());
@@ -83,11 +122,17 @@ void bind_posterior(nb::module_& m) {
         LatticeBatch::require(!window || d.order > 1, "order 2 for windows");
         if (entropy) require_size(*entropy, batch.n_sequences());
         if (ends) require_size(*ends, 3 * L);
-        const bool counts = !tables.empty();
-        LatticeBatch::require(!counts || static_cast<int>(tables.size()) == d.order,
-                              "one table of counts per order");
+        LatticeBatch::require(
+            tables.empty() || static_cast<int>(tables.size()) == (batch.has_ngrams() ? 1 : d.order),
+            "one table of counts per order");
         for (size_t k = 0; k < tables.size(); ++k) require_size(tables[k], power(L, static_cast<int>(k) + 2));
-        if (!entropy && !window) batch.prepare_scaled();
+        LatticeBatch::require(!ngrams || batch.has_ngrams(), "n-grams to count");
+        if (ngrams) require_size(*ngrams, batch.rows().count);
+        const bool counts = !tables.empty() || ngrams;
+        // Tables of triples count those that weigh 0 as well.
+        const NgramChain* sparse = window || tables.size() > 1 ? nullptr : batch.sparse();
+        if (!sparse) batch.prepare_tables();
+        if (!sparse && !entropy && !window) batch.prepare_scaled();
         const int64_t size = log_tables_size(d);
         const std::vector<int64_t> cuts = batch.cuts(!counts && !ends     ? kBlocks
                                                      : size < kLargeTable ? kCountTables
@@ -108,6 +153,21 @@ void bind_posterior(nb::module_& m) {
           if (pair) out.pair = pair->data() + batch.offset(i) * L * L;
           if (window) out.window = window->data() + batch.offset(i) * W;
           if (entropy) out.entropy = entropy->data() + i;
+          if (sparse) {
+            NgramOut wanted{out.log_z, out.node, out.pair,    L,      out.weight,
+                            nullptr,   nullptr,  out.entropy, nullptr};
+            if (ngrams) {
+              block.nodes.resize(static_cast<size_t>(sparse->ngrams.n_nodes()));
+              wanted.nodes = block.nodes.data();
+            }
+            if (!tables.empty()) {
+              block.tables.resize(static_cast<size_t>(L * L));
+              wanted.table = block.tables.data();
+            }
+            dead.data()[i] = posterior(*sparse, batch.ngram_view(i), worker, wanted);
+            if (dead.data()[i] < 0 && ends) add_ends(T, L, out.node, out.weight, block.ends);
+            return;
+          }
           if (counts) {
             block.tables.resize(static_cast<size_t>(size));
             const LogTables into = cut_log_tables(d, block.tables.data(), true);
@@ -116,26 +176,34 @@ void bind_posterior(nb::module_& m) {
           }
           dead.data()[i] = posterior(batch, i, worker, out);
           if (dead.data()[i] >= 0 || !ends) return;
-          block.ends.resize(static_cast<size_t>(3 * L));
-          double* at = block.ends.data();
-          for (int64_t l = 0; l < L; ++l) {
-            double sum = 0;
-            for (int64_t t = 0; t < T; ++t) sum += out.node[t * L + l];
-            at[l] += out.weight * sum;
-            at[L + l] += out.weight * out.node[l];
-            at[2 * L + l] += out.weight * out.node[(T - 1) * L + l];
-          }
+          add_ends(T, L, out.node, out.weight, block.ends);
         });
-        add_blocks(d, blocks, ends ? ends->data() : nullptr, tables);
+        double* ends_to = ends ? ends->data() : nullptr;
+        if (sparse)
+          return add_blocks(*sparse, blocks, ends_to, tables.empty() ? nullptr : tables[0].data(),
+                            ngrams ? ngrams->data() : nullptr);
+        std::vector<double*> to;
+        for (const Array<double>& table : tables) to.push_back(table.data());
+        std::vector<double> own[kMaxOrder];  // of n-grams, and of transitions that are not asked for
+        for (size_t k = to.size(); ngrams && k < kMaxOrder; ++k) {
+          own[k].resize(static_cast<size_t>(power(L, static_cast<int>(k) + 2)));
+          to.push_back(own[k].data());
+        }
+        add_blocks(d, blocks, ends_to, to);
+        for (int64_t r = 0; ngrams && r < batch.rows().count; ++r) {
+          const int32_t* y = batch.rows().labels + 3 * r;
+          ngrams->data()[r] += to[1][(y[0] * L + y[1]) * L + y[2]];
+        }
       },
       "batch"_a, "log_z"_array, "dead"_array, "n_threads"_a, "weights"_array = nb::none(),
       "node"_array = nb::none(), "pair"_array = nb::none(), "window"_array = nb::none(),
       "entropy"_array = nb::none(), "ends"_array = nb::none(), "tables"_array = std::vector<Array<double>>(),
+      "ngrams"_array = nb::none(),
       "Fill log_z [N] and, where given, the marginals of labels, node [ΣT, L], of label pairs, pair [ΣT, L, "
       "L],"
       " and of order + 1 labels, window [ΣT * L^(n+1)], and entropy [N]. Add expected counts, times weights"
       " [N], to ends [3, L] (labels at all, first and last positions) and to tables, one [L^(k+2)] per"
-      " order.");
+      " order, or [L, L] and ngrams [M].");
 }
 
 void bind_paths(nb::module_& m) {
@@ -147,8 +215,15 @@ void bind_paths(nb::module_& m) {
         require_size(score, batch.n_sequences());
         require_size(dead, batch.n_sequences());
         for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
-          const LatticeView x = batch.view(i);
           int32_t* path = labels.data() + batch.offset(i);
+          if (const NgramChain* sparse = batch.sparse()) {
+            const NgramView x = batch.ngram_view(i);
+            if (!worker.best) worker.best = std::make_unique<NgramBest>(sparse->weights);
+            dead.data()[i] = worker.best->path(x, path);
+            if (dead.data()[i] < 0) score.data()[i] = path_score(sparse->weights, x, path);
+            return;
+          }
+          const LatticeView x = batch.view(i);
           dead.data()[i] = kernels().viterbi(d, x, batch.tables(worker.tables),
                                              worker.room(viterbi_workspace_size(d, x.length)), path);
           if (dead.data()[i] < 0) score.data()[i] = path_score(d, x, path);
@@ -165,7 +240,9 @@ void bind_paths(nb::module_& m) {
         require_size(labels, batch.n_positions());
         require_size(score, batch.n_sequences());
         for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker&, int) {
-          score.data()[i] = path_score(batch.dims(), batch.view(i), labels.data() + batch.offset(i));
+          const int32_t* path = labels.data() + batch.offset(i);
+          score.data()[i] = batch.sparse() ? path_score(batch.sparse()->weights, batch.ngram_view(i), path)
+                                           : path_score(batch.dims(), batch.view(i), path);
         });
       },
       "batch"_a, "labels"_array, "score"_array, "n_threads"_a,
@@ -178,6 +255,12 @@ void bind_paths(nb::module_& m) {
         require_size(dead, batch.n_sequences());
         for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
           const uint64_t key = splitmix(seed ^ splitmix(static_cast<uint64_t>(i)));
+          if (const NgramChain* sparse = batch.sparse()) {
+            dead.data()[i] =
+                sample_paths(sparse->weights, batch.ngram_view(i), key, static_cast<int64_t>(labels.shape(0)),
+                             labels.data() + batch.offset(i), batch.n_positions());
+            return;
+          }
           dead.data()[i] = sample_paths(batch.dims(), batch.view(i), batch.tables(worker.tables), key,
                                         static_cast<int64_t>(labels.shape(0)), worker.memory,
                                         labels.data() + batch.offset(i), batch.n_positions());
@@ -194,18 +277,26 @@ void bind_paths(nb::module_& m) {
         require_size(dead, N);
         std::vector<std::vector<int32_t>> found(static_cast<size_t>(N));
         std::vector<std::vector<double>> found_scores(static_cast<size_t>(N));
-        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
-          const LatticeView x = batch.view(i);
-          const LogTables tables = batch.tables(worker.tables);
-          PathEnumerator paths(batch.dims(), x, tables);
-          dead.data()[i] = paths.dead();
-          if (paths.dead() >= 0) return;
-          std::vector<int32_t> path(static_cast<size_t>(x.length));
+        const auto enumerate = [&](int64_t i, const auto& trellis, auto&& score) {
+          dead.data()[i] = trellis.dead();
+          if (trellis.dead() >= 0) return;
+          PathEnumerator paths(trellis);
+          std::vector<int32_t> path(static_cast<size_t>(trellis.length()));
           for (int64_t rank = 0; rank < k && paths.path(static_cast<size_t>(rank), path.data()); ++rank) {
             found[static_cast<size_t>(i)].insert(found[static_cast<size_t>(i)].end(), path.begin(),
                                                  path.end());
-            found_scores[static_cast<size_t>(i)].push_back(path_score(batch.dims(), x, path.data()));
+            found_scores[static_cast<size_t>(i)].push_back(score(path.data()));
           }
+        };
+        for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
+          if (const NgramChain* sparse = batch.sparse()) {
+            const NgramView x = batch.ngram_view(i);
+            return enumerate(i, NgramTrellis(sparse->weights, x),
+                             [&](const int32_t* path) { return path_score(sparse->weights, x, path); });
+          }
+          const LatticeView x = batch.view(i);
+          enumerate(i, ChainTrellis(batch.dims(), x, batch.tables(worker.tables)),
+                    [&](const int32_t* path) { return path_score(batch.dims(), x, path); });
         });
         std::vector<int64_t> counts;
         for (int64_t i = 0; i < N; ++i) {
@@ -244,9 +335,23 @@ void bind_segments(nb::module_& m) {
                         stops.data()[k] <= batch.offset(i + 1) - batch.offset(i),
                     "segments must lie within their sequences");
         const SegmentRules rules{kinds.data(), opens.data(), joins.data(), closes.data()};
-        batch.prepare_scaled();
+        if (!batch.sparse()) batch.prepare_scaled();
+        const auto place = [&](int64_t k) {
+          return SegmentPlace{starts.data()[k], stops.data()[k], wanted.data()[k]};
+        };
         for_sequences(batch, batch.cuts(kBlocks), n_threads, [&](int64_t i, Worker& worker, int) {
           if (bounds.data()[i] == bounds.data()[i + 1]) return;
+          if (const NgramChain* sparse = batch.sparse()) {
+            const NgramView x = batch.ngram_view(i);
+            NgramAlphas alphas(sparse->weights);
+            worker.node.resize(static_cast<size_t>(x.length * sparse->ngrams.n_states()));
+            dead.data()[i] = alphas.fill(x, worker.node.data());
+            if (dead.data()[i] >= 0) return;
+            for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
+              probability.data()[k] =
+                  segment_probability(sparse->weights, x, rules, place(k), alphas, worker.node.data());
+            return;
+          }
           const LatticeView x = batch.view(i);
           const int64_t T = x.length;
           const bool pairs = d.order > 1 || T * L * L <= kMostPairs;
@@ -258,9 +363,6 @@ void bind_segments(nb::module_& m) {
           out.pair = pairs ? out.node + T * L : nullptr;
           dead.data()[i] = posterior(batch, i, worker, out);
           if (dead.data()[i] >= 0) return;
-          const auto place = [&](int64_t k) {
-            return SegmentPlace{starts.data()[k], stops.data()[k], wanted.data()[k]};
-          };
           if (d.order == 1 && pairs) {
             for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
               probability.data()[k] =
@@ -298,8 +400,10 @@ void bind_chain(nb::module_& m) {
         "Return whether every score is -inf or at most `largest` in size.");
   nb::class_<LatticeBatch>(m, "LatticeBatch", "Scores of a batch of sequences, prepared for inference.")
       .def(nb::init<Array<const double, 2>, std::vector<Doubles>, std::optional<Doubles>,
-                    std::optional<Doubles>, Array<const int64_t>>(),
-           "node"_array, "edges"_array, "start"_array, "end"_array, "offsets"_array);
+                    std::optional<Doubles>, Array<const int64_t>, std::optional<Array<const int32_t, 2>>,
+                    std::optional<Doubles>>(),
+           "node"_array, "edges"_array, "start"_array, "end"_array, "offsets"_array,
+           "ngrams"_array = nb::none(), "weights"_array = nb::none());
   bind_posterior(m);
   bind_paths(m);
   bind_segments(m);

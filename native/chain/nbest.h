@@ -22,42 +22,97 @@
 
 namespace crfkit {
 
-class PathEnumerator {
+// The states of all positions of a chain with the best path into each.
+class ChainTrellis {
  public:
-  // The lattice must outlive the enumerator.
-  PathEnumerator(const ChainDims& d, const LatticeView& x, const LogTables& tables)
+  // The lattice must outlive the trellis.
+  ChainTrellis(const ChainDims& d, const LatticeView& x, const LogTables& tables)
       : d_(d),
         x_(x),
-        tables_(tables),
         delta_(static_cast<size_t>(x.length * d.states)),
         maxima_(static_cast<size_t>(x.length)),
-        back_(static_cast<size_t>(x.length * d.states)),
-        psi_(static_cast<size_t>(d.padded)) {
-    dead_ = kernels().best_scores(d_, x_, tables_, true, delta_.data(), maxima_.data(), back_.data(),
-                                  psi_.data());
-    if (dead_ < 0) {
+        back_(static_cast<size_t>(x.length * d.states)) {
+    std::vector<double> psi(static_cast<size_t>(d.padded));
+    dead_ =
+        kernels().best_scores(d_, x_, tables, true, delta_.data(), maxima_.data(), back_.data(), psi.data());
+  }
+
+  int64_t dead() const { return dead_; }
+  int64_t length() const { return x_.length; }
+  int64_t states() const { return d_.contexts * d_.labels; }
+  int32_t label(int64_t h) const { return static_cast<int32_t>(h % d_.labels); }
+  // The score of the best path into a state, and the state before on it.
+  double best(int64_t t, int64_t h) const {
+    return delta_[static_cast<size_t>(t * d_.states + state_offset(d_, h))];
+  }
+  int64_t best_before(int64_t t, int64_t h) const {
+    if (t < d_.order) return h / d_.labels;
+    const int64_t j = back_[static_cast<size_t>(t * d_.states + state_offset(d_, h))];
+    return j * d_.contexts + h / d_.labels;
+  }
+  template <class Fn>
+  void for_last(Fn&& fn) const {
+    for (int64_t h = 0; h < contexts_at(d_, x_.length - 1) * d_.labels; ++h) fn(h);
+  }
+  // Calls fn(from) for the states before (t, h).
+  template <class Fn>
+  void for_before(int64_t t, int64_t h, Fn&& fn) const {
+    if (t < d_.order) return fn(h / d_.labels);
+    for (int64_t j = 0; j < d_.labels; ++j) fn(j * d_.contexts + h / d_.labels);
+  }
+  // The score of state h at position t when it is reached from `from` with the given score.
+  double arrive(int64_t t, int64_t h, int64_t from, double score) const {
+    const int l = static_cast<int>(h % d_.labels);
+    const double* edges[kMaxOrder];
+    for (int k = 0; k < d_.order; ++k) edges[k] = x_.edges[k] + t * x_.edge_strides[k];
+    const int n_labels = static_cast<int>(std::min<int64_t>(t, d_.order));
+    const double edge = history_score(edges, n_labels, d_.labels, from, l);
+    return psi_at(t, l) + (score + edge) - maxima_[static_cast<size_t>(t)];
+  }
+
+ private:
+  double psi_at(int64_t t, int l) const {
+    double psi = x_.node[t * d_.labels + l];
+    if (t == 0 && x_.start) psi += x_.start[l];
+    if (t == x_.length - 1 && x_.end) psi += x_.end[l];
+    return psi;
+  }
+
+  ChainDims d_;
+  const LatticeView& x_;
+  std::vector<double> delta_;   // [T, states]
+  std::vector<double> maxima_;  // [T]
+  std::vector<uint16_t> back_;  // [T, states]
+  int64_t dead_;
+};
+
+// The trellis must outlive the enumerator.
+template <class Trellis>
+class PathEnumerator {
+ public:
+  explicit PathEnumerator(const Trellis& trellis) : x_(trellis) {
+    if (dead() < 0) {
       // The end is a state of its own, at position T, that every last state leads to.
-      Ways& end = ways_[key(x_.length, 0)];
-      for (int64_t h = 0; h < contexts_at(d_, x_.length - 1) * d_.labels; ++h)
-        offer(end, Way{delta_at(x_.length - 1, h), h, 0});
+      Ways& end = ways_[key(x_.length(), 0)];
+      x_.for_last([&](int64_t h) { offer(end, Way{x_.best(x_.length() - 1, h), h, 0}); });
       end.opened = true;
       take_best(end);
     }
   }
 
   // The first position that no permitted path reaches, or -1.
-  int64_t dead() const { return dead_; }
+  int64_t dead() const { return x_.dead(); }
 
   // Writes path number `rank` (0 is the best) into labels [T]; returns false if there are fewer paths. Ranks
   // must be requested in order.
   bool path(size_t rank, int32_t* labels) {
-    while (ways_[key(x_.length, 0)].found.size() <= rank)
-      if (!find_next(x_.length, 0)) return false;
+    while (ways_[key(x_.length(), 0)].found.size() <= rank)
+      if (!find_next(x_.length(), 0)) return false;
     int64_t h = 0;
-    for (int64_t t = x_.length; t > 0; --t) {
+    for (int64_t t = x_.length(); t > 0; --t) {
       poll_at(t);
       const Way way = nth(t, h, rank);
-      labels[t - 1] = static_cast<int32_t>(way.from % d_.labels);
+      labels[t - 1] = x_.label(way.from);
       h = way.from;
       rank = static_cast<size_t>(way.rank);
     }
@@ -93,17 +148,11 @@ class PathEnumerator {
     return true;
   }
 
-  int64_t key(int64_t t, int64_t h) const { return t * d_.contexts * d_.labels + h; }
-  double delta_at(int64_t t, int64_t h) const {
-    return delta_[static_cast<size_t>(t * d_.states + state_offset(d_, h))];
-  }
+  int64_t key(int64_t t, int64_t h) const { return t * x_.states() + h; }
 
   // Viterbi's way into state h of position t.
   Way first_way(int64_t t, int64_t h) const {
-    if (t == 0) return Way{delta_at(0, h), -1, 0};
-    if (t < d_.order) return Way{delta_at(t, h), h / d_.labels, 0};
-    const int64_t j = back_[static_cast<size_t>(t * d_.states + state_offset(d_, h))];
-    return Way{delta_at(t, h), j * d_.contexts + h / d_.labels, 0};
+    return Way{x_.best(t, h), t == 0 ? -1 : x_.best_before(t, h), 0};
   }
 
   // Returns a path that has already been found.
@@ -112,21 +161,8 @@ class PathEnumerator {
     return at == ways_.end() ? first_way(t, h) : at->second.found[rank];
   }
 
-  // The score of state h at position t when it is reached from `from` with the given score.
-  double arrive(int64_t t, int64_t h, int64_t from, double score) {
-    if (t == x_.length) return score;
-    const int l = static_cast<int>(h % d_.labels);
-    const double* edges[kMaxOrder];
-    for (int k = 0; k < d_.order; ++k) edges[k] = x_.edges[k] + t * x_.edge_strides[k];
-    const int n_labels = static_cast<int>(std::min<int64_t>(t, d_.order));
-    const double edge = history_score(edges, n_labels, d_.labels, from, l);
-    return psi_at(t, l) + (score + edge) - maxima_[static_cast<size_t>(t)];
-  }
-  double psi_at(int64_t t, int l) const {
-    double psi = x_.node[t * d_.labels + l];
-    if (t == 0 && x_.start) psi += x_.start[l];
-    if (t == x_.length - 1 && x_.end) psi += x_.end[l];
-    return psi;
+  double arrive(int64_t t, int64_t h, int64_t from, double score) const {
+    return t == x_.length() ? score : x_.arrive(t, h, from, score);
   }
 
   // Adds every predecessor of (t, h), except the one Viterbi chose, to the candidates.
@@ -134,11 +170,10 @@ class PathEnumerator {
     const Way first = first_way(t, h);
     ways.found.push_back(first);
     ways.opened = true;
-    if (t < d_.order) return;
-    for (int64_t j = 0; j < d_.labels; ++j) {
-      const int64_t from = j * d_.contexts + h / d_.labels;
-      if (from != first.from) offer(ways, Way{arrive(t, h, from, delta_at(t - 1, from)), from, 0});
-    }
+    if (t == 0) return;
+    x_.for_before(t, h, [&](int64_t from) {
+      if (from != first.from) offer(ways, Way{arrive(t, h, from, x_.best(t - 1, from)), from, 0});
+    });
   }
 
   // Finds one more path into (t, h), if there is one. A loop, not a recursion: sequences are long.
@@ -171,14 +206,7 @@ class PathEnumerator {
     return found;
   }
 
-  ChainDims d_;
-  const LatticeView& x_;
-  const LogTables& tables_;
-  std::vector<double> delta_;   // [T, states]
-  std::vector<double> maxima_;  // [T]
-  std::vector<uint16_t> back_;  // [T, states]
-  std::vector<double> psi_;     // [Lp]
-  int64_t dead_;
+  const Trellis& x_;
   std::unordered_map<int64_t, Ways>
       ways_;  // by position and state, if more than Viterbi's path was requested
   std::vector<std::pair<int64_t, int64_t>> chain_;

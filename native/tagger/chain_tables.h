@@ -211,7 +211,8 @@ class ChainTables {
   void nbest(const SequenceScores& x, size_t k, ChainMemory* memory, Visit&& visit) const {
     const LatticeView view = this->view(x);
     const LogTables log_tables = tables(x, memory);
-    PathEnumerator paths(dims_, view, log_tables);
+    const ChainTrellis trellis(dims_, view, log_tables);
+    PathEnumerator paths(trellis);
     if (paths.dead() >= 0) throw NoPath(paths.dead());
     std::vector<int32_t> path(static_cast<size_t>(x.length));
     for (size_t rank = 0; rank < k && paths.path(rank, path.data()); ++rank) {

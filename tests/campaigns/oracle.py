@@ -33,6 +33,7 @@ import test_likelihood
 import test_seven_states
 import test_structures
 import test_validation
+from lattices import random_ngrams
 from linear_problems import make_problem
 from path_table import PathTable, path_table
 
@@ -93,7 +94,7 @@ def random_lattice(rng: np.random.Generator) -> Lattice:
     def boundary() -> np.ndarray | None:
         return random_scores(rng, (L,), size, forbidden) if rng.random() < 0.4 else None
 
-    return Lattice(
+    lattice = Lattice(
         random_scores(rng, (total, L), size, forbidden / 2),
         table(2),
         np.concatenate([[0], np.cumsum(lengths)]),
@@ -101,6 +102,10 @@ def random_lattice(rng: np.random.Generator) -> Lattice:
         boundary(),
         table(3) if rng.random() < 0.4 else None,
     )
+    if rng.random() < 0.5:
+        return lattice
+    runs = random_scores(rng, (int(rng.integers(20)),), size, forbidden)
+    return lattice.changed(edge2=None, ngrams=random_ngrams(rng, L, int(rng.integers(2, 6)), runs))
 
 
 def random_constraints(rng: np.random.Generator, lattice: Lattice) -> Constraints:
@@ -112,7 +117,8 @@ def random_constraints(rng: np.random.Generator, lattice: Lattice) -> Constraint
 
 def tolerance(lattice: Lattice) -> float:
     """Return the error that rounding may bring: of probabilities, and of scores."""
-    tables = (lattice.node, lattice.edge, lattice.edge2, lattice.start, lattice.end)
+    runs = None if lattice.ngrams is None else lattice.ngrams.scores
+    tables = (lattice.node, lattice.edge, lattice.edge2, lattice.start, lattice.end, runs)
     size = max((np.abs(t[t > -np.inf]).max(initial=1.0) for t in tables if t is not None), default=1.0)
     longest = np.diff(lattice.offsets).max(initial=1)
     return float(1e-9 + 4e-15 * size * longest)
@@ -148,11 +154,7 @@ def check_lattice(rng: np.random.Generator) -> None:
     close(entropy(lattice), np.array([oracle.entropy for oracle in oracles]), 40 * tol, "entropy")
     check_counts(rng, lattice, oracles, tol)
     check_paths(rng, lattice, oracles, tol)
-    if all(
-        (t > -np.inf).all()
-        for t in (lattice.edge, lattice.edge2, lattice.start, lattice.end)
-        if t is not None
-    ):
+    if not lattice.forbids_transitions:
         best = max_marginal(lattice).labels
         close(node[np.arange(len(node)), best], node.max(axis=1), 2 * tol, "most probable labels")
     if lattice is not free:
@@ -165,7 +167,7 @@ def check_counts(rng: np.random.Generator, lattice: Lattice, oracles: list[PathT
     tol *= 2 * max(1, lattice.n_positions)
     counts, expected = expected_counts(lattice, weights=weights), expectations(lattice, weights=weights)
     for size, name in ((1, "node"), (2, "edge"), (3, "edge2")):
-        if size == 3 and lattice.order == 1:
+        if size == 3 and lattice.edge2 is None:
             continue
         windows = [w * oracle.windows(L, size) for w, oracle in zip(weights, oracles, strict=True)]
         sums = sum(part.sum(axis=0) for part in windows)
@@ -173,6 +175,16 @@ def check_counts(rng: np.random.Generator, lattice: Lattice, oracles: list[PathT
         per_position = np.ndim(getattr(lattice, name)) > size or size == 1
         here = np.concatenate(windows) if per_position else sums
         close(getattr(expected, name), here, tol, f"expectations of {name}")
+    if lattice.ngrams is not None:
+        sums = np.zeros(len(lattice.ngrams))
+        for k, run in enumerate(lattice.ngrams.labels):
+            labels = run[run >= 0]
+            for w, oracle in zip(weights, oracles, strict=True):
+                for t in range(oracle.paths.shape[1] - len(labels) + 1):
+                    here = (oracle.paths[:, t : t + len(labels)] == labels).all(axis=1)
+                    sums[k] += float(w * oracle.probabilities[here].sum())
+        close(expected.ngrams, sums, tol, "expected n-grams")
+        close(counts.ngrams, sums, tol, "counted n-grams")
 
 
 def check_paths(rng: np.random.Generator, lattice: Lattice, oracles: list[PathTable], tol: float) -> None:
@@ -210,6 +222,8 @@ def check_samples(rng: np.random.Generator) -> None:
     lattice = Lattice(
         2 * rng.normal(size=(T, L)), 2 * rng.normal(size=(L, L)), [0, T], edge2=rng.normal(size=(L, L, L))
     )
+    if rng.random() < 0.5:
+        lattice = lattice.changed(edge2=None, ngrams=random_ngrams(rng, L, 3, 2 * rng.normal(size=6)))
     oracle = path_table(lattice, 0)
     seen = Counter(map(tuple, sample(lattice, n, random_state=int(rng.integers(2**31))).tolist()))
     for path, p in zip(oracle.paths.tolist(), oracle.probabilities.astype(float), strict=True):

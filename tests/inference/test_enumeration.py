@@ -77,7 +77,7 @@ def test_posterior(lattice: Lattice) -> None:
             expected["edge"] += factors[i] * oracle.window(length, n_labels, 2).sum(axis=0)
             expected["edge2"] += factors[i] * oracle.window(length, n_labels, 3).sum(axis=0)
         for name, value in expected.items():
-            if name != "edge2" or lattice.order == 2:
+            if name != "edge2" or lattice.edge2 is not None:
                 np.testing.assert_allclose(getattr(got, name), value, rtol=1e-10, atol=1e-10, err_msg=name)
     for i, oracle in enumerate(truth):
         begin, end = lattice.offsets[i : i + 2]
@@ -88,6 +88,11 @@ def test_posterior(lattice: Lattice) -> None:
         np.testing.assert_allclose(plain.node[begin:end], node, rtol=1e-10, atol=1e-11)
         pair = oracle.window(end - begin, n_labels, 2)
         np.testing.assert_allclose(result.edge[begin:end], pair, rtol=1e-10, atol=1e-11)
+
+
+def _occurrences(path: tuple[int, ...], run: list[int]) -> int:
+    labels = tuple(label for label in run if label >= 0)
+    return sum(path[t : t + len(labels)] == labels for t in range(len(path) - len(labels) + 1))
 
 
 @SETTINGS
@@ -113,6 +118,15 @@ def test_expectations_have_the_shapes_of_the_scores(lattice: Lattice, weighted: 
         "end": None if lattice.end is None else windows[0][full[1]].sum(axis=0),
         "log_z": [oracle.log_z for oracle in truth],
     }
+    if lattice.ngrams is not None:
+        expected["ngrams"] = [
+            sum(
+                float(f * p * _occurrences(path, run))
+                for f, o in zip(factors, truth, strict=True)
+                for path, p in zip(o.paths, o.probabilities, strict=True)
+            )
+            for run in lattice.ngrams.labels.tolist()
+        ]
     if lattice.edge2 is not None:
         expected["edge2"] = windows[2] if lattice.edge2.ndim == 4 else windows[2].sum(axis=0)
     result = expectations(lattice, weights=factors if weighted else None)
@@ -120,7 +134,7 @@ def test_expectations_have_the_shapes_of_the_scores(lattice: Lattice, weighted: 
         got = getattr(result, name)
         assert (got is None) == (value is None), name
         if value is not None:
-            assert name == "log_z" or got.shape == getattr(lattice, name).shape
+            assert name in ("log_z", "ngrams") or got.shape == getattr(lattice, name).shape
             np.testing.assert_allclose(got, value, rtol=1e-10, atol=1e-10, err_msg=name)
 
 

@@ -8,19 +8,20 @@ from itertools import product
 
 import numpy as np
 import pytest
-from lattices import big_lattice
+from lattices import big_lattice, random_ngrams
 from segmentations import random_scores
 from site_segmentations import random_sites
 
 from crfkit.data.labels import Labels
-from crfkit.inference import CHAIN, SEGMENTATIONS, SITE_SEGMENTATIONS, Lattice
+from crfkit.inference import CHAIN, SEGMENTATIONS, SITE_SEGMENTATIONS, LabelNgrams, Lattice
 from crfkit.inference.segment_answers import SegmentScores
 from crfkit.objectives.likelihood import expected_minus_observed, log_likelihood
 
 
-def lattice_with(lattice: Lattice, field: str, values: np.ndarray) -> Lattice:
-    names = ("node", "edge", "offsets", "start", "end", "edge2")
-    return Lattice(**({name: getattr(lattice, name) for name in names} | {field: values}))
+def lattice_with(lattice: Lattice, field: str, values: np.ndarray | LabelNgrams) -> Lattice:
+    if field == "ngrams" and lattice.ngrams is not None:
+        values = lattice.ngrams.with_scores(values)
+    return lattice.changed(**{field: values})
 
 
 LENGTHS = [3, 0, 1, 2]
@@ -33,6 +34,19 @@ CASES = {
     )
     for order in (1, 2)
     for by_position in (False, True)
+}
+CASES |= {
+    f"chain of order {order}, n-grams{', by position' * by_position}": (
+        CHAIN,
+        big_lattice(LENGTHS, 3, per_position=by_position, seed=order).changed(
+            ngrams=random_ngrams(rng, 3, order, rng.normal(size=12))
+        ),
+        lattice_with,
+        [2, 0, 1, 1, 2, 2],
+    )
+    for order in (2, 3)
+    for by_position in (False, True)
+    for rng in [np.random.default_rng(order)]
 }
 CASES |= {
     f"segments{', all tables' * parts}": (
@@ -74,6 +88,7 @@ def check_gradient(function, scores, changed, gradient):
     """Check that every field of the gradient is the derivative of the function by that score."""
     for field, slopes in gradient._asdict().items():
         values = getattr(scores, field)
+        values = values.scores if isinstance(values, LabelNgrams) else values
         assert (slopes is None) == (values is None), field
         for place in [] if slopes is None else np.ndindex(values.shape):
             sides = []

@@ -55,6 +55,11 @@ def score(lattice: Lattice, sequence: int, path: tuple[int, ...]) -> np.longdoub
             total += table_at(lattice.edge, 2, at)[path[t - 1], label]
         if t >= 2 and lattice.edge2 is not None:
             total += table_at(lattice.edge2, 3, at)[path[t - 2], path[t - 1], label]
+        if lattice.ngrams is not None:
+            for run, value in zip(lattice.ngrams.labels.tolist(), lattice.ngrams.scores, strict=True):
+                labels = tuple(each for each in run if each >= 0)
+                if path[max(0, t + 1 - len(labels)) : t + 1] == labels:
+                    total += value
     return total
 
 

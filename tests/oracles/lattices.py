@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from crfkit.inference import Lattice
+from crfkit.inference import LabelNgrams, Lattice
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=120)
 
@@ -27,6 +27,15 @@ def random_scores(
     return values
 
 
+def random_ngrams(rng: np.random.Generator, n_labels: int, order: int, scores: np.ndarray) -> LabelNgrams:
+    """Return up to as many n-grams as there are scores, of 3 to order + 1 labels."""
+    rows = {
+        (-1,) * (order + 1 - size) + tuple(rng.integers(n_labels, size=size).tolist())
+        for size in rng.integers(3, order + 2, size=len(scores)).tolist()
+    }
+    return LabelNgrams(np.array(sorted(rows), np.int32).reshape(-1, order + 1), scores[: len(rows)])
+
+
 @st.composite
 def lattices(draw: st.DrawFn, order: int | None = None) -> Lattice:
     n_labels = draw(st.integers(1, 4))
@@ -35,8 +44,13 @@ def lattices(draw: st.DrawFn, order: int | None = None) -> Lattice:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     scale = draw(st.sampled_from(SCALES))
     forbidden = draw(st.sampled_from([0.0, 0.0, 0.1, 0.3]))
+    runs = draw(st.sampled_from([0, 0, 2, 3, 4])) if order is None else 0
     order = draw(st.integers(1, 2)) if order is None else order
     total = sum(lengths)
+    ngrams = None
+    if runs:
+        scores = random_scores(rng, (draw(st.integers(0, 12)),), scale, forbidden)
+        ngrams = random_ngrams(rng, n_labels, runs, scores)
 
     def table(rank: int) -> np.ndarray:
         shape = (n_labels,) * rank
@@ -51,7 +65,8 @@ def lattices(draw: st.DrawFn, order: int | None = None) -> Lattice:
         np.concatenate([[0], np.cumsum(lengths)]),
         start=boundary(),
         end=boundary(),
-        edge2=table(3) if order == 2 else None,
+        edge2=table(3) if order == 2 and not runs else None,
+        ngrams=ngrams,
     )
 
 

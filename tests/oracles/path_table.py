@@ -48,6 +48,11 @@ def path_table(lattice: Lattice, sequence: int) -> PathTable:
             scores += table_at(lattice.edge, 2, at)[paths[:, t - 1], here]
         if t >= 2 and lattice.edge2 is not None:
             scores += table_at(lattice.edge2, 3, at)[paths[:, t - 2], paths[:, t - 1], here]
+        if lattice.ngrams is not None:
+            for run, value in zip(lattice.ngrams.labels, lattice.ngrams.scores, strict=True):
+                labels = run[run >= 0]
+                if t + 1 >= len(labels):
+                    scores[(paths[:, t + 1 - len(labels) : t + 1] == labels).all(axis=1)] += value
     kept = np.flatnonzero(scores > -np.inf)
     kept = kept[np.argsort(-scores[kept], kind="stable")]
     paths, scores = paths[kept], scores[kept]

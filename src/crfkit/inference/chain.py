@@ -1,4 +1,4 @@
-"""The linear chain of order 1 or 2 as a ``Structure``: a wrapper of this package's functions on lattices."""
+"""The linear chain of any order as a ``Structure``: a wrapper of this package's functions on lattices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.inference.constraints import constrain, permitted_labels
+from crfkit.inference.label_ngrams import LabelNgrams
 from crfkit.inference.lattice import Lattice
 from crfkit.inference.paths import path_score, sample, viterbi
 from crfkit.inference.posterior import expectations, expected_counts, log_partition
@@ -26,6 +27,7 @@ class ScoreGradient(NamedTuple):
     edge2: FloatArray | None = None  # [L, L, L] or [ΣT, L, L, L]
     start: FloatArray | None = None  # [L]
     end: FloatArray | None = None  # [L]
+    ngrams: FloatArray | None = None  # [M]
 
 
 class Chain:
@@ -40,7 +42,9 @@ class Chain:
         self, scores: Lattice, *, weights: FloatArray | None = None, n_jobs: int | None = None
     ) -> tuple[FloatArray, ScoreGradient]:
         found = expectations(scores, weights=weights, n_jobs=n_jobs)
-        return found.log_z, ScoreGradient(found.node, found.edge, found.edge2, found.start, found.end)
+        return found.log_z, ScoreGradient._make(
+            [found.node, found.edge, found.edge2, found.start, found.end, found.ngrams]
+        )
 
     def labelling_score(self, scores: Lattice, ids: IdArray, *, n_jobs: int | None = None) -> FloatArray:
         return path_score(scores, ids, n_jobs=n_jobs)
@@ -72,6 +76,7 @@ class Chain:
                 counted(scores.edge2, 3, np.flatnonzero(place >= 2)),
                 counted(scores.start, 1, first),
                 counted(scores.end, 1, first + lengths[lengths > 0] - 1),
+                None if scores.ngrams is None else _count_ngrams(scores.ngrams, ids, place, share),
             ]
         )
 
@@ -102,7 +107,16 @@ class TransitionsOnly(Chain):
     ) -> tuple[FloatArray, ScoreGradient]:
         found = expected_counts(scores, weights=weights, n_jobs=n_jobs)
         none = np.empty((0, scores.n_labels))
-        return found.log_z, ScoreGradient(none, found.edge, found.edge2, found.start, found.end)
+        return found.log_z, ScoreGradient(none, found.edge, found.edge2, found.start, found.end, found.ngrams)
+
+
+def _count_ngrams(ngrams: LabelNgrams, ids: IdArray, place: IntArray, share: FloatArray | None) -> FloatArray:
+    """Return how often each n-gram occurs in labels [ΣT], with weights [ΣT]."""
+    counts: FloatArray = np.zeros(len(ngrams))
+    for which in ngrams.ends_in(ids, place):
+        at = np.flatnonzero(which >= 0)
+        counts += np.bincount(which[at], None if share is None else share[at], len(ngrams))
+    return counts
 
 
 CHAIN = Chain()

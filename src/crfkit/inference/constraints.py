@@ -94,8 +94,7 @@ def force_where_possible(lattice: Lattice, labels: npt.ArrayLike, *, n_jobs: int
     """Force labels as ``forced_labels`` does, but ignore them in sequences where they would leave no path."""
     forced = np.array(labels, np.int32)  # [ΣT]
     tight = constrain(lattice, forced_labels(forced, lattice.n_labels))
-    tables = (lattice.node, lattice.edge, lattice.edge2, lattice.start, lattice.end)
-    if all(table is None or (table > -np.inf).all() for table in tables):
+    if (lattice.node > -np.inf).all() and not lattice.forbids_transitions:
         return tight  # if nothing is forbidden, every label can be reached
     dead = dead_sequences(tight, n_jobs=n_jobs)
     if not len(dead):
@@ -112,12 +111,13 @@ def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
     for one in constraints:
         all_of = all_of & one
     n_labels = lattice.n_labels
-    if all_of.transitions2 is not None and lattice.edge2 is None:
+    if all_of.transitions2 is not None and lattice.order == 1:
         raise InputError(
             "constraints on three labels in a row need a lattice of order 2; "
             "give it edge2=np.zeros((L, L, L)) if there are no such scores"
         )
     node, edge, edge2, start, end = lattice.node, lattice.edge, lattice.edge2, lattice.start, lattice.end
+    ngrams = lattice.ngrams
     if all_of.positions is not None:
         node = _forbid("positions", node, all_of.positions, node.shape)
     if all_of.transitions is not None:
@@ -128,11 +128,16 @@ def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
         edge = _forbid("transitions", edge, all_of.transitions, shape)
     if all_of.transitions2 is not None and edge2 is not None:
         edge2 = _forbid("transitions2", edge2, all_of.transitions2, (n_labels,) * 3)
+    if all_of.transitions2 is not None and ngrams is not None:
+        mask = _mask("transitions2", all_of.transitions2)
+        if mask.shape != (n_labels,) * 3:
+            raise InputError(f"transitions2 must have shape {(n_labels,) * 3}; got {mask.shape}")
+        ngrams = ngrams.forbidding(np.argwhere(~mask))
     if all_of.starts is not None:
         start = _forbid("starts", np.zeros(n_labels) if start is None else start, all_of.starts, (n_labels,))
     if all_of.ends is not None:
         end = _forbid("ends", np.zeros(n_labels) if end is None else end, all_of.ends, (n_labels,))
-    return lattice.changed(node=node, edge=edge, start=start, end=end, edge2=edge2)
+    return lattice.changed(node=node, edge=edge, start=start, end=end, edge2=edge2, ngrams=ngrams)
 
 
 def partial_log_likelihood(

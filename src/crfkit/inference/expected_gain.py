@@ -39,13 +39,14 @@ def max_expected_gain(lattice: Lattice, boundary_gain: float = 1.0, *, n_jobs: i
     def permitted(scores: FloatArray | None) -> FloatArray | None:
         return None if scores is None else np.where(scores > -np.inf, 0.0, -np.inf)
 
-    gains = Lattice(
-        node,
-        edge,
-        lattice.offsets,
-        permitted(lattice.start),
-        permitted(lattice.end),
-        permitted(lattice.edge2),
+    ngrams = lattice.ngrams
+    gains = lattice.changed(
+        node=node,
+        edge=edge,
+        start=permitted(lattice.start),
+        end=permitted(lattice.end),
+        edge2=permitted(lattice.edge2),
+        ngrams=None if ngrams is None else ngrams.permitted(),
     )
     return viterbi(gains, n_jobs=n_jobs).labels
 

@@ -4,6 +4,7 @@ The score of a path y through a sequence of T positions is
 
     S(y) = start[y_0] + end[y_{T-1}] + Σ_t node[t, y_t] + Σ_{t>=1} edge[t, y_{t-1}, y_t]
            (order 2:)                + Σ_{t>=2} edge2[t, y_{t-2}, y_{t-1}, y_t]
+           (order n:)                + Σ_t Σ over the label n-grams that end at t of their scores
 
 and p(y) = exp(S(y)) / Z. A score of -inf forbids. Any other score may be at most 10⁹ in size.
 
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.exceptions import InputError, NoPathError
+from crfkit.inference.label_ngrams import LabelNgrams
 from crfkit.threads import thread_count
 
 _Self = TypeVar("_Self", bound="ScoredSequences")
@@ -65,7 +67,9 @@ class ScoredSequences:
         if factor == 1:
             return self
         mine = vars(self).items()
-        return self.changed(**{k: v * factor for k, v in mine if getattr(v, "dtype", None) == np.float64})
+        scaled = {k: v * factor for k, v in mine if getattr(v, "dtype", None) == np.float64}
+        runs = {k: v.with_scores(v.scores * factor) for k, v in mine if isinstance(v, LabelNgrams)}
+        return self.changed(**scaled, **runs)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -86,6 +90,9 @@ class Lattice(ScoredSequences):
     edge2
         [L, L, L] or [ΣT, L, L, L] makes it a lattice of order 2: ``edge2[t, j, k, l]`` is the score of labels
         j, k, l at positions t-2, t-1, t, used from a sequence's third position on, in addition to ``edge``.
+    ngrams
+        :class:`LabelNgrams`: scores of runs of three labels and more, for order 2 and higher; instead of
+        ``edge2``.
 
     Arrays of another type are converted to float64. -inf forbids. All other scores must be from -10⁹ to 10⁹:
     beyond that, float64 cannot tell paths apart whose scores differ by a little, and probabilities would be
@@ -98,6 +105,7 @@ class Lattice(ScoredSequences):
     start: FloatArray | None  # [L]
     end: FloatArray | None  # [L]
     edge2: FloatArray | None  # [L, L, L] or [ΣT, L, L, L]
+    ngrams: LabelNgrams | None
 
     def __init__(
         self,
@@ -107,6 +115,7 @@ class Lattice(ScoredSequences):
         start: npt.ArrayLike | None = None,
         end: npt.ArrayLike | None = None,
         edge2: npt.ArrayLike | None = None,
+        ngrams: LabelNgrams | None = None,
     ) -> None:
         scores = _floats("node", node)
         if scores.ndim != 2 or scores.shape[1] == 0:
@@ -127,11 +136,21 @@ class Lattice(ScoredSequences):
         )
         set_field(self, "start", None if start is None else checked_scores("start", start, (n_labels,)))
         set_field(self, "end", None if end is None else checked_scores("end", end, (n_labels,)))
+        set_field(self, "ngrams", None if ngrams is None else _checked_ngrams(ngrams, n_labels, edge2))
 
     @property
     def order(self) -> int:
-        """Number of previous labels that a score depends on: 1 or 2."""
+        """Number of previous labels that a score may depend on."""
+        if self.ngrams is not None:
+            return self.ngrams.order
         return 1 if self.edge2 is None else 2
+
+    @property
+    def forbids_transitions(self) -> bool:
+        """Whether a start, an end or a run of labels is forbidden somewhere."""
+        runs = None if self.ngrams is None else self.ngrams.scores
+        tables = (self.edge, self.start, self.end, self.edge2, runs)
+        return any(table is not None and not (table > -np.inf).all() for table in tables)
 
     @property
     def n_labels(self) -> int:
@@ -147,8 +166,15 @@ class Lattice(ScoredSequences):
 def native_batch(lattice: Lattice, n_jobs: int | None) -> tuple[_native.LatticeBatch, int]:
     """Return the lattice in the form of the native core, and the number of threads for ``n_jobs``."""
     tables = [lattice.edge] if lattice.edge2 is None else [lattice.edge, lattice.edge2]
+    ngrams = lattice.ngrams
     batch = _native.LatticeBatch(
-        lattice.node, [table.reshape(-1) for table in tables], lattice.start, lattice.end, lattice.offsets
+        lattice.node,
+        [table.reshape(-1) for table in tables],
+        lattice.start,
+        lattice.end,
+        lattice.offsets,
+        None if ngrams is None else ngrams.labels,
+        None if ngrams is None else ngrams.scores,
     )
     return batch, thread_count(n_jobs)
 
@@ -167,6 +193,15 @@ def require_paths(lattice: Lattice, dead: IntArray) -> None:
     )
     error.sequence = number
     raise error
+
+
+def _checked_ngrams(ngrams: LabelNgrams, n_labels: int, edge2: npt.ArrayLike | None) -> LabelNgrams:
+    if edge2 is not None:
+        raise InputError("a lattice has edge2 or ngrams: give the scores of three labels as n-grams, too")
+    if len(ngrams) and ngrams.labels.max() >= n_labels:
+        raise InputError(f"labels of n-grams must be in 0..{n_labels - 1}; got {ngrams.labels.max()}")
+    checked_scores("n-gram", ngrams.scores, ngrams.scores.shape)
+    return ngrams
 
 
 def _floats(name: str, values: npt.ArrayLike) -> FloatArray:

@@ -28,8 +28,9 @@ class ExpectedCounts(NamedTuple):
     start: FloatArray  # [L] at first positions
     end: FloatArray  # [L] at last positions
     edge: FloatArray  # [L, L]
-    edge2: FloatArray | None  # [L, L, L], for lattices of order 2
+    edge2: FloatArray | None  # [L, L, L], for lattices with a table of triples
     log_z: FloatArray  # [N]
+    ngrams: FloatArray | None = None  # [M], for lattices with n-grams
 
 
 class Expectations(NamedTuple):
@@ -45,6 +46,7 @@ class Expectations(NamedTuple):
     start: FloatArray | None  # [L], if the lattice has start scores
     end: FloatArray | None  # [L], if the lattice has end scores
     log_z: FloatArray  # [N]
+    ngrams: FloatArray | None = None  # [M], if the lattice has n-grams
 
 
 class MaxMarginal(NamedTuple):
@@ -92,9 +94,10 @@ def expected_counts(
     In order 2, ``edge`` counts transitions and ``edge2`` triples of consecutive labels.
     """
     factors, ends, tables = _weights(lattice, weights), np.zeros((3, lattice.n_labels)), _tables(lattice)
-    log_z = _posterior(lattice, n_jobs, tables, weights=factors, ends=ends)
-    edge2 = tables[1] if lattice.order == 2 else None
-    return ExpectedCounts(ends[0], ends[1], ends[2], tables[0], edge2, log_z)
+    runs = None if lattice.ngrams is None else np.zeros(len(lattice.ngrams))
+    log_z = _posterior(lattice, n_jobs, tables, weights=factors, ends=ends, ngrams=runs)
+    edge2 = None if lattice.edge2 is None else tables[1]
+    return ExpectedCounts(ends[0], ends[1], ends[2], tables[0], edge2, log_z, runs)
 
 
 def expectations(
@@ -111,7 +114,8 @@ def expectations(
     edge2 = None
     if lattice.edge2 is not None and lattice.edge2.ndim == 4:
         edge2 = np.empty(lattice.edge2.shape)
-    summed = edge is None or (lattice.order == 2 and edge2 is None)
+    runs = None if lattice.ngrams is None else np.zeros(len(lattice.ngrams))
+    summed = edge is None or (lattice.edge2 is not None and edge2 is None)
     tables = _tables(lattice) if summed else []
     bounded = lattice.start is not None or lattice.end is not None
     ends = np.zeros((3, lattice.n_labels)) if bounded else None
@@ -124,6 +128,7 @@ def expectations(
         pair=edge,
         window=None if edge2 is None else edge2.reshape(-1),
         ends=ends,
+        ngrams=runs,
     )
     if factors is not None:  # the sums are weighted already
         per_position = np.repeat(factors, np.diff(lattice.offsets))  # [ΣT]
@@ -132,11 +137,11 @@ def expectations(
                 filled *= per_position.reshape(-1, *[1] * (filled.ndim - 1))
     if edge is None:
         edge = tables[0]
-    if lattice.order == 2 and edge2 is None:
+    if lattice.edge2 is not None and edge2 is None:
         edge2 = tables[1]
     start = None if ends is None or lattice.start is None else ends[1]
     end = None if ends is None or lattice.end is None else ends[2]
-    return Expectations(labels, edge, edge2, start, end, log_z)
+    return Expectations(labels, edge, edge2, start, end, log_z, runs)
 
 
 def entropy(lattice: Lattice, *, n_jobs: int | None = None) -> FloatArray:
@@ -153,19 +158,17 @@ def max_marginal(lattice: Lattice, *, posterior: bool = False, n_jobs: int | Non
     those of the permitted path with the largest sum of marginals.
     """
     probabilities = marginals(lattice, n_jobs=n_jobs).node
-    tables = [
-        table for table in (lattice.edge, lattice.start, lattice.end, lattice.edge2) if table is not None
-    ]
-    if all((table > -np.inf).all() for table in tables):
+    if not lattice.forbids_transitions:
         labels = probabilities.argmax(axis=1).astype(np.int32)
     else:
-        legal = Lattice(
-            np.where(lattice.node > -np.inf, probabilities, -np.inf),
-            _mask(lattice.edge),
-            lattice.offsets,
-            None if lattice.start is None else _mask(lattice.start),
-            None if lattice.end is None else _mask(lattice.end),
-            None if lattice.edge2 is None else _mask(lattice.edge2),
+        ngrams = lattice.ngrams
+        legal = lattice.changed(
+            node=np.where(lattice.node > -np.inf, probabilities, -np.inf),
+            edge=_mask(lattice.edge),
+            start=None if lattice.start is None else _mask(lattice.start),
+            end=None if lattice.end is None else _mask(lattice.end),
+            edge2=None if lattice.edge2 is None else _mask(lattice.edge2),
+            ngrams=None if ngrams is None else ngrams.permitted(),
         )
         labels = viterbi(legal, n_jobs=n_jobs).labels
     return MaxMarginal(labels, probabilities if posterior else None)
@@ -189,8 +192,8 @@ def _weights(lattice: Lattice, weights: npt.ArrayLike | None) -> FloatArray | No
 
 
 def _tables(lattice: Lattice) -> list[FloatArray]:
-    """Return zeros to add expected counts to: [L, L], and [L, L, L] in order 2."""
-    return [np.zeros((lattice.n_labels,) * (k + 2)) for k in range(lattice.order)]
+    """Return zeros to add expected counts to: [L, L], and [L, L, L] if there is a table of triples."""
+    return [np.zeros((lattice.n_labels,) * (2 + k)) for k in range(1 if lattice.edge2 is None else 2)]
 
 
 def _posterior(

@@ -42,13 +42,14 @@ FORBIDDEN = {
 # base classes of estimators are imported when a module loads, in conventions.py.
 OPTIONAL = {
     *("sklearn", "scipy", "joblib", "threadpoolctl", "lightgbm", "matplotlib", "tqdm", "pandas"),
-    *("pynndescent", "dask", "distributed", "narwhals", "jinja2", "starlette", "uvicorn"),
+    *("pynndescent", "dask", "distributed", "narwhals", "jinja2", "starlette", "uvicorn", "maxflow"),
 }
 IMPORTS_OPTIONAL = {"sklearn": "conventions.py", "dask": "distributed/", "distributed": "distributed/"}
 # ... and these are asked for in one place only.
 ONLY_IN = {
     **{"lightgbm": "models/trees/grower.py", "jinja2": "report/frame.py"},
     **{"starlette": "annotate/server.py", "uvicorn": "annotate/server.py"},
+    "maxflow": "inference/max_flow.py",
 }
 
 

@@ -16,7 +16,7 @@ BLOCK = """
 import sys
 class Blocked:
     names = {"sklearn", "scipy", "joblib", "threadpoolctl", "pandas", "matplotlib", "lightgbm", "tqdm",
-             "pynndescent", "dask", "distributed"}
+             "pynndescent", "dask", "distributed", "maxflow"}
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in self.names:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)

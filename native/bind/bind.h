@@ -79,6 +79,7 @@ auto unlocked(Fn&& fn) {
 
 void bind_chain(nb::module_& m);            // inference on lattices
 void bind_segmentations(nb::module_& m);    // inference on segmentations
+void bind_graphs(nb::module_& m);           // inference on graphs
 void bind_linear(nb::module_& m);           // linear potentials and their objective
 void bind_validation(nb::module_& m);       // constraints of validation sets
 void bind_online(nb::module_& m);           // learning from mistakes

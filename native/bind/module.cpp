@@ -22,6 +22,7 @@ NB_MODULE(_native, m) {
   nanobind::set_leak_warnings(false);
   crfkit::bind_chain(m);
   crfkit::bind_segmentations(m);
+  crfkit::bind_graphs(m);
   crfkit::bind_linear(m);
   crfkit::bind_validation(m);
   crfkit::bind_online(m);

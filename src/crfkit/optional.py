@@ -20,6 +20,7 @@ _LIBRARIES = {
     "lightgbm": ("LightGBM", "crfkit[trees]"),
     "matplotlib": ("matplotlib", "crfkit[plot]"),
     "pynndescent": ("pynndescent", "crfkit[graph]"),
+    "maxflow": ("PyMaxflow", "crfkit[maxflow]"),
     "pandas": ("pandas", "pandas"),
     "narwhals": ("narwhals", "crfkit[tables]"),
     "starlette": ("Starlette", "crfkit[annotate]"),

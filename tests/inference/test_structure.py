@@ -8,12 +8,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from graphs import random_graphs
 from lattices import big_lattice, random_ngrams
 from segmentations import random_scores
 from site_segmentations import random_sites
 
 from crfkit.data.labels import Labels
-from crfkit.inference import CHAIN, SEGMENTATIONS, SITE_SEGMENTATIONS, LabelNgrams, Lattice
+from crfkit.inference import CHAIN, SEGMENTATIONS, SITE_SEGMENTATIONS, Graphs, LabelNgrams, Lattice
 from crfkit.inference.segment_answers import SegmentScores
 from crfkit.objectives.likelihood import expected_minus_observed, log_likelihood
 
@@ -65,6 +66,15 @@ CASES |= {
         SITE_SEGMENTATIONS.best(scores).tolist(),
     )
     for seed, scores in ((seed, random_sites(seed, LENGTHS, 2, longest=2, share=0.9)) for seed in (6, 23, 24))
+}
+CASES |= {
+    f"graphs, {kind}{', tables by kind' * shared}": (
+        Graphs("exact"),
+        random_graphs(3, LENGTHS, 3, kind, shared=shared),
+        lambda scores, field, values: scores.changed(**{field: values}),
+        [2, 0, 1, 1, 2, 2],
+    )
+    for kind, shared in (("forest", False), ("dense", False), ("dense", True))
 }
 WEIGHTS = np.array([0.5, 3.0, 2.0, 1.0])
 H = 1e-5

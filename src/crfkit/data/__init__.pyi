@@ -17,4 +17,5 @@ from crfkit.data.sequences import Sequences as Sequences
 from crfkit.data.tokenizer import Span as Span
 from crfkit.data.tokenizer import Token as Token
 from crfkit.data.tokenizer import tokenize as tokenize
+from crfkit.data.topology import Topology as Topology
 from crfkit.data.vocabulary import Vocabulary as Vocabulary

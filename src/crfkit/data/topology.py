@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.arrays import IdArray, IntArray
+from crfkit import _native
+from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.sequences import Batch, place_of
 from crfkit.exceptions import InputError
+from crfkit.threads import thread_count
 
 _MOST_NODES = 2**31 - 1
 _SHAPES = {1: "[E]", 2: "[E, 2]"}
@@ -109,6 +113,19 @@ class Topology(Batch):
         if self.kinds is None:
             return self.n_edges
         return int(self.kinds.max(initial=-1)) + 1
+
+    @cached_property
+    def plan(self) -> _native.GraphPlan:
+        """What inference prepares for these graphs, whatever their scores."""
+        return _native.GraphPlan(self.edges, self.offsets, self.edge_offsets)
+
+    @cached_property
+    def tree_shares(self) -> FloatArray:
+        """The share of spanning trees that have each edge [ΣE]."""
+        return self.plan.tree_shares(thread_count(None))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "plan"}
 
     def __repr__(self) -> str:
         return f"Topology({self.n_sequences} graphs, {self.n_positions} nodes, {self.n_edges} edges)"

@@ -7,6 +7,11 @@ from crfkit.inference.constraints import forced_labels as forced_labels
 from crfkit.inference.constraints import partial_log_likelihood as partial_log_likelihood
 from crfkit.inference.constraints import permitted_labels as permitted_labels
 from crfkit.inference.expected_gain import max_expected_gain as max_expected_gain
+from crfkit.inference.graph_scores import GraphGradient as GraphGradient
+from crfkit.inference.graph_scores import GraphScores as GraphScores
+from crfkit.inference.graphs import GraphBest as GraphBest
+from crfkit.inference.graphs import GraphResult as GraphResult
+from crfkit.inference.graphs import Graphs as Graphs
 from crfkit.inference.label_ngrams import LabelNgrams as LabelNgrams
 from crfkit.inference.lattice import Lattice as Lattice
 from crfkit.inference.paths import NBest as NBest

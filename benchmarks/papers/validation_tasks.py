@@ -89,9 +89,9 @@ class GeneDraw(Draw):
         return float(np.mean(levels(self.model, self.windows_test)[1]))
 
 
-def word_length(name: str) -> str:
-    """The group of a word of bases: its length."""
-    return f"words of {len(name) - 2}"
+def word_length(name: str, label: str) -> str:
+    """The group of a word of bases in a state: its length, and the state."""
+    return f"words of {len(name) - 2} in {label}"
 
 
 @cache
@@ -190,7 +190,7 @@ def proteins(size: int, draw: int, quick: bool) -> Draw:
 
 
 def genes(size: int, draw: int, quick: bool) -> Draw:
-    """Windows of a gene split; words of 1 to 6 bases, grouped by their length."""
+    """Windows of a gene split; words of 1 to 6 bases, grouped by their length and state."""
     learn, test = read_splits()[draw]
     learn, test = learn[:size], test[:3] if quick else test
     settings = {"all_possible_states": True, "tol": 1e-3, "max_iterations": 150}

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from crfkit.cli import train_linear
 from crfkit.cli.default_template import default_template
 from crfkit.cli.main import parser
 from crfkit.features import PenaltyScales
@@ -400,9 +401,33 @@ def test_a_table_that_is_one_sequence_is_mentioned(run, tmp_path):
     assert "--sequence-column" in ran.err
 
 
+def test_the_penalty_is_found_unless_it_is_given(run, tmp_path, monkeypatch):
+    data = tmp_path / "data.txt"
+    data.write_text(as_text(sentences(10)), encoding="utf-8")
+
+    def c2_of(*options):
+        run.ok("train", data, "-m", tmp_path / "m", "-q", *options)
+        crf = CRF.load(tmp_path / "m")
+        return crf.c2, getattr(crf, "c2_", None)
+
+    word, found = c2_of()
+    assert word == "auto"
+    assert found == CRF.load(tmp_path / "m").penalty_history_[-1]["c2"]
+    run.ok("train", data, "-m", tmp_path / "more", "--continue", tmp_path / "m", "-q")
+    assert CRF.load(tmp_path / "more").c2 == "auto"
+    assert c2_of("--c2", 1) == (1.0, None)
+    assert c2_of("--algorithm", "pa") == (0.1, None)
+    monkeypatch.setattr(train_linear, "_SEARCHED", 10)
+    assert c2_of() == (0.1, None)
+    assert c2_of("--c1", "auto", "--max-iterations", 50)[0] == "auto"
+    data.write_text(SMALL, encoding="utf-8")
+    monkeypatch.undo()
+    assert c2_of() == (0.1, None)
+
+
 def test_penalties_that_find_themselves(run, data, tmp_path):
     model, groups = tmp_path / "m", tmp_path / "groups.json"
-    ran = run("train", data, "-m", model, "--c2", "auto", "--penalty-groups", "templates")
+    ran = run("train", data, "-m", model, "--penalty-groups", "templates")
     assert re.search(r"penalties +c2 [\d.e-]+; .* times the common penalty", ran.err)
     shown = run.ok("inspect", model).out
     assert re.search(r"penalties +\d+  c2 [\d.e-]+; .* times the common penalty", shown)
@@ -418,7 +443,7 @@ def test_penalties_that_find_themselves(run, data, tmp_path):
     for options, message in (
         (("--penalty-groups", groups), "neither scales nor prefixes"),
         (("--penalty-groups", tmp_path / "none"), "neither 'templates' nor 'general' nor a file"),
-        (("--penalty-groups", "templates"), "needs c2='auto'"),
+        (("--penalty-groups", "templates", "--c2", "1"), "needs c2='auto'"),
         (("--c2", "auto", "--constrained"), "need --kind linear"),
     ):
         ran = run("train", data, "-m", model, *options)

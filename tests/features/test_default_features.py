@@ -35,7 +35,7 @@ def test_attributes():
 
 
 def test_they_are_not_below_token_features():
-    tokens, labels = addresses(700, random_state=1)
+    tokens, labels = addresses(1400, random_state=1)
     rows = [[[token] for token in sentence] for sentence in tokens]
     found = []
     for extractor, X in ((token_features, tokens), (default_features([0]), rows)):

@@ -63,17 +63,17 @@ def test_gradient_against_retrained_folds(settings, calibrated):
     np.testing.assert_allclose(found.gradient, expected, rtol=0.03, atol=2e-3 * abs(found.value))
 
 
-def test_gradient_under_l1_against_retrained_folds():
+@pytest.mark.parametrize("tied", [False, True])
+def test_gradient_under_l1_against_retrained_folds(tied):
     problem = make_problem(1, 3, LENGTHS, copies=2)
     function = likelihood(problem, apart=True)
-    penalty = GroupedPenalty(function, three_groups(problem), 3)
-    l1 = function.penalised(c2=0.0, c1=0.3).l1
+    penalty = GroupedPenalty(function, three_groups(problem), 3, c1=0.3, tied=tied)
     logs = np.log([0.3, 1.0, 0.5])
 
     def retrained(at):
-        return HeldOutLoss(function, folds(), l1=l1, effort=EXACT).value(at, penalty)
+        return HeldOutLoss(function, folds(), effort=EXACT).value(at, penalty)
 
-    found = HeldOutLoss(function, folds(), l1=l1, effort=EXACT)(logs, penalty)
+    found = HeldOutLoss(function, folds(), effort=EXACT)(logs, penalty)
     h = 0.1
     expected = [(retrained(logs + h * e) - retrained(logs - h * e)) / (2 * h) for e in np.eye(3)]
     np.testing.assert_allclose(found.gradient, expected, rtol=0.05, atol=3e-3 * abs(found.value))

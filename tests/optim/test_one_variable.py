@@ -20,6 +20,16 @@ def test_a_parabola_with_noise(minimum, start):
     assert len(calls) <= 4 + abs(start - minimum) / 1.5
 
 
+def test_the_last_step_may_pass_the_minimum():
+    """A last step that gains little is the lowest point, and has one neighbour alone."""
+    calls = []
+    found = minimize_along(
+        lambda x: calls.append(x) or 100 + (x + 1.55) ** 2, 0.0, step=1.0, low=-9.0, high=9.0, gain=1e-2
+    )
+    assert calls == [0.0, -1.0, -2.0]
+    assert found == pytest.approx(-1.55)
+
+
 def test_bounds_and_little_gain():
     assert minimize_along(lambda x: x, 0.0, step=1.0, low=-3.5, high=9.0, gain=0.0) == -3.0
     assert minimize_along(lambda x: -x, 0.0, step=1.0, low=-3.5, high=2.0, gain=0.0) == 2.0

@@ -23,7 +23,7 @@ from crfkit.inference import Constraints, entropy, scheme_constraints
 from crfkit.models.linear.crf import CRF
 from crfkit.models.linear.tagger import LinearTagger
 
-C2 = 0.1  # the data sets are small, and the default of CRF is for large ones (benchmarks/RESULTS.md)
+C2 = 0.1  # that of CRF: the model is trained after every answer, so nothing is searched
 
 
 class Proposal(NamedTuple):

@@ -10,13 +10,7 @@ from crfkit.cli import options, rule_options, validation_options
 from crfkit.cli.messages import UsageError, ending, note, penalties_in_words, warn
 from crfkit.cli.rule_options import check_template, check_training, training_miner, use_in_words
 from crfkit.cli.train_data import Data, Job, read_data, read_dev, read_template, word_features
-from crfkit.cli.validation_options import (
-    check_validation,
-    constraints_in_words,
-    estimator,
-    penalty,
-    penalty_groups,
-)
+from crfkit.cli.validation_options import AUTO, check_validation, constraints_in_words, estimator
 from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +20,8 @@ if TYPE_CHECKING:
 GOES_WITH = "linear models"
 
 _MANY_LABELS = 500  # more labels are probably a mistake
+_SEARCHED = 100_000  # tokens up to which training searches c2 by itself: with more, it gains little
+_FEWEST = 10  # sequences for a search by itself: fewer hardly tell penalties apart
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +33,10 @@ linear models:
 {options.template("default for columns: features of words and classes")}
   --continue MODEL          continue training this model on new data, with weights close to its own
   --start MODEL             start from the weights of this model, but train on DATA only
-  --c1 X:float = 0.0        L1 penalty; makes models sparse
-  --c2 X                    L2 penalty (default: 1; 'auto': the best on held-out parts of DATA; with --kind
-      constrained: 0; 'largest': the largest that the constraints allow)
+  --c1 X = 0.0              L1 penalty; makes models sparse; 'auto': as large as the c2 that is found
+  --c2 X                    L2 penalty (default: 'auto', the best on held-out parts of DATA; 0.1 if DATA has
+      fewer than {_FEWEST} sequences or more than {_SEARCHED:,} tokens; with --kind constrained: 0; 'largest':
+      the largest that the constraints allow)
   --penalty-groups NAME     penalties by groups of features: 'templates': --c2 auto finds one per template or
       name of an attribute; 'general': scales that suit the default features; or a JSON file of scales, or of
       prefixes by group
@@ -60,8 +57,6 @@ features:
     own: dict[str, dict[str, Any]] = {
         "continue": {"dest": "continued"},
         "algorithm": {"type": _algorithm},
-        "c2": {"type": penalty},
-        "penalty-groups": {"type": penalty_groups},
         "min-freq": {"default": 0},
     }
     options.declare(parser, text, own | validation_options.TYPES | rule_options.TYPES)
@@ -109,6 +104,8 @@ def prepare(arguments: argparse.Namespace) -> Job:
     else:
         crf.set_params(extractor=maker)
     crf.set_params(associations=miner)
+    if arguments.c2 is None and not arguments.constrained and _is_searched(crf, data, arguments):
+        crf.set_params(c2=AUTO)
     dev = read_dev(data, arguments, maker, crf)
     n_labels = len({label for labels in data.y for label in labels})
     if n_labels > _MANY_LABELS:
@@ -157,7 +154,7 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
         crf.tagger_, header = load_linear(earlier, arguments.jobs)
         crf.set_params(edge_attributes=(header.get("params") or {}).get("edge_attributes"))
         found = PenaltyRecord.from_header(header)
-        if found is not None and arguments.c2 == "auto":
+        if found is not None and arguments.c2 in (None, AUTO):
             crf.c2_ = found.c2  # that --continue goes on with
         if arguments.order is None:
             crf.set_params(order=crf.tagger_.index.order)
@@ -169,9 +166,23 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
     return crf, template
 
 
+def _is_searched(crf: CRF, data: Data, arguments: argparse.Namespace) -> bool:
+    """Return whether training finds c2 if --c2 is not given."""
+    from crfkit.features.penalty_groups import PenaltyScales
+    from crfkit.optim.methods import find_method
+
+    if arguments.continued is not None:
+        return hasattr(crf, "c2_")
+    groups = arguments.penalty_groups
+    if crf.c1 == AUTO or (groups is not None and groups != "general" and PenaltyScales.of(groups) is None):
+        return True
+    has_penalties = find_method(crf.algorithm)[0].tol_factor is not None
+    return has_penalties and len(data.y) >= _FEWEST and data.n_tokens <= _SEARCHED
+
+
 def _without_rules(data: Data, arguments: argparse.Namespace) -> None:
     """Raise an error if no rules were found; only warn if --c1 or --min-freq removed them."""
-    if arguments.c1 > 0 or arguments.min_freq > 1:
+    if arguments.c1 != 0 or arguments.min_freq > 1:
         warn("no rule has a weight: --c1 and --min-freq remove rare features, and rules are rare")
         return
     raise InputError(

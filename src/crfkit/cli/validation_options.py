@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options
@@ -13,20 +14,21 @@ if TYPE_CHECKING:
     from crfkit.models.linear.crf import CRF
 
 _SETTINGS = ("tau", "validation", "last", "gradient", "margin", "max_outer")
-_LARGEST, _AUTO = "largest", "auto"
+_LARGEST, AUTO = "largest", "auto"
 _HELD_OUT = "held-out"  # repeats HELD_OUT of validation_choice.py, so that --help does not import NumPy
 
 
-def penalty(text: str) -> float | str:
-    """Parse c2: a number, "auto" or "largest"."""
-    if text in (_LARGEST, _AUTO):
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a number nor {_AUTO!r} or {_LARGEST!r}"
-        ) from None
+def penalty(*words: str) -> Callable[[str], float | str]:
+    """Return a parser of penalties: a number, or one of some words."""
+
+    def parse(text: str) -> float | str:
+        try:
+            return text if text in words else float(text)
+        except ValueError:
+            known = " or ".join(map(repr, words))
+            raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor {known}") from None
+
+    return parse
 
 
 def penalty_groups(text: str) -> Any:
@@ -73,14 +75,19 @@ validation constraints:
   --margin X:float          margin of the true labels per wrong label (default: 0)
   --max-outer N>=1          most outer steps (default: 20)
 """
-TYPES: dict[str, dict[str, Any]] = {"validation": {"type": _sets}}
+TYPES: dict[str, dict[str, Any]] = {
+    "c1": {"type": penalty(AUTO)},
+    "c2": {"type": penalty(AUTO, _LARGEST)},
+    "penalty-groups": {"type": penalty_groups},
+    "validation": {"type": _sets},
+}
 
 
 def check_validation(arguments: argparse.Namespace) -> None:
     """Raise an error if an option needs --constrained or contradicts it."""
     if arguments.constrained:
-        if arguments.c2 == _AUTO or arguments.penalty_groups is not None:
-            raise UsageError("--c2 auto and --penalty-groups need --kind linear")
+        if AUTO in (arguments.c1, arguments.c2) or arguments.penalty_groups is not None:
+            raise UsageError("--c1 auto, --c2 auto and --penalty-groups need --kind linear")
         if arguments.algorithm not in ("auto", "lbfgs"):
             raise UsageError("--constrained needs --algorithm auto or lbfgs")
         return

@@ -7,6 +7,7 @@ are a group; attributes that score label pairs are groups of their own.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -31,7 +32,7 @@ _MOST = 500  # groups: more are probably the values of attributes, not their nam
 # An offset such as "-1:" or "-1|0:", then everything up to "=" or ":" outside brackets.
 _NAME = re.compile(r"((?:[+-]?\d+(?:\|[+-]?\d+)*:)?(?:\[[^\]]*\]|[^=:\[])*)[=:]")
 
-Grouping = Callable[[str], str]
+Grouping = Callable[..., str]  # of an attribute's name, or of its name and a label
 
 
 def template_of(name: str) -> str:
@@ -162,7 +163,7 @@ def groups_record(value: Any) -> Any:
 
 RULE = (
     "None, 'templates', 'general', a dict of names to prefixes of attributes, a function of an attribute's "
-    "name, or scales (PenaltyScales, or a dict of names to numbers)",
+    "name (and a label), or scales (PenaltyScales, or a dict of names to numbers)",
     is_grouping,
 )
 
@@ -174,27 +175,41 @@ def _is_prefixes(value: Mapping[Any, Any]) -> bool:
     return all(isinstance(name, str) and texts(v) for name, v in value.items())
 
 
-def feature_groups(groups: Any, index: FeatureIndex, vocabulary: Vocabulary) -> FeatureGroups:
+def feature_groups(
+    groups: Any,
+    index: FeatureIndex,
+    vocabulary: Vocabulary,
+    classes: Sequence[Any],  # [L]
+) -> FeatureGroups:
     """Return the group of each feature; groups without a feature are left out."""
+    by_label = callable(groups) and _takes_labels(groups)
     if isinstance(groups, str):
         by_name: Grouping = template_of
         if vocabulary.names_columns():
             by_name = lambda name: _COLUMNS  # noqa: E731
     elif callable(groups):
-        by_name = lambda name: _text(groups(name), name)  # noqa: E731
+        by_name = lambda *feature: _text(groups(*feature), *feature)  # noqa: E731
     else:
         by_name = _by_prefix(groups)
     number: dict[str, int] = {TRANSITIONS: 0}
-    names = vocabulary.strings()
-    state, pair = np.diff(index.state_indptr) > 0, np.diff(index.pair_indptr) > 0  # [A]
-    of_state, of_pair = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
-    for a, name in enumerate(names):
-        if state[a] or pair[a]:
-            group = by_name(name)
-            if state[a]:
-                of_state[a] = number.setdefault(group, len(number))
-            if pair[a]:
-                of_pair[a] = number.setdefault(group + _PAIRS, len(number))
+    names, L = vocabulary.strings(), len(classes)
+
+    def numbers(indptr: IntArray, labels: Callable[[int], Any], end: str) -> IntArray:
+        """Return the group of each feature of the attributes; ``labels`` are those of a feature."""
+        counts = np.diff(indptr)
+        if by_label:
+            made = [
+                number.setdefault(by_name(names[a], labels(f)) + end, len(number))
+                for f, a in enumerate(np.repeat(np.arange(len(names)), counts).tolist())
+            ]
+            return np.array(made, np.int64)
+        of = [number.setdefault(by_name(names[a]) + end, len(number)) for a in np.flatnonzero(counts)]
+        return np.repeat(np.array(of, np.int64), counts[counts > 0])
+
+    states = numbers(index.state_indptr, lambda f: classes[index.state_labels[f]], "")
+    pairs = numbers(
+        index.pair_indptr, lambda f: tuple(classes[k] for k in divmod(int(index.pair_ids[f]), L)), _PAIRS
+    )
     if len(number) > _MOST:
         some = ", ".join(repr(name) for name in list(number)[1:6])
         raise InputError(
@@ -203,14 +218,7 @@ def feature_groups(groups: Any, index: FeatureIndex, vocabulary: Vocabulary) -> 
         )
     edges, edges2, _, _ = index.sizes
     triples = np.full(edges2, number.setdefault(TRIPLES, len(number)) if edges2 else 0)
-    of = np.concatenate(
-        [
-            np.zeros(edges, np.int64),
-            triples,
-            np.repeat(of_pair, np.diff(index.pair_indptr)),
-            np.repeat(of_state, np.diff(index.state_indptr)),
-        ]
-    )
+    of = np.concatenate([np.zeros(edges, np.int64), triples, pairs, states])
     kept = np.unique(of[index.places])
     found = [list(number)[int(g)] for g in kept]
     if isinstance(groups, Mapping):
@@ -218,9 +226,22 @@ def feature_groups(groups: Any, index: FeatureIndex, vocabulary: Vocabulary) -> 
     return FeatureGroups(found, np.minimum(np.searchsorted(kept, of), max(0, len(kept) - 1)))
 
 
-def _text(group: Any, name: str) -> str:
+def _takes_labels(function: Callable[..., Any]) -> bool:
+    """Return whether a function of groups has two parameters: an attribute's name and a label."""
+    try:
+        asked = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a built-in function
+        return False
+    return (
+        sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in asked)
+        > 1
+    )
+
+
+def _text(group: Any, *feature: Any) -> str:
     if not isinstance(group, str):
-        raise InputError(f"penalty_groups must return a group's name, a str; got {group!r} for {name!r}")
+        of = ", ".join(map(repr, feature))
+        raise InputError(f"penalty_groups must return a group's name, a str; got {group!r} for {of}")
     return group
 
 

@@ -1,4 +1,4 @@
-"""L2 penalties of groups of features, as penalties of the parameters that the data can tell apart.
+"""Penalties of groups of features, as penalties of the parameters that the data can tell apart.
 
 Features that occur at the same positions share one parameter, and may belong to different groups. k of them
 with penalties λ_1 .. λ_k act on the scores by their sum s alone. Of all w with Σ w_i = s,
@@ -8,6 +8,9 @@ with penalties λ_1 .. λ_k act on the scores by their sum s alone. Of all w wit
 A parameter is v = s/√k (native/linear/linear_layout.h), so its penalty is that of the harmonic mean:
 
     l2 = k / Σ (1/λ_i),    d l2 / d log λ_g  =  l2 · Σ_{i in g} (1/λ_i) / Σ (1/λ_j).
+
+An L1 penalty is a number of its own, or a multiple of the L2 penalty of its group (an elastic net, of which
+groups scale both parts). Under L1, features of different groups must have parameters of their own.
 """
 
 from __future__ import annotations
@@ -21,8 +24,16 @@ from crfkit.objectives.linear_likelihood import LinearLikelihood
 class GroupedPenalty:
     """The penalties of parameters [P] as a function of log penalties of groups [G]."""
 
-    def __init__(self, function: LinearLikelihood, groups: IntArray, n_groups: int) -> None:
-        """``groups`` is the group of each feature, in the order of ``FeatureIndex.sizes``."""
+    def __init__(
+        self,
+        function: LinearLikelihood,
+        groups: IntArray,  # the group of each feature, in the order of ``FeatureIndex.sizes``
+        n_groups: int,
+        *,
+        c1: float = 0.0,  # the L1 penalty
+        tied: bool = False,  # c1 is a multiple of each group's L2 penalty
+    ) -> None:
+        self._l1, self._tied = function.penalised(c2=0.0, c1=c1).l1, tied
         self._parameter = function.parameter_of()  # [weights] -1: no parameter
         self._groups, self.n_groups, self._n = groups, n_groups, function.n_parameters
         known = self._parameter >= 0
@@ -41,6 +52,16 @@ class GroupedPenalty:
         """Return the penalty of each parameter [P]."""
         l2: FloatArray = self._k / self._sums(logs)
         return l2
+
+    def l1(self, logs: FloatArray) -> FloatArray | None:
+        """Return the L1 penalty of each parameter [P]; None: there is none."""
+        return self._l1 * self.l2(logs) if self._tied and self._l1 is not None else self._l1
+
+    def pull(self, logs: FloatArray, x: FloatArray) -> FloatArray:
+        """Return the derivatives of the penalties' gradients at x by the logs of the parameters' l2 [P]."""
+        pull: FloatArray = 2 * self.l2(logs) * x
+        l1 = self.l1(logs)
+        return pull + l1 * np.sign(x) if self._tied and l1 is not None else pull
 
     def slope(self, logs: FloatArray, by_log: FloatArray) -> FloatArray:
         """Return derivatives by the logs of groups [G] from those by the logs of the parameters' l2 [P]."""

@@ -11,8 +11,9 @@ envelope theorem a is constant in the gradient. Implicit differentiation at the 
 
     dV_k / d log l2_p  =  -2 l2_p w_p q_p,        H q = a ∇V_k(a w),      by conjugate gradients;
 
-under L1, over the weights that are not 0. Folds need not be trained to the end: a point with gradient g is
-H⁻¹g away from the minimum, so V_k(w_k) ≈ V_k(w) - q·g, which helps to say when to stop and corrects the rest.
+under L1, over the weights that are not 0, and with -l1_p sign(w_p) q_p besides if l1 is a multiple of l2.
+Folds need not be trained to the end: a point with gradient g is H⁻¹g away from the minimum, so
+V_k(w_k) ≈ V_k(w) - q·g, which helps to say when to stop and corrects the rest.
 
 Nothing leaks: a fold starts from its own earlier weights, which have never seen its held-out part, and has
 weights only for features of its own training part.
@@ -105,13 +106,11 @@ class HeldOutLoss:
         function: LinearLikelihood,
         folds: Sequence[FoldIds],
         *,
-        l1: FloatArray | None = None,  # [P]
         calibrated: bool = True,
         effort: Effort = Effort(),
         watch: Callable[[], None] = lambda: None,  # is called after each training of a fold
     ) -> None:
-        self._function, self._l1, self._calibrated = function, l1, calibrated
-        self._effort, self._watch = effort, watch
+        self._function, self._calibrated, self._effort, self._watch = function, calibrated, effort, watch
         self._folds = folds
         self._passes = 0.0
         self.cold()
@@ -140,9 +139,9 @@ class HeldOutLoss:
 
     def value(self, logs: FloatArray, penalty: GroupedPenalty, effort: Effort | None = None) -> float:
         """Return the loss; every fold continues from its own weights. This needs no linear system."""
-        l2 = penalty.l2(logs)
+        l1, l2 = penalty.l1(logs), penalty.l2(logs)
         for fold in self.folds:
-            self._train(fold, l2, effort or self._effort)
+            self._train(fold, l1, l2, effort or self._effort)
         held = self._calibrate()
         for fold, there in zip(self.folds, held, strict=True):
             fold.loss = there.value
@@ -150,17 +149,17 @@ class HeldOutLoss:
 
     def __call__(self, logs: FloatArray, penalty: GroupedPenalty) -> HeldOut:
         """Return the loss and its gradient; every fold continues from its own weights."""
-        l2, effort = penalty.l2(logs), self._effort
+        l1, l2, effort = penalty.l1(logs), penalty.l2(logs), self._effort
         for fold in self.folds:
-            self._train(fold, l2, effort)
+            self._train(fold, l1, l2, effort)
         value, slope = 0.0, np.zeros(len(l2))
         for fold, there in zip(self.folds, self._calibrate(), strict=True):
             objective: Penalised[Any] = Penalised(fold.train, l2)
             here = objective(fold.x, diagonal=True)
-            active = 1.0 if self._l1 is None else (fold.x != 0).astype(np.float64)
+            active = 1.0 if l1 is None else (fold.x != 0).astype(np.float64)
             products = HessianProducts(objective, fold.x)
             fold.q = solve_cg(
-                products if self._l1 is None else lambda v, p=products, on=active: on * p(v),  # type: ignore[misc]
+                products if l1 is None else lambda v, p=products, on=active: on * p(v),  # type: ignore[misc]
                 self.factor * there.gradient * active,
                 diagonal=None if here.diagonal is None else np.maximum(here.diagonal, 1e-300),
                 start=fold.q,
@@ -168,15 +167,11 @@ class HeldOutLoss:
                 max_products=effort.max_products,
             ).x
             fold.loss = there.value
-            value += there.value - self._gap(fold, fold.q, here.gradient, fold.x)
-            slope -= 2 * l2 * fold.x * fold.q
+            value += there.value - _gap(fold.q, here.gradient, l1, fold.x)
+            slope -= penalty.pull(logs, fold.x) * fold.q
         return HeldOut(value, penalty.slope(logs, slope), self.factor)
 
-    def _gap(self, fold: Fold, q: FloatArray, gradient: FloatArray, x: FloatArray) -> float:
-        """Return q·g, where q is 0 for weights that L1 holds at 0."""
-        return dot(q, gradient if self._l1 is None else gradient + self._l1 * np.sign(x))
-
-    def _train(self, fold: Fold, l2: FloatArray, effort: Effort) -> None:
+    def _train(self, fold: Fold, l1: FloatArray | None, l2: FloatArray, effort: Effort) -> None:
         """Train a fold until its held-out loss is stable."""
         values: list[float] = []
         calm = 0
@@ -185,7 +180,7 @@ class HeldOutLoss:
             nonlocal calm
             values.append(step.value)
             if fold.q is not None:
-                gap = self._gap(fold, fold.q, fold.train.gradient + 2 * l2 * step.x, step.x)
+                gap = _gap(fold.q, fold.train.gradient + 2 * l2 * step.x, l1, step.x)
                 calm = calm + 1 if abs(gap) <= effort.stable / 2 * fold.loss else 0
             little = len(values) > _PERIOD and values[-1 - _PERIOD] - step.value <= effort.little * step.value
             return little and (fold.q is None or calm >= _CALM)
@@ -193,7 +188,7 @@ class HeldOutLoss:
         found = minimize_lbfgs(
             Penalised(fold.train, l2),
             fold.x,
-            l1=self._l1,
+            l1=l1,
             units=self._function.units(float(np.exp(np.log(l2).mean()))),
             max_iterations=effort.max_iterations,
             tol=1e-6,
@@ -230,3 +225,8 @@ class HeldOutLoss:
             step = float(np.clip(-slope / bend, -0.5 * a, a))
         self.factor = float(a)
         return here
+
+
+def _gap(q: FloatArray, gradient: FloatArray, l1: FloatArray | None, x: FloatArray) -> float:
+    """Return q·g, where q is 0 for weights that L1 holds at 0."""
+    return dot(q, gradient if l1 is None else gradient + l1 * np.sign(x))

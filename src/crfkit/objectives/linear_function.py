@@ -64,7 +64,7 @@ class LinearFunction(ABC):
         self,
         *,
         c2: float | FloatArray,
-        c1: float = 0.0,
+        c1: float | FloatArray = 0.0,
         centre: FloatArray | None = None,
         hold: FloatArray | None = None,
         shares: FloatArray | None = None,
@@ -72,10 +72,10 @@ class LinearFunction(ABC):
         """Return the objective f(w) + Σ (c2 + hold)·(w - w₀)² + c1·‖w - w₀‖₁; ``centre`` is w₀.
 
         ``centre`` and ``hold`` have one number per feature; ``hold`` needs parameters of single features.
-        c2 is one number, or one per parameter [P] with the ``shares`` of the features in it
+        c1 and c2 are one number, or one per parameter [P] with the ``shares`` of the features in it
         (``objectives/grouped_penalty.py``).
         """
-        l1 = c1 * self.roots() if c1 else None
+        l1 = c1 if isinstance(c1, np.ndarray) else c1 * self.roots() if c1 else None
         around = None if centre is None else self.parameters(centre)
         held = None if hold is None else self.parameters(hold)
         l2 = c2 if isinstance(c2, np.ndarray) else float(c2)

@@ -1,7 +1,7 @@
 """The minimum of an expensive, slightly noisy function of one variable, in a handful of evaluations.
 
 Steps of one size lead downhill until the function rises or gains too little; a parabola through the lowest
-point and its neighbours gives the answer.
+point and the two next to it gives the answer.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ def minimize_along(
                 best = there
             if not won > max(0.0, gain * abs(values[there])):
                 break
-    points = sorted(values)
-    at = points.index(best)
-    if not 0 < at < len(points) - 1:
+    if len(values) < 3:
         return best
+    points = sorted(values)
+    at = min(max(points.index(best), 1), len(points) - 2)
     a, b, c = points[at - 1 : at + 2]
     left, right = (b - a) * (values[b] - values[c]), (b - c) * (values[b] - values[a])
-    if not left < right:  # flat, or not a number
+    if not left < right:  # flat, bent downwards, or not a number
         return best
-    return b - 0.5 * ((b - a) * left - (b - c) * right) / (left - right)
+    lowest = b - 0.5 * ((b - a) * left - (b - c) * right) / (left - right)
+    return min(max(lowest, a), c)

@@ -184,7 +184,7 @@ def test_attributes_unseen_in_training_are_passed_over():
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("c1", -1, "c1 must be a number of at least 0, got -1"),
+        ("c1", -1, "c1 must be a number of at least 0 or one of 'auto', got -1"),
         ("c2", "1", "c2 must be a number of at least 0 or one of 'auto', got '1'"),
         ("c2", float("nan"), "c2 must be"),
         ("c2", float("inf"), "c2 must be"),

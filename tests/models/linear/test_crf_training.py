@@ -189,11 +189,11 @@ def test_without_warm_start_the_past_is_forgotten():
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1), (1, 1)])
 def test_warm_start_with_other_data_labels_and_order(before, after):
-    crf = CRF(order=before, warm_start=True, tol=1e-7).fit(X[:20], Y[:20])
+    crf = CRF(c2=1.0, order=before, warm_start=True, tol=1e-7).fit(X[:20], Y[:20])
     renamed = [["odd" if t == 0 else label for t, label in enumerate(labels)] for labels in Y]
     other = [[{**item, "new": "x"} for item in sequence] for sequence in X]
     crf.set_params(order=after).fit(other, renamed)
-    cold = CRF(order=after, tol=1e-7).fit(other, renamed)
+    cold = CRF(c2=1.0, order=after, tol=1e-7).fit(other, renamed)
     assert crf.classes_ == ["fake", "odd", "real"]
     assert crf.objective_ == pytest.approx(cold.objective_, rel=1e-4)
     assert_close(weights_of(crf), weights_of(cold), 0.05)

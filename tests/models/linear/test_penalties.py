@@ -10,7 +10,7 @@ from crfkit.exceptions import CRFKitError, InputError, ModelFileError
 from crfkit.features import PenaltyScales, Template, token_features
 from crfkit.features.default_features import default_features
 from crfkit.features.general_scales import general_scales
-from crfkit.models.linear import penalty_search
+from crfkit.models.linear import penalty_search, penalty_step
 from crfkit.models.linear.penalty_search import Certified, HeldOutSearch
 
 X, Y = ADDRESSES[0][:40], ADDRESSES[1][:40]
@@ -124,6 +124,23 @@ def test_plot(grouped, tmp_path):
         CRF().fit(X, Y).plot_penalties()
 
 
+def test_an_elastic_net_is_found(grouped, tmp_path):
+    """c1 = c2 of each group; features of different groups stay apart, and most weights are 0."""
+    for groups in (None, "templates"):
+        crf = CRF(c1="auto", c2="auto", penalty_groups=groups, n_jobs=1).fit(X, Y)
+        assert len(crf.state_features_) < 0.9 * len(grouped.state_features_)
+        if groups is None:
+            same = CRF(c1=crf.c2_, c2=crf.c2_, n_jobs=1).fit(X, Y)
+            assert crf.objective_ == pytest.approx(same.objective_, rel=1e-3)
+    assert set(crf.penalties_) == set(grouped.penalties_)
+    crf.save(tmp_path / "model.crfkit")
+    loaded = CRF.load(tmp_path / "model.crfkit")
+    assert loaded.c1 == "auto"
+    loaded.partial_fit(X[:3], Y[:3])
+    assert loaded._l1 == crf.c2_
+    assert ConstrainedCRF.load(tmp_path / "model.crfkit").c1 == crf.c2_
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -178,6 +195,21 @@ def test_groups_of_sequences_stay_together():
     assert whole.penalty_history_[-1]["loss"] > 1.5 * split.penalty_history_[-1]["loss"]
 
 
+@pytest.mark.parametrize(("enough", "folds"), [(1, 2), (600, 3), (10_000, 5)])
+def test_large_data_trains_fewer_folds(monkeypatch, enough, folds):
+    """Two folds at least; more as long as they hold out too few positions."""
+    trained = []
+
+    def search(function, some, *rest, **settings):
+        trained.append(len(some))
+        return HeldOutSearch(function, some, *rest, **settings)
+
+    monkeypatch.setattr(penalty_step, "_ENOUGH", enough)
+    monkeypatch.setattr(penalty_step, "HeldOutSearch", search)
+    CRF(c2="auto").fit(*CASINO)
+    assert trained == [folds]
+
+
 def test_a_label_in_one_fold_alone_and_few_sequences():
     x, y = [[["a"], ["b"]], [["a"], ["c"]], [["b"], ["c"]]], [["A", "B"], ["A", "C"], ["B", "C"]]
     crf = CRF(c2="auto").fit(x, y)  # three folds
@@ -202,7 +234,9 @@ def test_a_label_in_one_fold_alone_and_few_sequences():
         ({"c2": "auto", "penalty_groups": lambda name: 3}, "a group's name, a str; got 3 for"),
         ({"c2": "auto", "penalty_groups": lambda name: name}, "at most 500 make sense"),
         ({"c2": "auto", "algorithm": "ap"}, "has no penalties"),
-        ({"c2": "auto", "penalty_groups": "templates", "algorithm": "sgd"}, "one penalty for all"),
+        ({"c1": "auto"}, "found together with c2='auto', got c2=0.1"),
+        ({"c1": "auto", "c2": "auto", "algorithm": "sgd"}, "leave out penalty_groups and c1='auto'"),
+        ({"c2": "auto", "penalty_groups": "templates", "algorithm": "sgd"}, "one L2 penalty for all"),
     ],
 )
 def test_bad_input(settings, message):
@@ -234,6 +268,13 @@ def test_a_function_and_a_template():
     assert set(crf.penalties_) == {"transitions", "U00", "U01"}
     by = CRF(extractor=token_features, c2="auto", penalty_groups=lambda name: name[:1]).fit(tokens, labels)
     assert {"w", "l", "transitions"} <= set(by.penalties_)
+    few = CRF(
+        extractor=token_features,
+        c2="auto",
+        penalty_groups=lambda name, label: "pairs" if isinstance(label, tuple) else label[:1],
+        edge_attributes="shape=",
+    ).fit(tokens, labels)
+    assert set(few.penalties_) == {"transitions", "B", "I", "O", "pairs on label pairs"}
     with pytest.raises(InputError, match="cannot be saved"):
         by.penalty_scales_.save("nowhere")
 

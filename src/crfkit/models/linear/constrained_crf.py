@@ -130,6 +130,7 @@ class ConstrainedCRF(CRF):
     _rules: ClassVar[dict[str, rule.Rule]] = {
         **CRF._rules,
         "algorithm": rule.one_of("auto", "lbfgs"),
+        "c1": rule.number(0),
         "c2": rule.either(rule.number(0), rule.one_of("largest")),
         "tau": rule.number(0),
         "validation": RULE,

@@ -55,13 +55,15 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
     ----------
     c1, c2
         Weights of the L1 and L2 penalties. c1 > 0 gives a sparse model. c2="auto" finds the penalty that is
-        best on held-out parts of the training data, in the time of a few trainings (docs/penalties.md).
+        best on held-out parts of the training data, in the time of a few trainings; with c1="auto" too, an
+        elastic net with c1 = c2 (docs/penalties.md).
     penalty_groups
         Groups of features with L2 penalties of their own, which c2="auto" finds: "templates" (one group per
         line of a template or name of an attribute), a dict of a group's name to a prefix of attributes or
-        several, or a function of an attribute's name. Or scales: a :class:`crfkit.features.PenaltyScales`, a
-        dict of names to factors of c2, or "general" (for ``token_features`` and the default features of
-        tables); c2 may then be a number or "auto".
+        several, or a function of an attribute's name, or of its name and a label (of attributes on label
+        pairs: a tuple). Or scales: a :class:`crfkit.features.PenaltyScales`, a dict of names to factors of
+        c2, or "general" (for ``token_features`` and the default features of tables); c2 may then be a number
+        or "auto".
     penalty_folds
         The number of parts that c2="auto" holds out in turn.
     order
@@ -151,7 +153,7 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
 
     _tagger = LinearTagger
     _rules: ClassVar[dict[str, rule.Rule]] = {
-        "c1": rule.number(0),
+        "c1": rule.either(rule.number(0), rule.one_of("auto")),
         "c2": rule.either(rule.number(0), rule.one_of("auto")),
         "penalty_groups": GROUPING_RULE,
         "penalty_folds": rule.whole_number(2),
@@ -177,8 +179,8 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
 
     def __init__(
         self,
-        c1: float = 0.0,
-        c2: float | str = 1.0,
+        c1: float | str = 0.0,
+        c2: float | str = 0.1,
         order: int = 1,
         algorithm: str = "auto",
         max_iterations: int | None = None,
@@ -341,12 +343,17 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
     @property
     def _leaves_out(self) -> bool:
         """Whether features of weight 0 are left out of the model."""
-        return self.c1 > 0 or self.min_freq > 1 or self.features is not None
+        return self.c1 != 0 or self.min_freq > 1 or self.features is not None
 
     @property
     def _l2(self) -> float:
         """c2 of the objective that training starts from; if it is found by training, that of the model."""
         return float(getattr(self, "c2_", 1.0) if self.c2 == "auto" else self.c2)
+
+    @property
+    def _l1(self) -> float:
+        """c1 of the objective; if it is found by training, it equals c2."""
+        return self._l2 if self.c1 == "auto" else float(self.c1)
 
     # ---- using the fitted model
 

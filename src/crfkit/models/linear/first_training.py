@@ -57,8 +57,8 @@ def trained(
     source = open_source(estimator, Given(X, y, sample_weight, lengths, permitted, together))
     classes, index, encoder, function = source.classes, source.index, source.encoder, source.function
     found = source.penalties(estimator)
-    l2, shares = (estimator._l2, None) if found is None else (found.l2, found.shares)
-    objective = function.penalised(c2=l2, c1=float(estimator.c1), shares=shares)
+    c1, c2, shares = (estimator._l1, estimator._l2, None) if found is None else found.penalties
+    objective = function.penalised(c2=c2, c1=c1, shares=shares)
     first = np.zeros(objective.n_parameters)
     if found is not None and found.start is not None:
         first = found.start

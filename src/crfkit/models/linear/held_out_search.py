@@ -67,7 +67,7 @@ class HeldOutConstraintSearch:
         """The iterations of the joint model's trainings."""
         return self._watch.history
 
-    def require(self, *, c1: float, c2: Any, last: int | None, gradient: str) -> None:
+    def require(self, *, c1: Any, c2: Any, last: int | None, gradient: str) -> None:
         """Raise if a setting cannot be combined with held-out constraints."""
         asked = "validation='held-out'"
         if last is not None:

@@ -91,9 +91,7 @@ def continued(
         c2=estimator._l2,
         apart=True,
     )
-    objective = function.penalised(
-        c2=estimator._l2, c1=float(estimator.c1), centre=local.start, hold=local.hold
-    )
+    objective = function.penalised(c2=estimator._l2, c1=estimator._l1, centre=local.start, hold=local.hold)
     dev = None
     if X_dev is not None:
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class PenaltyReport(SequenceLabeller[LinearTagger]):
     """A linear CRF whose L2 penalties may be found by training or belong to groups of features."""
 
+    c1: float | str
     c2: float | str
     penalty_groups: Any
     c2_: float
@@ -64,7 +65,10 @@ class PenaltyReport(SequenceLabeller[LinearTagger]):
         record = super()._training_record()
         if not isinstance(getattr(self, "penalties_", None), dict):
             return record
-        return record | PenaltyRecord(self.c2_, self.penalties_, self.penalty_history_).to_header()
+        record |= PenaltyRecord(self.c2_, self.penalties_, self.penalty_history_).to_header()
+        if self.c1 == "auto":
+            record["chosen"]["c1"] = self.c2_
+        return record
 
     def _restore(self, header: Mapping[str, Any]) -> None:
         super()._restore(header)

@@ -30,7 +30,7 @@ from crfkit.optim.one_variable import minimize_along
 from crfkit.optim.problem import Evaluation
 from crfkit.progress import Progress
 
-_FIRST = 1.0  # the first penalty
+_FIRST = 1.0  # the first penalty: its models are soon trained to the end
 _FACTOR = 8.0  # from one penalty to the next
 _GAIN = 1e-3  # share of the loss that a further step must gain
 _LEAST, _MOST = 1e-4, 1e3  # of a common penalty
@@ -74,13 +74,12 @@ class FoundPenalties:
         return dict(zip(self.groups.names, np.exp(self.logs).tolist(), strict=True))
 
     @property
-    def l2(self) -> float | FloatArray:
-        """The penalty of the parameters: one number, or [P]."""
-        return float(np.exp(self.logs[0])) if len(self.logs) == 1 else self.penalty.l2(self.logs)
-
-    @property
-    def shares(self) -> FloatArray | None:
-        return None if len(self.logs) == 1 else self.penalty.shares(self.logs)
+    def penalties(self) -> tuple[float | FloatArray, float | FloatArray, FloatArray | None]:
+        """L1 and L2 of the parameters, each one number or [P], and the shares of their features."""
+        l1 = self.penalty.l1(self.logs)
+        if len(self.logs) == 1:
+            return 0.0 if l1 is None else l1, float(np.exp(self.logs[0])), None
+        return 0.0 if l1 is None else l1, self.penalty.l2(self.logs), self.penalty.shares(self.logs)
 
 
 class HeldOutSearch:
@@ -92,19 +91,19 @@ class HeldOutSearch:
         folds: list[FoldIds],
         errors: Errors | None,  # None: labels are not compared
         *,
-        l1: FloatArray | None,  # [P]
         verbose: bool | int | str,
         start: float = _FIRST,
     ) -> None:
         self._function, self._folds, self._errors, self._first = function, folds, errors, start
-        self._loss = HeldOutLoss(function, folds, l1=l1)
+        self._loss = HeldOutLoss(function, folds)
         self._progress = Progress(verbose, None, name="penalties", unit="evaluations")
         self._began = time.perf_counter()
         self.history: list[dict[str, Any]] = []
 
-    def run(self, groups: FeatureGroups, scales: FloatArray | None) -> FoundPenalties:
+    def run(
+        self, groups: FeatureGroups, penalty: GroupedPenalty, scales: FloatArray | None
+    ) -> FoundPenalties:
         """Return one penalty for each group; with ``scales`` [G] only their common factor is searched."""
-        penalty = GroupedPenalty(self._function, groups.of, len(groups.names))
         offsets = np.zeros(len(groups.names)) if scales is None else np.log(scales)
         self._offset = float(offsets.mean())
         try:

@@ -1,4 +1,4 @@
-"""The step of training that finds the L2 penalties: given ones, or those of ``c2="auto"``."""
+"""The step of training that finds the penalties: given ones, or those of ``c2="auto"``."""
 
 from __future__ import annotations
 
@@ -30,11 +30,14 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 _ALL = "all features"
+_ENOUGH = 10_000  # held-out positions that tell penalties apart: folds beyond them are not trained
 
 
 def check_penalties(estimator: CRF) -> None:
     """Raise if parameters of the penalties contradict each other or the algorithm."""
     searched, groups = estimator.c2 == AUTO, estimator.penalty_groups
+    if estimator.c1 == AUTO and not searched:
+        raise InputError(f"c1='auto' is found together with c2='auto', got c2={estimator.c2!r}")
     if not searched and groups is None:
         return
     if not searched and groups != GENERAL and PenaltyScales.of(groups) is None:
@@ -48,10 +51,10 @@ def check_penalties(estimator: CRF) -> None:
             f"algorithm={estimator.algorithm!r} has no penalties: leave out c2='auto' and penalty_groups, or "
             "take algorithm='auto'"
         )
-    if groups is not None and not method.l1:
+    if (groups is not None or estimator.c1 == AUTO) and not method.l1:
         raise InputError(
-            f"algorithm={estimator.algorithm!r} has one penalty for all features: leave out penalty_groups, "
-            "or take algorithm='auto'"
+            f"algorithm={estimator.algorithm!r} has one L2 penalty for all features: leave out "
+            "penalty_groups and c1='auto', or take algorithm='auto'"
         )
 
 
@@ -72,23 +75,23 @@ def penalty_step(
     how = "templates" if how == GENERAL else how
     groups = FeatureGroups([_ALL], np.zeros(sum(index.sizes), np.int64))
     if how is not None:
-        groups = feature_groups(how, index, data.vocabulary)
+        groups = feature_groups(how, index, data.vocabulary, data.classes)
     if estimator.penalty_groups == GENERAL:
         scales = PenaltyScales(general_scales(groups.names))
     factors = None
     if scales is not None:
         factors = np.array([scales.factors.get(name, 1.0) for name in groups.names])
+    tied = estimator.c1 == AUTO
+    c1 = 1.0 if tied else float(estimator.c1)
+    penalty = GroupedPenalty(function, groups.of, len(groups.names), c1=c1, tied=tied)
     if estimator.c2 != AUTO and factors is not None:
         if not estimator.c2:
             raise InputError("scales multiply c2, which is 0: give a c2 above 0")
-        penalty = GroupedPenalty(function, groups.of, len(groups.names))
         offsets = np.log(factors)
         return FoundPenalties(groups, offsets + np.log(float(estimator.c2)), penalty, float(offsets.mean()))
     folds = held_out_folds(estimator, encoded, data, index, function, together)
-    l1 = function.penalised(c2=0.0, c1=float(estimator.c1)).l1
     errors = None if permitted is not None else _Errors(encoded, data, index, function, estimator.n_jobs)
-    search = HeldOutSearch(function, folds, errors, l1=l1, verbose=estimator.verbose)
-    return search.run(groups, factors)
+    return HeldOutSearch(function, folds, errors, verbose=estimator.verbose).run(groups, penalty, factors)
 
 
 def held_out_folds(
@@ -99,7 +102,10 @@ def held_out_folds(
     function: LinearLikelihood,
     together: Any,
 ) -> list[FoldIds]:
-    """Return the folds; a fold has the features that its own training part would give a model."""
+    """Return folds of a partition; a fold has the features that its own training part would give a model.
+
+    Large data needs two of them: what a penalty changes shows in as few as ``_ENOUGH`` held-out positions.
+    """
     sequences, settings = encoded.sequences, IndexSettings.of(estimator)
     _, n_groups = group_numbers(together, sequences.n_sequences)
     n_folds = min(estimator.penalty_folds, n_groups)
@@ -109,8 +115,9 @@ def held_out_folds(
             f"them out, got {n_groups}: give a number c2"
         )
     fold = fold_numbers(sequences.lengths, together, n_folds, estimator.random_state or 0, "penalty_folds")
+    needed = int(np.ceil(_ENOUGH / max(1, sequences.n_positions / n_folds)))
     found = []
-    for k in range(n_folds):
+    for k in range(min(n_folds, max(2, needed))):
         train, held = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         free: BoolArray | None = None
         if settings.features is None:

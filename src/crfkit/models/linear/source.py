@@ -71,7 +71,7 @@ class Source(Protocol):
         """The weights of the labels [L]; None: all 1."""
 
     def penalties(self, estimator: CRF) -> FoundPenalties | None:
-        """Return the L2 penalties of groups of features, found or given; None: there is one number, c2."""
+        """Return the penalties of groups of features, found or given; None: there is one number, c2."""
 
     def identity(self) -> dict[str, Any]:
         """Return what decides the weights, by its name in messages, for the fingerprint of a checkpoint."""
@@ -156,6 +156,6 @@ def local_source(estimator: CRF, given: Given) -> LocalSource:
         class_weights=data.class_weights,
         permitted=given.permitted,
         c2=estimator._l2,
-        apart=bool(estimator.c1 > 0) and estimator.penalty_groups is not None,
+        apart=bool(estimator.c1 != 0) and estimator.penalty_groups is not None,
     )
     return LocalSource(data, encoded, encoder, index, function, given)

@@ -142,6 +142,7 @@ def main() -> None:
         data = reader(most)
         for name, penalties in (
             ("c2 = 1", {"c2": 1.0}),
+            ("c2 = 0.1", {"c2": 0.1}),
             ("c2 = 0.01", {"c2": 0.01}),
             ("c1 = 0.5", {"c1": 0.5, "c2": 0.0}),
         ):

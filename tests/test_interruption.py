@@ -93,6 +93,7 @@ LONG = {
     "one thread": (lambda: CRF(order=2, algorithm="lbfgs", c2=1e-5, n_jobs=1, **FOREVER), noise),
     "stochastic start": (lambda: CRF(order=2, c2=1e-5, **FOREVER), noise),
     "sgd": (lambda: CRF(order=2, algorithm="sgd", c2=1e-5, **FOREVER), noise),
+    "penalties": (lambda: CRF(order=2, c2="auto"), noise),
     "constrained": (
         lambda: ConstrainedCRF(order=2, c2=1e-5, max_outer=10**6, penalty=1e-9, **FOREVER),
         noise,

@@ -53,7 +53,7 @@ from crfkit.features import Features, column, token_features
 from crfkit import metrics
 tokens, y = addresses(60, random_state=1)
 X = [token_features(one) for one in tokens]
-crf = CRF(c2=0.1, max_iterations=300).fit(X[:50], y[:50], X_dev=X[50:], y_dev=y[50:])
+crf = CRF(c2=0.2, max_iterations=300).fit(X[:50], y[:50], X_dev=X[50:], y_dev=y[50:])
 crf.save("m.crfkit")
 loaded = CRF.load("m.crfkit")
 found = crf.predict(X[50:])
@@ -62,10 +62,10 @@ assert loaded.predict_marginals(X[50:51]) == crf.predict_marginals(X[50:51])
 assert metrics.token_accuracy(y[50:], found) == crf.score(X[50:], y[50:]) > 0.5
 assert metrics.segment_f1(y[50:], found) > 0.5
 assert metrics.mcnemar(y[50:], found, found).p_value == 1
-assert repr(crf) == "CRF(c2=0.1, max_iterations=300)", repr(crf)
+assert repr(crf) == "CRF(c2=0.2, max_iterations=300)", repr(crf)
 bundle = crf._repr_mimebundle_()
 assert bundle["text/plain"] == repr(crf), bundle
-assert "<code>CRF(c2=0.1, max_iterations=300)</code>" in bundle["text/html"]
+assert "<code>CRF(c2=0.2, max_iterations=300)</code>" in bundle["text/html"]
 assert "linear-chain CRF" in bundle["text/html"] and "linear-chain CRF" not in CRF()._repr_html_()
 copy = type(crf)(**crf.get_params())
 assert copy.fit(X[:50], y[:50], X_dev=X[50:], y_dev=y[50:]).predict(X[50:]) == found
@@ -111,7 +111,7 @@ assert not Blocked.names & {name.split(".")[0] for name in sys.modules}
 def test_a_model_trains_saves_loads_and_tags(tmp_path):
     without_libraries(LINEAR, tmp_path)
     crf = pickle.loads((tmp_path / "plain.pickle").read_bytes())  # here with scikit-learn
-    assert repr(crf) == "CRF(c2=0.1, max_iterations=300)"
+    assert repr(crf) == "CRF(c2=0.2, max_iterations=300)"
     loaded = CRF.load(tmp_path / "m.crfkit")
     assert loaded.state_features_ == crf.state_features_
 

@@ -3,6 +3,7 @@
 import importlib
 import random
 
+import numpy as np
 import pytest
 from benchmark_runs import BENCHMARKS, output, run
 
@@ -189,6 +190,27 @@ def test_annotate(data, tmp_path):
     assert len((tmp_path / "runs.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 2
     assert output("annotate.py", *options, data=data).splitlines()[:9] == printed.splitlines()[:9]
     assert "| c2 = 0.1" in output("annotate.py", "--quick", "--penalties", data=data)
+
+
+def test_penalty_rules(module, monkeypatch):
+    """Where the best c2 is 0.01 at 30 sequences and ten times as large at 300, the rule says so."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS / "papers"))
+    rules = module("penalty_rules")
+    scores = {
+        (title, n, 0): {
+            **{str(c2): 90 - abs(np.log10(c2 / 0.01 * 30 / n)) for c2 in rules.GRID},
+            "auto": 90.0,
+        }
+        for title in "abc"
+        for n in (30, 300)
+    }
+    at_100, slope = rules.best_rule(scores, rules.SLOPES)
+    assert (round(np.log10(at_100), 1), slope) == (-1.5, 1.0)
+    assert rules.loss(scores, rules.rule_of(at_100, slope)) == pytest.approx(0, abs=0.1)
+    assert rules.loss(scores, lambda n: 1.0) == pytest.approx(1.5)
+    table = rules.report(scores, scores)
+    assert "| 0.50 (c2 = " in table
+    assert "| 0.00 |" in table.replace(" |", " |")
 
 
 def test_penalty_scales(data):

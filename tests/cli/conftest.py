@@ -55,7 +55,7 @@ def folder(tmp_path_factory) -> Path:
     (place / "test.txt").write_text(as_text(sentences(12, seed=1)), encoding="utf-8")
     (place / "words.txt").write_text(as_text(sentences(12, seed=1), 2), encoding="utf-8")
     (place / "template").write_text(default_template(2))
-    words = ["train", str(place / "train.txt"), "-m", str(place / "model.crfkit"), "-q"]
+    words = ["train", str(place / "train.txt"), "-m", str(place / "model.crfkit"), "-q", "--c2", "1"]
     assert main([*words, "-t", str(place / "template")]) == 0
     return place
 

@@ -179,7 +179,8 @@ def test_continue_with_new_data(run, folder, tmp_path):
 
 
 def test_start_from_a_model(run, folder, tmp_path):
-    run.ok("train", folder / "train.txt", "-m", tmp_path / "m", "--start", folder / "model.crfkit", "-q")
+    started = ("--start", folder / "model.crfkit", "--c2", 1)
+    run.ok("train", folder / "train.txt", "-m", tmp_path / "m", *started, "-q")
     first, again = CRF.load(folder / "model.crfkit"), CRF.load(tmp_path / "m")
     assert again.n_iter_ < first.n_iter_
     assert again.objective_ == pytest.approx(first.objective_, rel=1e-3)

@@ -23,7 +23,7 @@ LABELS = ["B-PER", "I-PER", "O", "B-LOC"]
 @pytest.fixture(scope="module")
 def parser():
     X, y = addresses(80, random_state=1)
-    return CRF(extractor=token_features, max_iterations=30).fit(X, y), X, y
+    return CRF(c2=1.0, extractor=token_features, max_iterations=30).fit(X, y), X, y
 
 
 def test_one_sentence():

@@ -184,7 +184,7 @@ def _hint(checkpoint: Checkpoint | None) -> str:
 def _progress_in_words(n_iterations: int) -> str:
     if n_iterations:
         return f"stopped after {n_iterations} iterations"
-    return "stopped during the stochastic epochs before the first iteration; their weights so far are kept"
+    return "stopped before the first iteration; the weights so far are kept"
 
 
 def _fit_until_stopped(job: Job, checkpoint: Checkpoint | None) -> bool:

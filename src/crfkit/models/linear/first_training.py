@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from crfkit.models.linear.crf import CRF
 
 
+_INTERRUPTED = (
+    "training was interrupted before its first iteration, in the search for penalties: the mean of the "
+    "models of the folds is kept"
+)
+
+
 class Trained(NamedTuple):
     """A trained model, how training went, and what to say if it got stuck."""
 
@@ -75,7 +81,10 @@ def trained(
     saving = None
     if checkpoint is not None:
         saving = checkpoint.begin(estimator, source.identity() | beginning(first, objective, dev))
-    outcome = minimise(TrainingProblem(source.offsets, objective, first, dev, saving))
+    if found is not None and found.interrupted:
+        outcome = Outcome(first, np.nan, False, _INTERRUPTED, [], interrupted=True)
+    else:
+        outcome = minimise(TrainingProblem(source.offsets, objective, first, dev, saving))
     curvature = None
     if not outcome.interrupted:  # one more pass: not after Ctrl-C
         curvature = Curvature.of(index, function.curvature(outcome.x))

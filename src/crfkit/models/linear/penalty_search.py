@@ -63,6 +63,7 @@ class FoundPenalties:
     offset: float = 0.0  # mean log of given scales
     start: FloatArray | None = None  # [P] where training may start
     history: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False  # by Ctrl-C: the penalties are those of the last step
 
     @property
     def c2(self) -> float:
@@ -106,11 +107,18 @@ class HeldOutSearch:
         """Return one penalty for each group; with ``scales`` [G] only their common factor is searched."""
         offsets = np.zeros(len(groups.names)) if scales is None else np.log(scales)
         self._offset = float(offsets.mean())
+        self._at = float(np.log(self._first)) + offsets  # the penalties that folds are trained with
+        if not self._function.n_parameters:
+            return FoundPenalties(groups, self._at, penalty, self._offset)
         try:
             logs = self._common(penalty, offsets)
             certified = self._certify("common", logs, penalty)
             if len(groups.names) > 1 and scales is None:
                 logs, certified = self._grouped(penalty, logs, certified)
+        except KeyboardInterrupt:
+            known = [fold.x for fold in self._loss.folds if fold.x.any()]
+            x = np.mean(known, axis=0) if known else None
+            return FoundPenalties(groups, self._at, penalty, self._offset, x, self.history, interrupted=True)
         finally:
             self._progress.end("the penalties are chosen")
         return FoundPenalties(groups, logs, penalty, self._offset, certified.x, self.history)
@@ -119,7 +127,8 @@ class HeldOutSearch:
         """Return log penalties with these offsets and the best common factor."""
 
         def loss(log: float) -> float:
-            value = self._loss.value(log + offsets, penalty, None if self.history else _CERTAIN)
+            self._at = log + offsets
+            value = self._loss.value(self._at, penalty, None if self.history else _CERTAIN)
             self._note("common", log + offsets, value)
             return value
 
@@ -144,7 +153,7 @@ class HeldOutSearch:
 
         def objective(x: FloatArray, *, diagonal: bool = False) -> Evaluation:
             nonlocal scale
-            logs = np.clip(x, low, high)  # bounds would throw the first step onto them
+            self._at = logs = np.clip(x, low, high)  # bounds would throw the first step onto them
             found = self._loss(logs, penalty)
             self._note("groups", logs, found.value)
             away = logs - logs.mean()
@@ -178,6 +187,7 @@ class HeldOutSearch:
     def _certify(self, stage: str, logs: FloatArray, penalty: GroupedPenalty) -> Certified:
         """Train all folds from the beginning; a fold that has learnt from its held-out part would show."""
         self._loss.cold()
+        self._at = logs
         value = self._loss.value(logs, penalty, _CERTAIN)
         errors = np.zeros(self._function.n_examples)
         if self._errors is not None:

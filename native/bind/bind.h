@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "bind/gil.h"
 
 namespace crfkit {
@@ -57,17 +58,30 @@ inline void require(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
+// Calls check(first, last) for pieces of an array; those that are mapped from a file are let go afterwards.
+template <class T, class Check>
+void in_pieces(const T* p, size_t n, Check&& check) {
+  constexpr size_t kPiece = 1 << 20;
+  for (size_t i = 0; i < n; i += kPiece) {
+    const size_t count = std::min(kPiece, n - i);
+    check(p + i, p + i + count);
+    let_go(p + i, static_cast<int64_t>(count));
+  }
+}
+
 // Checks that offsets ascend from 0 to last.
 inline void check_bounds(const Array<const int64_t>& bounds, size_t last, const char* what) {
   const size_t n = bounds.shape(0);
-  require(n >= 1 && bounds(0) == 0 && bounds(n - 1) == static_cast<int64_t>(last) &&
-              std::is_sorted(bounds.data(), bounds.data() + n),
-          what);
+  require(n >= 1 && bounds(0) == 0 && bounds(n - 1) == static_cast<int64_t>(last), what);
+  in_pieces(bounds.data() + 1, n - 1,
+            [&](const int64_t* first, const int64_t* end) { require(std::is_sorted(first - 1, end), what); });
 }
 
 // Checks that ids are in least .. n - 1.
 inline void check_ids(const Array<const int32_t>& ids, int32_t least, int64_t n, const char* what) {
-  for (size_t i = 0; i < ids.shape(0); ++i) require(ids(i) >= least && ids(i) < n, what);
+  in_pieces(ids.data(), ids.shape(0), [&](const int32_t* first, const int32_t* end) {
+    require(std::all_of(first, end, [&](int32_t id) { return id >= least && id < n; }), what);
+  });
 }
 
 // Calls fn() without the GIL.
@@ -84,6 +98,7 @@ void bind_linear(nb::module_& m);           // linear potentials and their objec
 void bind_validation(nb::module_& m);       // constraints of validation sets
 void bind_online(nb::module_& m);           // learning from mistakes
 void bind_optim(nb::module_& m);            // vector work of the optimisers
+void bind_mapped(nb::module_& m);           // files mapped into memory
 void bind_ingest(nb::module_& m);           // Python objects to sparse attributes; vocabularies
 void bind_compact(nb::module_& m);          // the compact form of linear models
 void bind_columns(nb::module_& m);          // column files

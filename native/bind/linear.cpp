@@ -1,5 +1,7 @@
 // Linear potentials: the training objective and the scores of a fitted model. All bounds are checked here;
 // the core trusts them.
+#include <nanobind/stl/string.h>
+
 #include "bind.h"
 #include "linear/linear_objective.h"
 #include "linear/linear_scores.h"
@@ -117,7 +119,7 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     std::optional<Array<const int64_t>> pair_indptr,
                     std::optional<Array<const int32_t>> pair_ids, std::optional<Array<const int32_t>> kinds,
                     std::optional<Array<const uint8_t>> permitted, std::optional<Array<const double>> units,
-                    int n_labels, int n_threads, bool as_given) {
+                    int n_labels, int n_threads, bool as_given, const std::string& scratch) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
   check_features(state_indptr, state_labels, n_labels);
@@ -163,16 +165,17 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   s.order = free_edges2 ? 2 : 1;
   s.threads = n_threads;
   s.offsets = copy<int64_t>(offsets);
-  s.targets = copy<int32_t>(labels);
-  if (allowed) s.allowed.assign(allowed->data(), allowed->data() + allowed->size());
+  s.targets = labels.data();
+  if (allowed) s.allowed = allowed->data();
   if (weights) s.weights = copy<double>(*weights);
   if (log_cost) s.log_cost = copy<float>(*log_cost);
   s.free[0] = copy<uint8_t>(free_edges);
   if (free_edges2) s.free[1] = copy<uint8_t>(*free_edges2);
   if (kinds) {
-    s.kinds = copy<int32_t>(*kinds);
+    s.kinds = kinds->data();
     s.permitted = copy<uint8_t>(*permitted);
   }
+  s.scratch = scratch;
   const Unlocked release;
   new (self) LinearObjective(x, pair_indptr ? &pairs : nullptr, std::move(s));
 }
@@ -229,20 +232,28 @@ void from_features(const LinearObjective& self, Array<const double> weights, Arr
 
 auto state_features(Array<const int64_t> indptr, Array<const int32_t> indices, Array<const int32_t> labels,
                     std::optional<Array<const uint8_t, 2>> allowed, int64_t n_attributes, int n_labels,
-                    int64_t min_count) {
+                    int64_t min_count, std::optional<Array<const uint8_t>> counts, int64_t part) {
   check_bounds(indptr, indices.shape(0), "indptr does not fit indices");
   const size_t positions = indptr.shape(0) - 1;
   require(labels.shape(0) == positions, "labels does not fit indptr");
   if (allowed)
     require(allowed->shape(0) == positions && allowed->shape(1) == static_cast<size_t>(n_labels),
             "allowed must be [positions, labels]");
+  if (counts)
+    require(static_cast<int64_t>(counts->shape(0)) == n_attributes, "counts must be one per attribute");
+  require(part >= 1, "part must be positive");
   check_ids(indices, 0, n_attributes, "an attribute index is out of range");
   check_ids(labels, -1, n_labels, "a label is out of range");
-  StateFeatures found = unlocked([&] {
-    return find_state_features(static_cast<int64_t>(positions), n_attributes, n_labels, indptr.data(),
-                               indices.data(), labels.data(), allowed ? allowed->data() : nullptr,
-                               std::max<int64_t>(1, min_count));
-  });
+  LabelledPositions x{static_cast<int64_t>(positions),
+                      n_attributes,
+                      n_labels,
+                      indptr.data(),
+                      indices.data(),
+                      labels.data(),
+                      allowed ? allowed->data() : nullptr,
+                      counts ? counts->data() : nullptr};
+  StateFeatures found =
+      unlocked([&] { return find_state_features(x, std::max<int64_t>(1, min_count), part); });
   return std::tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)));
 }
 
@@ -253,7 +264,11 @@ void bind_linear(nb::module_& m) {
       .def("__init__", &make_objective, "offsets"_array, "indptr"_array, "indices"_array, "values"_array,
            "state_indptr"_array, "state_labels"_array, "labels"_array, "allowed"_array, "weights"_array,
            "log_cost"_array, "free_edges"_array, "free_edges2"_array, "pair_indptr"_array, "pair_ids"_array,
-           "kinds"_array, "permitted"_array, "units"_array, "n_labels"_a, "n_threads"_a, "as_given"_a = false)
+           "kinds"_array, "permitted"_array, "units"_array, "n_labels"_a, "n_threads"_a, "as_given"_a = false,
+           "scratch"_a = "",
+           // The arrays that grow with the data are not copied: labels, allowed and kinds.
+           nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(), nb::keep_alive<1, 16>())
+      .def_prop_ro("done", &LinearObjective::done, "The share of the present pass that is done.")
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
       .def(
           "show",
@@ -305,7 +320,9 @@ void bind_linear(nb::module_& m) {
       .def("to_features", &to_features, "theta"_array, "weights"_array)
       .def("from_features", &from_features, "weights"_array, "theta"_array);
   m.def("state_features", &state_features, "indptr"_array, "indices"_array, "labels"_array, "allowed"_array,
-        "n_attributes"_a, "n_labels"_a, "min_count"_a);
+        "n_attributes"_a, "n_labels"_a, "min_count"_a, "counts"_array = nb::none(), "part"_a = 1 << 24,
+        "Return (indptr int64 [A + 1], labels int32 [F]): the labels seen min_count times with an attribute. "
+        "counts: uint8 [A], which attributes count. part: entries that are counted at once.");
   m.def("replace_rows", &with_rows, "indptr"_array, "ids"_array, "weights"_array, "rows"_array,
         "new_indptr"_array, "new_ids"_array, "new_weights"_array, "n_rows"_a,
         "Return (indptr int64 [n_rows + 1], ids int32 [F], weights float64 [F]): row rows[i] is new row i.");

@@ -27,6 +27,7 @@ NB_MODULE(_native, m) {
   crfkit::bind_validation(m);
   crfkit::bind_online(m);
   crfkit::bind_optim(m);
+  crfkit::bind_mapped(m);
   crfkit::bind_ingest(m);
   crfkit::bind_compact(m);
   crfkit::bind_columns(m);

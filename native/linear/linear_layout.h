@@ -8,7 +8,9 @@
 //    parameter v, scale √k (so c1·‖w‖₁ = c1·√k·|v|).
 //  - An attribute seen with many labels gets a dense row of floats, one SIMD load each; one seen with few
 //    labels gets a list of parameters, and the list is written out at each position where it occurs.
-//  - Both are sorted by frequency, so that what is hot stays in cache.
+//  - Both are sorted by frequency, so that what is hot stays in cache; equally frequent ones by how local
+//  they
+//    are, so that what one thread alone touches is together (touched.h).
 //  - Values are stored in an attribute's own unit, so that floats and stochastic steps see numbers near 1
 //    whatever the scale of the data. Weights are multiplied by the unit; θ stays in the user's units.
 #pragma once
@@ -16,99 +18,65 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "base/poll.h"
-#include "base/splitmix.h"
+#include "base/flat_array.h"
+#include "linear/attribute_columns.h"
 #include "linear/settle_plan.h"
+#include "linear/touched.h"
 
 namespace crfkit {
 
-// The attributes as given: compressed sparse rows over positions, and the labels each attribute may score.
-struct AttributeData {
-  int64_t n_positions;          // ΣT
-  int64_t n_attributes;         // A
-  const int64_t* indptr;        // [ΣT + 1]
-  const int32_t* indices;       // [nnz]
-  const double* values;         // [nnz] or null: all ones
-  const int64_t* state_indptr;  // [A + 1] features of an attribute
-  const int32_t* state_labels;  // [F] their labels
-  const double* units;          // [A] the size of an attribute's values, or null: all 1
-  bool as_given = false;        // one parameter per feature, in the order of features, whatever the data
+// Where the arrays of a layout lie, and how the threads of a pass share the positions.
+struct LayoutPlace {
+  std::string directory;      // of scratch files for everything that grows with the data; "": in memory
+  std::vector<int64_t> cuts;  // [runs + 1] positions where the runs of a pass begin and end
 };
 
 struct LinearLayout {
-  int padded;                    // width of a dense row: Lp, or L * Lp for pairs of labels
-  int64_t n_rows = 0;            // dense rows
-  int64_t n_sparse = 0;          // sparse parameters
-  std::vector<int32_t> slots;    // [dense parameters] row * padded + label
-  std::vector<double> scale;     // [dense parameters, then sparse ones] √k · unit
-  std::vector<double> unit;      // [the same], or empty: all 1
-  std::vector<int64_t> row_ptr;  // [ΣT + 1] position t has rows[row_ptr[t]:row_ptr[t+1]]
-  std::vector<int32_t> rows;
-  std::vector<float> row_values;    // empty: all ones
-  std::vector<int64_t> sparse_ptr;  // [ΣT + 1] likewise
-  std::vector<int32_t> sparse_ids;  // sparse parameter
-  std::vector<int32_t> sparse_labels;
-  std::vector<float> sparse_values;
-  std::vector<float> row_shares;      // [rows, padded] k, or 0 where a row has no feature for a label
-  std::vector<float> sparse_shares;   // [n_sparse]
-  SettlePlan row_plan, sparse_plan;   // when their sums are moved to double
-  std::vector<int32_t> parameter_of;  // [F] parameter of a feature; -1: its attribute never occurs
+  int padded;                  // width of a dense row: Lp, or L * Lp for pairs of labels
+  int64_t n_rows = 0;          // dense rows
+  int64_t n_sparse = 0;        // sparse parameters
+  std::vector<int32_t> slots;  // [dense parameters] row * padded + label
+  std::vector<double> scale;   // [dense parameters, then sparse ones] √k · unit
+  std::vector<double> unit;    // [the same], or empty: all 1
+  FlatArray<int64_t> row_ptr;  // [ΣT + 1] position t has rows[row_ptr[t]:row_ptr[t+1]]
+  FlatArray<int32_t> rows;
+  FlatArray<float> row_values;    // empty: all ones
+  FlatArray<int64_t> sparse_ptr;  // [ΣT + 1] likewise
+  FlatArray<int32_t> sparse_ids;  // sparse parameter
+  FlatArray<int32_t> sparse_labels;
+  FlatArray<float> sparse_values;
+  std::vector<float> row_shares;        // [rows, padded] k, or 0 where a row has no feature for a label
+  std::vector<float> sparse_shares;     // [n_sparse]
+  SettlePlan row_plan, sparse_plan;     // when their sums are moved to double
+  Touched touched_rows, touched_lists;  // by the runs of a pass: dense rows, sparse parameters
+  std::vector<int32_t> parameter_of;    // [F] parameter of a feature; -1: its attribute never occurs
 
   double unit_of(size_t parameter) const { return unit.empty() ? 1.0 : unit[parameter]; }
   int64_t n_parameters() const { return static_cast<int64_t>(slots.size()) + n_sparse; }
-};
 
-namespace layout_detail {
-
-struct Fingerprint {
-  uint64_t a = 0, b = 0;
-  auto operator<=>(const Fingerprint&) const = default;
-};
-
-// Computes 128-bit sums over (position, value) and over labels: equal for equal columns, and for others with
-// probability 2^-128.
-inline std::vector<Fingerprint> fingerprints(const AttributeData& x, std::vector<int64_t>& frequency) {
-  std::vector<Fingerprint> prints(static_cast<size_t>(x.n_attributes));
-  frequency.assign(static_cast<size_t>(x.n_attributes), 0);
-  for (int64_t t = 0; t < x.n_positions; ++t) {
-    poll_at(t);
-    const uint64_t here_a = splitmix(static_cast<uint64_t>(t));
-    const uint64_t here_b = splitmix(here_a);
-    for (int64_t i = x.indptr[t]; i < x.indptr[t + 1]; ++i) {
-      Fingerprint& p = prints[static_cast<size_t>(x.indices[i])];
-      ++frequency[static_cast<size_t>(x.indices[i])];
-      if (x.values) {
-        uint64_t bits;
-        std::memcpy(&bits, &x.values[i], sizeof bits);
-        p.a += splitmix(here_a ^ bits);
-        p.b += splitmix(here_b + bits);
-      } else {
-        p.a += here_a;
-        p.b += here_b;
-      }
-    }
+  // Calls fn(pointer, n) for each of the position arrays: the part that belongs to positions from .. to - 1.
+  template <class Fn>
+  void for_arrays(int64_t from, int64_t to, Fn&& fn) const {
+    const auto first = static_cast<size_t>(from), last = static_cast<size_t>(to);
+    const int64_t r = row_ptr[first], n_r = row_ptr[last] - r, s = sparse_ptr[first],
+                  n_s = sparse_ptr[last] - s;
+    fn(row_ptr.data() + from, to - from);
+    fn(rows.data() + r, n_r);
+    if (!row_values.empty()) fn(row_values.data() + r, n_r);
+    fn(sparse_ptr.data() + from, to - from);
+    fn(sparse_ids.data() + s, n_s);
+    fn(sparse_labels.data() + s, n_s);
+    if (!sparse_values.empty()) fn(sparse_values.data() + s, n_s);
   }
-  for (int64_t a = 0; a < x.n_attributes; ++a) {
-    Fingerprint& p = prints[static_cast<size_t>(a)];
-    for (int64_t f = x.state_indptr[a]; f < x.state_indptr[a + 1]; ++f) {
-      const uint64_t h = splitmix(~static_cast<uint64_t>(x.state_labels[f]));
-      p.a += h;
-      p.b += splitmix(h);
-    }
-  }
-  return prints;
-}
-
-}  // namespace layout_detail
+};
 
 // Labels lie in 0..padded-1.
-inline LinearLayout make_layout(const AttributeData& x, int padded) {
-  using namespace layout_detail;
+inline LinearLayout make_layout(const AttributeData& x, int padded, const LayoutPlace& place) {
   const auto A = static_cast<size_t>(x.n_attributes);
   const int64_t F = x.state_indptr[x.n_attributes];
   if (F > INT32_MAX || x.n_attributes * static_cast<int64_t>(padded) > (int64_t{1} << 40))
@@ -116,8 +84,9 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
   LinearLayout out;
   out.padded = padded;
 
-  std::vector<int64_t> frequency;
-  const std::vector<Fingerprint> prints = fingerprints(x, frequency);
+  const AttributeColumns columns(x);
+  const std::vector<Fingerprint>& prints = columns.prints;
+  const std::vector<int64_t>& frequency = columns.frequency;
   std::vector<int32_t> order(A);
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
@@ -151,7 +120,9 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
   }
   auto more_frequent = [&](int32_t a, int32_t b) {
     const int64_t fa = frequency[static_cast<size_t>(a)], fb = frequency[static_cast<size_t>(b)];
-    return fa != fb ? fa > fb : a < b;
+    if (fa != fb) return fa > fb;
+    const int la = columns.locality(static_cast<size_t>(a)), lb = columns.locality(static_cast<size_t>(b));
+    return la != lb ? la < lb : a < b;
   };
   if (!x.as_given) {
     std::sort(dense.begin(), dense.end(), more_frequent);
@@ -192,47 +163,74 @@ inline LinearLayout make_layout(const AttributeData& x, int padded) {
       out.parameter_of[static_cast<size_t>(f)] = first + static_cast<int32_t>(f - x.state_indptr[a]);
   }
 
-  const auto positions = static_cast<size_t>(x.n_positions);
-  out.row_ptr.assign(positions + 1, 0);
-  out.sparse_ptr.assign(positions + 1, 0);
-  for (size_t t = 0; t < positions; ++t) {
-    int64_t n_rows = 0, n_list = 0;
-    for (int64_t i = x.indptr[t]; i < x.indptr[t + 1]; ++i) {
-      const auto a = static_cast<size_t>(x.indices[i]);
-      if (row_of[a] >= 0)
-        ++n_rows;
-      else if (first_of[a] >= 0)
-        n_list += x.state_indptr[a + 1] - x.state_indptr[a];
+  int64_t n_rows = 0, n_list = 0, row_events = 0, list_events = 0;
+  for (size_t a = 0; a < A; ++a) {
+    if (row_of[a] >= 0) {
+      n_rows += frequency[a];
+      row_events += SettlePlan::moves(frequency[a]);
+    } else if (first_of[a] >= 0) {
+      const int64_t n = x.state_indptr[a + 1] - x.state_indptr[a];
+      n_list += n * frequency[a];
+      list_events += n * SettlePlan::moves(frequency[a]);
     }
-    out.row_ptr[t + 1] = out.row_ptr[t] + n_rows;
-    out.sparse_ptr[t + 1] = out.sparse_ptr[t] + n_list;
   }
-  out.rows.resize(static_cast<size_t>(out.row_ptr[positions]));
-  out.sparse_ids.resize(static_cast<size_t>(out.sparse_ptr[positions]));
-  out.sparse_labels.resize(out.sparse_ids.size());
+  const std::string& directory = place.directory;
+  const auto positions = static_cast<size_t>(x.n_positions);
+  out.row_ptr.resize(positions + 1, directory);
+  out.sparse_ptr.resize(positions + 1, directory);
+  out.rows.resize(static_cast<size_t>(n_rows), directory);
+  out.sparse_ids.resize(static_cast<size_t>(n_list), directory);
+  out.sparse_labels.resize(out.sparse_ids.size(), directory);
   if (x.values) {
-    out.row_values.resize(out.rows.size());
-    out.sparse_values.resize(out.sparse_ids.size());
+    out.row_values.resize(out.rows.size(), directory);
+    out.sparse_values.resize(out.sparse_ids.size(), directory);
   }
-  size_t r = 0, s = 0;
-  for (size_t t = 0; t < positions; ++t)
-    for (int64_t i = x.indptr[t]; i < x.indptr[t + 1]; ++i) {
+  out.row_plan.begin(out.n_rows, padded, row_events, directory);
+  out.sparse_plan.begin(out.n_sparse, 1, list_events, directory);
+  constexpr int64_t kTogether = 1024;  // numbers
+  out.touched_rows = Touched(out.n_rows, std::max<int64_t>(1, kTogether / padded));
+  out.touched_lists = Touched(out.n_sparse, kTogether);
+  size_t r = 0, s = 0, run = 1;
+  int64_t kept_from = 0;  // positions before it are let go
+  out.row_ptr[0] = out.sparse_ptr[0] = 0;
+  for_positions(x, [&](int64_t t, int64_t first, int64_t last) {
+    for (; run < place.cuts.size() && t == place.cuts[run]; ++run) {
+      out.touched_rows.end_run();
+      out.touched_lists.end_run();
+    }
+    for (int64_t i = first; i < last; ++i) {
       const auto a = static_cast<size_t>(x.indices[i]);
       const float value = x.values ? static_cast<float>(x.values[i] / unit_of(a)) : 1.0f;
       if (row_of[a] >= 0) {
         out.rows[r] = row_of[a];
         if (x.values) out.row_values[r] = value;
+        out.row_plan.note(t, row_of[a]);
+        out.touched_rows.note(row_of[a]);
         ++r;
       } else if (first_of[a] >= 0) {
         for (int64_t f = x.state_indptr[a]; f < x.state_indptr[a + 1]; ++f, ++s) {
-          out.sparse_ids[s] = first_of[a] - n_dense + static_cast<int32_t>(f - x.state_indptr[a]);
+          const int32_t id = first_of[a] - n_dense + static_cast<int32_t>(f - x.state_indptr[a]);
+          out.sparse_ids[s] = id;
           out.sparse_labels[s] = x.state_labels[f];
           if (x.values) out.sparse_values[s] = value;
+          out.sparse_plan.note(t, id);
+          out.touched_lists.note(id);
         }
       }
     }
-  out.row_plan = SettlePlan(out.row_ptr, out.rows, out.n_rows, padded);
-  out.sparse_plan = SettlePlan(out.sparse_ptr, out.sparse_ids, out.n_sparse, 1);
+    out.row_ptr[static_cast<size_t>(t) + 1] = static_cast<int64_t>(r);
+    out.sparse_ptr[static_cast<size_t>(t) + 1] = static_cast<int64_t>(s);
+    if (t + 1 - kept_from == kStretch) {
+      out.for_arrays(kept_from, t + 1, [](const auto* p, int64_t n) { let_go(p, n); });
+      kept_from = t + 1;
+    }
+  });
+  for (; run < place.cuts.size(); ++run) {
+    out.touched_rows.end_run();
+    out.touched_lists.end_run();
+  }
+  out.row_plan.end();
+  out.sparse_plan.end();
   return out;
 }
 

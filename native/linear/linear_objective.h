@@ -4,9 +4,12 @@
 // where features that the data cannot tell apart share one parameter (LinearLayout).
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/parallel.h"
@@ -23,13 +26,14 @@ namespace crfkit {
 struct LinearSettings {
   int labels, order, threads;
   std::vector<int64_t> offsets;          // [N + 1]
-  std::vector<int32_t> targets;          // [ΣT]
-  std::vector<uint8_t> allowed;          // [ΣT, L] or empty
+  const int32_t* targets;                // [ΣT]; this and the next two belong to the caller
+  const uint8_t* allowed = nullptr;      // [ΣT, L] or null
+  const int32_t* kinds = nullptr;        // [ΣT] which table of permitted pairs holds; or null
   std::vector<double> weights;           // [N] or empty
   std::vector<float> log_cost;           // [L] or empty
   std::vector<uint8_t> free[kMaxOrder];  // [L^(k+2)] which transitions are parameters; the others stay 0
-  std::vector<int32_t> kinds;            // [ΣT] which table of permitted pairs holds; or empty
   std::vector<uint8_t> permitted;        // [M, L, L] or empty
+  std::string scratch;                   // directory for everything that grows with the data; "": memory
 };
 
 class LinearObjective {
@@ -38,11 +42,12 @@ class LinearObjective {
   LinearObjective(const AttributeData& attributes, const AttributeData* pairs, LinearSettings settings)
       : s_(std::move(settings)),
         d_(chain_dims(s_.order, s_.labels)),
-        state_(attributes, d_.padded),
+        place_{s_.scratch, run_positions()},
+        state_(attributes, d_.padded, place_),
         edges_(d_, s_.free) {
-    if (pairs) pair_.emplace(make_pair_group(*pairs, s_.offsets, d_));
+    if (pairs) pair_.emplace(make_pair_group(*pairs, s_.offsets, d_, place_));
     make_masks();
-    lengths_ = PieceLengths::of(d_, with_pairs(), !s_.allowed.empty());
+    lengths_ = PieceLengths::of(d_, with_pairs(), s_.allowed != nullptr);
     all_offsets_ = s_.offsets;
     count_observed();
   }
@@ -66,6 +71,12 @@ class LinearObjective {
   const LinearEdges& edges() const { return edges_; }
   int64_t first_edge() const { return state_.n_parameters(); }
   int64_t first_pair() const { return first_edge() + edges_.n_parameters(); }
+
+  // The share of the present pass that is done; other threads may ask.
+  double done() const {
+    const int64_t n = n_positions();
+    return n ? static_cast<double>(passed_.load(std::memory_order_relaxed)) / static_cast<double>(n) : 0.0;
+  }
 
   // Which sequences are computed in pieces; tests make them short.
   const PieceLengths& lengths() const { return lengths_; }
@@ -107,10 +118,9 @@ class LinearObjective {
     load(theta);
     prepare_chain();
     over_runs(
-        n, [&](int64_t i) { return length(ids ? ids[i] : i); }, diagonal != nullptr,
-        [&](int64_t first, int64_t last, LinearBlock& block) {
-          training_kernels().linear_block(problem(), weights(), ids, first, last, block);
-        });
+        n, [&](int64_t i) { return length(ids ? ids[i] : i); }, diagonal != nullptr, ids == nullptr,
+        [&](int64_t first, int64_t last, LinearBlock& block) { pass(ids, first, last, block); });
+    if (!s_.scratch.empty()) let_go_of_plans();
     double loss = 0;
     for (size_t b = 0; b < used_; ++b) loss += blocks_[b].loss;
     collect(gradient, &Block::state, &Block::pair, 1);
@@ -148,11 +158,12 @@ class LinearObjective {
     auto span_length = [&](int64_t i) {
       return ends[static_cast<size_t>(2 * i) + 1] - ends[static_cast<size_t>(2 * i)];
     };
-    over_runs(n, span_length, false, [&](int64_t first, int64_t last, LinearBlock& block) {
+    over_runs(n, span_length, false, false, [&](int64_t first, int64_t last, LinearBlock& block) {
       for (int64_t i = first; i < last; ++i) {
         const auto id = static_cast<int32_t>(2 * i);
         block.loss = 0;
         training_kernels().linear_block(spans, w, &id, 0, 1, block);
+        have_visited(span_length(i));
         loss[i] = block.loss / weights[static_cast<size_t>(id)];
       }
     });
@@ -199,6 +210,7 @@ class LinearObjective {
         if (pair_) work_ += pair_->work(s_.offsets[at], s_.offsets[at + 1]);
         block.step = static_cast<float>(-step / scale_);
         training_kernels().linear_block(problem(), weights_for_step(length(ids[i])), ids, i, i + 1, block);
+        have_visited(length(ids[i]));
       }
       loss += block.loss;
       edge_step /= static_cast<double>(last - first);
@@ -261,9 +273,9 @@ class LinearObjective {
   // Adds -weight times the transitions of positions first .. last - 1. If a label is not known, the kernel
   // has subtracted the expected transitions instead.
   void subtract_observed(int64_t first, int64_t last, double weight, EdgeTables& table) const {
-    const auto y = s_.targets.begin();
+    const int32_t* y = s_.targets;
     if (std::all_of(y + first, y + last, [](int32_t label) { return label >= 0; }))
-      edges_.add_path(s_.targets.data() + first, last - first, -weight, table);
+      edges_.add_path(s_.targets + first, last - first, -weight, table);
   }
   void subtract_observed(int64_t i, EdgeTables& table) const {
     subtract_observed(s_.offsets[static_cast<size_t>(i)], s_.offsets[static_cast<size_t>(i) + 1], weight(i),
@@ -280,9 +292,26 @@ class LinearObjective {
 
   void load(const double* theta) {
     scale_ = 1;
-    state_.load(theta);
+    share(theta, [](LinearGroup& group, const double* part, int64_t from, int64_t to) {
+      group.load(part, from, to);
+    });
     edges_.from_theta(theta + first_edge(), edges_.weights);
-    if (pair_) pair_->load(theta + first_pair());
+  }
+
+  // Calls fn(group, its part of a vector [P], from, to) so that the threads share the parameters of the
+  // groups.
+  template <class Real, class Fn>
+  void share(Real* vector, Fn&& fn) {
+    constexpr int64_t kFewest = 1 << 15;  // parameters for which a thread is worth starting
+    const auto threads = static_cast<int>(std::clamp<int64_t>(n_parameters() / kFewest, 1, s_.threads));
+    parallel_for(threads, threads, [&](int b, int) {
+      auto part = [&](LinearGroup& group, Real* own) {
+        const int64_t n = group.n_parameters();
+        fn(group, own, n * b / threads, n * (b + 1) / threads);
+      };
+      part(state_, vector);
+      if (pair_) part(*pair_, vector + first_pair());
+    });
   }
 
   void prepare_chain() {
@@ -303,11 +332,11 @@ class LinearObjective {
     p.offsets = s_.offsets.data();
     p.state = state_.features();
     if (pair_) p.pair = pair_->features();
-    p.labels = s_.targets.data();
-    p.allowed = s_.allowed.empty() ? nullptr : s_.allowed.data();
+    p.labels = s_.targets;
+    p.allowed = s_.allowed;
     p.weights = s_.weights.empty() ? nullptr : s_.weights.data();
     p.log_cost = s_.log_cost.empty() ? nullptr : s_.log_cost.data();
-    p.kinds = s_.kinds.data();
+    p.kinds = s_.kinds;
     p.masks = masks_.empty() ? nullptr : masks_.data();
     return p;
   }
@@ -333,11 +362,71 @@ class LinearObjective {
     return w;
   }
 
+  // Adds sequences ids[first..last) (first..last themselves if ids is null) to the block's sums.
+  void pass(const int32_t* ids, int64_t first, int64_t last, LinearBlock& block) {
+    const LinearProblem p = problem();
+    const LinearWeights w = weights();
+    auto end_of = [&](int64_t i) {  // the sequences from i on that are computed before others are fetched
+      for (int64_t n = 0; i < last && n < kStretch; ++i) n += length(ids ? ids[i] : i);
+      return i;
+    };
+    for (int64_t i = first, end; i < last; i = end) {
+      end = end_of(i);
+      if (!ids && !s_.scratch.empty()) fetch(end, end_of(end));
+      training_kernels().linear_block(p, w, ids, i, end, block);
+      if (ids)
+        for (int64_t k = i; k < end; ++k) have_visited(length(ids[k]));
+      else
+        have_passed(s_.offsets[static_cast<size_t>(i)], s_.offsets[static_cast<size_t>(end)]);
+    }
+  }
+
+  // Notes that positions from .. to - 1 have been computed.
+  void have_passed(int64_t from, int64_t to) {
+    passed_.fetch_add(to - from, std::memory_order_relaxed);
+    if (!s_.scratch.empty()) let_go_of(from, to);
+  }
+  void let_go_of(int64_t from, int64_t to) const {
+    state_.let_go_of(from, to);
+    if (pair_) pair_->let_go_of(from, to);
+    let_go(s_.targets + from, to - from);
+    if (s_.allowed) let_go(s_.allowed + from * s_.labels, (to - from) * s_.labels);
+    if (s_.kinds) let_go(s_.kinds + from, to - from);
+  }
+  // Notes that n positions somewhere in the data have been computed.
+  void have_visited(int64_t n) {
+    constexpr int64_t kMany = 16 * kStretch;
+    const int64_t before = passed_.fetch_add(n, std::memory_order_relaxed);
+    if (s_.scratch.empty() || before / kMany == (before + n) / kMany) return;
+    let_go_of(0, n_positions());
+  }
+  void fetch(int64_t first, int64_t last) const {  // sequences
+    const int64_t from = s_.offsets[static_cast<size_t>(first)], to = s_.offsets[static_cast<size_t>(last)];
+    state_.fetch(from, to);
+    if (pair_) pair_->fetch(from, to);
+  }
+  void let_go_of_plans() const {
+    for (const LinearLayout* layout : {&state_.layout(), pair_layout()})
+      for (const SettlePlan* plan :
+           {layout ? &layout->row_plan : nullptr, layout ? &layout->sparse_plan : nullptr})
+        if (plan) plan->let_go_of_events();
+  }
+
+  // The positions where the runs of a pass over everything begin and end.
+  std::vector<int64_t> run_positions() const {
+    std::vector<int64_t> cuts = filled_runs(n_sequences(), s_.threads, [&](int64_t i) { return length(i); });
+    for (int64_t& cut : cuts) cut = s_.offsets[static_cast<size_t>(cut)];
+    return cuts;
+  }
+
   // Calls run(first, last, block) for one run of the n sequences per thread, of about equally many positions.
-  // There are as many blocks as there are such runs: threads without work cost nothing.
+  // There are as many blocks as there are such runs: threads without work cost nothing. `everything`: the
+  // sequences are those that were laid out.
   template <class Length, class Run>
-  void over_runs(int64_t n, Length&& length_of, bool with_diagonal, Run&& run) {
+  void over_runs(int64_t n, Length&& length_of, bool with_diagonal, bool everything, Run&& run) {
     const std::vector<int64_t> cuts = filled_runs(n, s_.threads, length_of);
+    everything = everything && s_.offsets.back() == all_offsets_.back();
+    passed_ = 0;
     used_ = cuts.size() - 1;
     if (blocks_.size() < used_) blocks_.resize(used_);
     const auto n_runs = static_cast<int>(used_);
@@ -346,20 +435,21 @@ class LinearObjective {
       int64_t longest = 0;
       for (int64_t i = first; i < last; ++i) longest = std::max(longest, length_of(i));
       Block& own = blocks_[static_cast<size_t>(b)];
-      LinearBlock block = sums_of(own, longest, with_diagonal);
+      const size_t number = everything ? static_cast<size_t>(b) : GroupSums::kAnyRun;
+      LinearBlock block = sums_of(own, longest, with_diagonal, number);
       run(first, last, block);
       own.loss = block.loss;
     });
   }
 
   // Returns a block's sums, set to zero, in the kernel's form, with room for sequences of these lengths.
-  LinearBlock sums_of(Block& b, int64_t longest, bool with_diagonal) const {
+  LinearBlock sums_of(Block& b, int64_t longest, bool with_diagonal, size_t run) const {
     LinearBlock out = transitions_of(b, longest);
-    out.state = state_.zeros(b.state);
-    if (pair_) out.pair = pair_->zeros(b.pair);
+    out.state = state_.zeros(b.state, run);
+    if (pair_) out.pair = pair_->zeros(b.pair, run);
     if (with_diagonal) {
-      out.state_diag = state_.zeros(b.state_diag);
-      if (pair_) out.pair_diag = pair_->zeros(b.pair_diag);
+      out.state_diag = state_.zeros(b.state_diag, run);
+      if (pair_) out.pair_diag = pair_->zeros(b.pair_diag, run);
       b.label_diag.assign(static_cast<size_t>(d_.padded), 0.0);
       out.label_diag = b.label_diag.data();
     }
@@ -370,7 +460,7 @@ class LinearObjective {
   LinearBlock transitions_of(Block& b, int64_t longest) const {
     b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);
     LinearBlock out{};
-    b.workspace.lend(d_, with_pairs(), !s_.allowed.empty(), lengths_, longest, out);
+    b.workspace.lend(d_, with_pairs(), s_.allowed != nullptr, lengths_, longest, out);
     out.step = 1;
     out.counts = b.counts.data();
     for (int t = 1; t < s_.order; ++t) {
@@ -380,27 +470,18 @@ class LinearObjective {
     return out;
   }
 
-  // Returns a function that adds up of(sums) over the blocks, in their order.
-  auto over_blocks(GroupSums Block::* sums) const {
-    return [this, sums](auto&& of) {
-      double sum = 0;
-      for (size_t b = 0; b < used_; ++b) sum += of(blocks_[b].*sums);
-      return sum;
-    };
-  }
-
   // Adds up the blocks, in their order; each parameter times scale^power.
-  void collect(double* out, GroupSums Block::* state, GroupSums Block::* pair, int power) const {
-    parallel_for(s_.threads, s_.threads, [&](int b, int) {
-      auto part = [&](const LinearGroup& group, double* to, GroupSums Block::* sums) {
-        const int64_t n = group.n_parameters();
-        group.collect(to, n * b / s_.threads, n * (b + 1) / s_.threads, power, over_blocks(sums));
-      };
-      part(state_, out, state);
-      if (pair_) part(*pair_, out + first_pair(), pair);
+  void collect(double* out, GroupSums Block::* state, GroupSums Block::* pair, int power) {
+    std::vector<const GroupSums*> states, pairs;
+    for (size_t b = 0; b < used_; ++b) {
+      states.push_back(&(blocks_[b].*state));
+      pairs.push_back(&(blocks_[b].*pair));
+    }
+    share(out, [&](const LinearGroup& group, double* part, int64_t from, int64_t to) {
+      group.collect(part, from, to, power, &group == &state_ ? states : pairs);
     });
-    state_.add_settled(out, power, over_blocks(state));
-    if (pair_) pair_->add_settled(out + first_pair(), power, over_blocks(pair));
+    state_.add_settled(out, power, states);
+    if (pair_) pair_->add_settled(out + first_pair(), power, pairs);
   }
 
   void add_expected(const Block& b, EdgeTables& table) const {
@@ -416,6 +497,7 @@ class LinearObjective {
 
   LinearSettings s_;
   ChainDims d_;
+  LayoutPlace place_;
   LinearGroup state_;
   LinearEdges edges_;
   std::optional<LinearGroup> pair_;  // attributes that score label pairs
@@ -434,6 +516,7 @@ class LinearObjective {
   ParameterTable<float> old_state_, old_pair_;  // before a stochastic step on a long sequence
   std::vector<Block> blocks_;                   // one per thread that has had work
   size_t used_ = 0;                             // blocks of the last pass
+  std::atomic<int64_t> passed_ = 0;             // positions of the pass so far
 };
 
 }  // namespace crfkit

@@ -9,9 +9,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
-#include "base/poll.h"
+#include "base/flat_array.h"
 #include "linear/linear_problem.h"
 
 namespace crfkit {
@@ -20,36 +21,50 @@ struct SettlePlan {
   static constexpr int kLongest = 128;  // terms of a float sum
 
   int width = 1;                 // numbers per item: those of a dense row, padded; or 1 of a list
-  std::vector<int64_t> at;       // [events + 1] positions, ascending; after all of them a sentinel
-  std::vector<int32_t> items;    // [events] the row or parameter to move
-  std::vector<int32_t> settled;  // [events] where it goes, in units of `width`
+  int64_t n = 0;                 // events
+  FlatArray<int64_t> at;         // [events + 1] positions, ascending; after all of them a sentinel
+  FlatArray<int32_t> items;      // [events] the row or parameter to move
+  FlatArray<int32_t> settled;    // [events] where it goes, in units of `width`
   std::vector<int32_t> slot_of;  // [items] where an item goes; -1: it has too few terms
   int64_t n_settled = 0;         // items that are ever moved
 
-  SettlePlan() = default;
+  // An item with this many terms in all is moved so often.
+  static int64_t moves(int64_t n_terms) { return n_terms / kLongest; }
 
-  // ptr: [ΣT + 1]; position t adds to items ids[ptr[t]] .. ids[ptr[t + 1] - 1].
-  SettlePlan(const std::vector<int64_t>& ptr, const std::vector<int32_t>& ids, int64_t n_items, int width_)
-      : width(width_), slot_of(static_cast<size_t>(n_items), -1) {
-    std::vector<uint8_t> terms(static_cast<size_t>(n_items), 0);
-    for (size_t t = 0; t + 1 < ptr.size(); ++t) {
-      poll_at(static_cast<int64_t>(t));
-      for (int64_t i = ptr[t]; i < ptr[t + 1]; ++i) {
-        const auto item = static_cast<size_t>(ids[static_cast<size_t>(i)]);
-        if (++terms[item] < kLongest) continue;
-        terms[item] = 0;
-        if (slot_of[item] < 0) slot_of[item] = static_cast<int32_t>(n_settled++);
-        at.push_back(static_cast<int64_t>(t));
-        items.push_back(static_cast<int32_t>(item));
-        settled.push_back(slot_of[item]);
-      }
-    }
-    at.push_back(std::numeric_limits<int64_t>::max());
+  // Makes room for the events of n_items; then every term is noted, position by position.
+  void begin(int64_t n_items, int width_, int64_t n_events, const std::string& directory) {
+    width = width_;
+    slot_of.assign(static_cast<size_t>(n_items), -1);
+    terms_.assign(static_cast<size_t>(n_items), 0);
+    at.resize(static_cast<size_t>(n_events) + 1, directory);
+    items.resize(static_cast<size_t>(n_events), directory);
+    settled.resize(static_cast<size_t>(n_events), directory);
+  }
+  void note(int64_t t, int32_t item) {
+    const auto i = static_cast<size_t>(item);
+    if (++terms_[i] < kLongest) return;
+    terms_[i] = 0;
+    if (slot_of[i] < 0) slot_of[i] = static_cast<int32_t>(n_settled++);
+    const auto event = static_cast<size_t>(n++);
+    at[event] = t;
+    items[event] = item;
+    settled[event] = slot_of[i];
+  }
+  void end() {
+    at[static_cast<size_t>(n)] = std::numeric_limits<int64_t>::max();
+    terms_ = {};
   }
 
-  SettleEvents events() const {
-    return {width, static_cast<int64_t>(items.size()), at.data(), items.data(), settled.data()};
+  void let_go_of_events() const {
+    let_go(at.data(), n);
+    let_go(items.data(), n);
+    let_go(settled.data(), n);
   }
+
+  SettleEvents events() const { return {width, n, at.data(), items.data(), settled.data()}; }
+
+ private:
+  std::vector<uint8_t> terms_;  // [items] since the last move
 };
 
 }  // namespace crfkit

@@ -40,9 +40,9 @@ inline SpanScores span_scores(const LinearObjective& o, double margin) {
   scores.state = &o.state_layout();
   scores.pair = o.pair_layout();
   scores.permitted = s.permitted.empty() ? nullptr : s.permitted.data();
-  scores.kinds = s.kinds.data();
-  scores.labels = s.targets.data();
-  scores.allowed = s.allowed.empty() ? nullptr : s.allowed.data();
+  scores.kinds = s.kinds;
+  scores.labels = s.targets;
+  scores.allowed = s.allowed;
   scores.margin = margin;
   return scores;
 }

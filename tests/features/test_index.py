@@ -123,6 +123,26 @@ def test_frequency_counts_presence_not_value():
     assert build_index(sequences, labels, 1, min_freq=3).n_features == 0
 
 
+@pytest.mark.parametrize("part", [1, 40, 200])
+def test_counting_in_parts_gives_the_same_features(part):
+    from crfkit import _native
+
+    random = np.random.default_rng(0)
+    indptr = np.concatenate([[0], np.cumsum(random.integers(0, 6, 300))])
+    indices = random.integers(0, 9, indptr[-1]).astype(np.int32)
+    labels = random.integers(-1, 4, 300).astype(np.int32)
+    allowed = random.integers(0, 2, (300, 4)).astype(np.uint8)
+    kinds = (np.arange(9) % 4 > 0).astype(np.uint8)
+    for rows, counts in ((None, None), (allowed, None), (allowed, kinds)):
+        arguments = (indptr, indices, labels, rows, 9, 4, 20, counts)
+        whole, parts = _native.state_features(*arguments), _native.state_features(*arguments, part)
+        for a, b in zip(whole, parts, strict=True):
+            np.testing.assert_array_equal(a, b)
+        has = np.diff(whole[0]) > 0
+        assert has[kinds > 0].any()
+        assert has[kinds == 0].any() == (counts is None)
+
+
 def test_native_bounds_are_checked():
     from crfkit import _native
 

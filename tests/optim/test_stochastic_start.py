@@ -23,6 +23,9 @@ class Counted:
     def __call__(self, x, *, diagonal=False):
         return Evaluation(float(x @ x), 2 * x)
 
+    def order(self, random):
+        return random.permutation(self.n_examples)
+
     def begin(self, x):
         self.x = x.copy()
 

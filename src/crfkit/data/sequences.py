@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy.typing as npt
 from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
+
+_ENTRIES = 1 << 22  # attributes at positions that are worked on at once
 
 
 class Batch:
@@ -54,6 +56,7 @@ class Sequences(Batch):
     indices: IdArray  # [nnz]
     values: FloatArray | None  # [nnz]; None: all ones
     n_attributes: int  # A; indices are below it
+    home: str | None = None  # the directory of the blocks that the arrays are mapped from; None: in memory
 
     def __post_init__(self) -> None:
         expected = (
@@ -99,6 +102,20 @@ class Sequences(Batch):
             values=None if self.values is None else self.values[entries],
             n_attributes=self.n_attributes,
         )
+
+    def entry_pieces(self) -> Iterator[slice]:
+        """Yield the ranges of entries for work that shall need little memory: they cover all of them."""
+        size = max(_ENTRIES, self.n_attributes)  # a count per attribute must not cost more than the entries
+        for start in range(0, self.indices.size, size):
+            yield slice(start, min(start + size, self.indices.size))
+
+    def by_attribute(self, weights: Callable[[slice], FloatArray] | None = None) -> FloatArray:
+        """Return for each attribute how often it occurs [A], or the sum of such weights of its entries."""
+        total = np.zeros(self.n_attributes)
+        for part in self.entry_pieces():
+            own = None if weights is None else weights(part)
+            total += np.bincount(self.indices[part], own, minlength=self.n_attributes)
+        return total
 
     def only(self, kept: BoolArray) -> Sequences:
         """Return the same positions with only the entries ``kept`` [nnz]."""
@@ -211,6 +228,19 @@ def offsets_of(lengths: npt.ArrayLike) -> IntArray:
     offsets = np.zeros(counts.size + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
+
+
+def whole_pieces(offsets: IntArray, positions: int = 1 << 20) -> Iterator[tuple[int, int]]:
+    """Yield ranges of sequences, first .. last - 1, of about so many positions, which cover all of them.
+
+    Work on one range at a time needs little memory, even if the data is larger than memory.
+    """
+    first, n = 0, offsets.size - 1
+    while first < n:
+        end = int(np.searchsorted(offsets, offsets[first] + positions, side="right")) - 1
+        last = min(n, max(end, first + 1))
+        yield first, last
+        first = last
 
 
 def first_positions(offsets: IntArray) -> IntArray:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.data.labels import Labels
-from crfkit.data.sequences import Sequences, first_positions, offsets_of
+from crfkit.data.sequences import Sequences, first_positions, offsets_of, whole_pieces
 from crfkit.data.training_data import check_label_count
 from crfkit.features.edge_attributes import EDGE, STATE
 
@@ -144,20 +144,20 @@ def build_index(
     L = n_labels
     check_label_count(L, order)
     allowed = None if labels.allowed is None else labels.allowed.view(np.uint8)
-    states = sequences if kinds is None else sequences.only((kinds[sequences.indices] & STATE) != 0)
     if all_possible_states:
         has = np.ones(sequences.n_attributes, np.int64) if kinds is None else np.minimum(kinds & STATE, 1)
         state_indptr = offsets_of(has * L)
         state_labels = np.tile(np.arange(L, dtype=np.int32), int(has.sum()))
     else:
         state_indptr, state_labels = _native.state_features(
-            states.indptr,
-            states.indices,
+            sequences.indptr,
+            sequences.indices,
             labels.ids,
             allowed,
             sequences.n_attributes,
             L,
             _least(min_freq),
+            None if kinds is None else (kinds & STATE).astype(np.uint8),
         )
     edges = [_transitions(sequences.offsets, labels, L, span, min_freq) for span in range(2, order + 2)]
     if all_possible_transitions:
@@ -193,34 +193,40 @@ def _pair_features(
     pairs = np.full(len(ids), -1, np.int32)  # [ΣT]
     pairs[1:] = np.where((ids[:-1] >= 0) & (ids[1:] >= 0), ids[:-1] * L + ids[1:], -1)
     pairs[first_positions(sequences.offsets)] = -1
-    chosen = sequences.only(scoring[sequences.indices])
     return _native.state_features(
-        chosen.indptr,
-        chosen.indices,
+        sequences.indptr,
+        sequences.indices,
         pairs,
         None,
         sequences.n_attributes,
         L**2,
         _least(min_freq),
+        scoring.view(np.uint8),
     )
 
 
 def _transitions(offsets: IntArray, labels: Labels, n_labels: int, span: int, min_freq: float) -> Mask:
     """Return which runs of ``span`` labels occur at least min_freq times, [L] * span."""
-    ids = labels.ids.astype(np.int64)
-    n = len(ids)
+    counts = np.zeros((n_labels,) * span, np.int64)
+    for first, last in whole_pieces(offsets):
+        counts += _runs(offsets[first : last + 1], labels, n_labels, span)
+    return counts >= max(1, min_freq)
+
+
+def _runs(offsets: IntArray, labels: Labels, n_labels: int, span: int) -> IntArray:
+    """Return how often each run of ``span`` labels occurs in sequences with these offsets, [L] * span."""
     shape = (n_labels,) * span
-    if n < span:
-        return np.zeros(shape, np.bool_)
-    last = np.arange(span - 1, n)
-    begin = np.repeat(offsets[:-1], np.diff(offsets))  # [ΣT] first position of its sequence
+    start, stop = int(offsets[0]), int(offsets[-1])
+    ids = labels.ids[start:stop].astype(np.int64)
+    begin = np.repeat(offsets[:-1], np.diff(offsets)) - start  # first position of its sequence
+    last = np.arange(span - 1, len(ids))
     last = last[begin[last] <= last - span + 1]
     runs = np.stack([ids[last - span + 1 + k] for k in range(span)])  # [span, M]
     known = (runs >= 0).all(axis=0)
     counts = np.bincount(np.ravel_multi_index(tuple(runs[:, known]), shape), minlength=n_labels**span)
     if labels.allowed is not None:
-        counts = counts + _open_runs(labels.allowed, last[~known], span).ravel()
-    return (counts >= max(1, min_freq)).reshape(shape)
+        counts = counts + _open_runs(labels.allowed[start:stop], last[~known], span).ravel()
+    return counts.reshape(shape)
 
 
 def _open_runs(allowed: BoolArray, last: IntArray, span: int) -> IntArray:

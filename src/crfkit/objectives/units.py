@@ -24,11 +24,13 @@ class AttributeSizes:
     """How often each attribute occurs, and the sum of its squared values."""
 
     def __init__(self, sequences: Sequences) -> None:
-        A = sequences.n_attributes
-        self.plain = sequences.values is None or bool((np.abs(sequences.values) == 1).all())
-        if sequences.values is not None and not self.plain:
-            self.count = np.bincount(sequences.indices, minlength=A).astype(np.float64)  # [A]
-            self.squares = np.bincount(sequences.indices, sequences.values**2, minlength=A)  # [A]
+        values = sequences.values
+        self.plain = values is None or all(
+            (np.abs(values[part]) == 1).all() for part in sequences.entry_pieces()
+        )
+        if values is not None and not self.plain:
+            self.count = sequences.by_attribute()  # [A]
+            self.squares = sequences.by_attribute(lambda part: values[part] ** 2)  # [A]
 
     def units(self, c2: float) -> FloatArray | None:
         """Return the unit of each attribute [A] under an L2 penalty; None if all are 1."""

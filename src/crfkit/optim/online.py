@@ -77,6 +77,9 @@ class Decides(Protocol):
     def n_examples(self) -> int:
         """How many examples there are."""
 
+    def order(self, random: np.random.Generator) -> IdArray:
+        """Return the examples in the random order of an epoch."""
+
     def learner(self, x: Vector, rule: UpdateRule) -> Learner:
         """Return a learner that starts at x."""
 
@@ -111,7 +114,7 @@ def learn_from_mistakes(
     try:
         for epoch in range(done + 1, max_iterations + 1):
             if any(found):
-                found = learner.run(random.permutation(n).astype(np.int32))
+                found = learner.run(function.order(random))
             else:
                 learner.skip(n)
             value = trainer.loss(found)

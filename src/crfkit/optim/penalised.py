@@ -68,6 +68,9 @@ class Penalised(Generic[F]):
     def n_examples(self) -> int:
         return self._sum.n_examples
 
+    def order(self, random: np.random.Generator) -> IdArray:
+        return self._sum.order(random)
+
     def begin(self, x: Vector) -> None:
         self._sum.begin(x)
 

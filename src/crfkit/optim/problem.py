@@ -37,6 +37,9 @@ class SumOverExamples(Smooth, Protocol):
     def n_examples(self) -> int:
         """How many examples there are."""
 
+    def order(self, random: np.random.Generator) -> IdArray:
+        """Return the examples in the random order of an epoch."""
+
     def begin(self, x: Vector) -> None:
         """Start at x."""
 
@@ -56,6 +59,9 @@ class Stochastic(Smooth, Protocol):
     @property
     def n_examples(self) -> int:
         """How many examples there are."""
+
+    def order(self, random: np.random.Generator) -> IdArray:
+        """Return the examples in the random order of an epoch."""
 
     def begin(self, x: Vector) -> None:
         """Start at x."""

@@ -70,7 +70,7 @@ def stochastic_start(
             set_random(random, resume["random"])
             function.begin(resume["x"])
         for epoch in range(done, epochs):
-            function.steps(random.permutation(n).astype(np.int32), step, float(epoch * n))
+            function.steps(function.order(random), step, float(epoch * n))
             passes += 1
             here = function.end()
             function.begin(here)  # with or without checkpoints: both round in the same way
@@ -127,7 +127,7 @@ def minimize_sgd(
             step = resume["step"]
         for epoch in range(len(values) + 1, max_iterations + 1):
             function.begin(x)
-            function.steps(random.permutation(n).astype(np.int32), step, (epoch - 1.0) * n)
+            function.steps(function.order(random), step, (epoch - 1.0) * n)
             x = function.end()
             here = function(x)
             values.append(here.value)

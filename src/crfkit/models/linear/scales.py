@@ -26,15 +26,17 @@ def nearly_constant(sequences: Sequences) -> IntArray:
     Differences between them would need a large weight, which needs another large weight against the common
     part: under a penalty such an attribute acts as a constant. Constants themselves are left out.
     """
-    values, where, A = sequences.values, sequences.indices, sequences.n_attributes
+    values, where = sequences.values, sequences.indices
     if values is None:
         return np.zeros(0, np.int64)
-    count = np.bincount(where, minlength=A)
+    count = sequences.by_attribute()
     common = (count >= _NEARLY_ALL * sequences.n_positions) & (count > 1)
     if not common.any():
         return np.zeros(0, np.int64)
-    mean = np.bincount(where, values, minlength=A) / np.maximum(count, 1)
-    spread = np.sqrt(np.bincount(where, (values - mean[where]) ** 2, minlength=A) / np.maximum(count, 1))
+    often = np.maximum(count, 1)
+    mean = sequences.by_attribute(lambda part: values[part]) / often
+    squares = sequences.by_attribute(lambda part: (values[part] - mean[where[part]]) ** 2)
+    spread = np.sqrt(squares / often)
     size = np.abs(mean)
     return np.flatnonzero(common & (spread < _SPREAD * size) & (spread > _ROUNDING * size))
 
@@ -91,7 +93,10 @@ def value_range(sequences: Sequences, attribute: int) -> tuple[float, float] | N
     """Return the least and the greatest value of an attribute; None if values are not given."""
     if sequences.values is None:
         return None
-    values = sequences.values[sequences.indices == attribute]
+    found = [
+        sequences.values[part][sequences.indices[part] == attribute] for part in sequences.entry_pieces()
+    ]
+    values = np.concatenate(found)
     return float(values.min()), float(values.max())
 
 

@@ -125,7 +125,8 @@ void bind_sums(nb::module_& m) {
         require(!messages || static_cast<int64_t>(messages->size()) == 2 * E * L, "messages must be [2E, L]");
         require(!start || static_cast<int64_t>(start->size()) == V, "start must be [V]");
         if (start) check_ids(*start, 0, L, "labels must be 0..L-1");
-        const int most = static_cast<int>(by_kind ? std::clamp<int64_t>(kLargeTables / table, 1, 64) : 64);
+        const int64_t fit = kLargeTables / std::max<int64_t>(table, 1);
+        const int most = static_cast<int>(by_kind ? std::clamp<int64_t>(fit, 1, 64) : 64);
         std::vector<std::vector<double>> sums(static_cast<size_t>(most));
         std::vector<MessagePassing> passing(static_cast<size_t>(most));
         for_graphs(s, most, n_threads, [&](int64_t i, int b, int threads) {

@@ -226,11 +226,16 @@ def test_empty_graphs_and_single_nodes(method):
     nothing = GraphScores(np.empty((0, 2)), np.empty((0, 2, 2)), Topology.of_graphs([], []))
     assert structure.infer(nothing).log_z.shape == (0,)
     assert structure.best(nothing).shape == (0,)
-    some = GraphScores([[0.0, 1.0], [2.0, 0.0]], np.empty((0, 2, 2)), Topology.of_graphs([0, 2, 0], [[]] * 3))
-    expected = np.logaddexp(0, 1) + np.logaddexp(2, 0)
-    np.testing.assert_allclose(structure.log_partition(some), [0, expected, 0])
-    assert structure.best(some).tolist() == [1, 0]
-    assert structure.sample(some, 2, random_state=0).shape == (2, 2)
+    for kinds in (None, [[]] * 3):  # a table for each of no edges, or no tables to share
+        topology = Topology.of_graphs([0, 2, 0], [[]] * 3, kinds)
+        some = GraphScores([[0.0, 1.0], [2.0, 0.0]], np.empty((0, 2, 2)), topology)
+        expected = np.logaddexp(0, 1) + np.logaddexp(2, 0)
+        np.testing.assert_allclose(structure.log_partition(some), [0, expected, 0])
+        log_z, counts = pickle.loads(pickle.dumps(structure)).expectations(some)
+        np.testing.assert_allclose(log_z, [0, expected, 0])
+        np.testing.assert_allclose(counts.node.sum(axis=1), 1)
+        assert structure.best(some).tolist() == [1, 0]
+        assert structure.sample(some, 2, random_state=0).shape == (2, 2)
 
 
 def test_one_label_has_one_labelling():

@@ -1,19 +1,25 @@
 """The contract of parametric potentials, for every one of them: shapes, and gradients against differences.
 
-A new potential is one more line in ``POTENTIALS``: a function that makes it, and a batch of LENGTHS.
+A new potential is one more line in ``POTENTIALS``: a function that makes it, and a batch of LENGTHS. If it is
+not over a chain, ``STRUCTURES`` has its structures (``tests/potentials/test_segments.py`` has segments, whose
+labels differ).
 """
 
 import numpy as np
 import pytest
 from linear_problems import make_problem
 from numpy_network import NumPyNetwork
+from random_graphs import all_features, graph_input, random_graphs
 
 from crfkit.data.labels import Labels
+from crfkit.inference import CHAIN, Graphs
 from crfkit.kernels import Kernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.clique_selection import take_all
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.potentials.contract import Curved
+from crfkit.potentials.edge_tables import EdgeTables, GivenScores, typed_topology
+from crfkit.potentials.graphs import GraphPotential
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
 from crfkit.potentials.linear import LinearPotential
 from crfkit.potentials.transitions import NodeScores, TransitionPotential, TransitionTables
@@ -51,6 +57,17 @@ def tables(order):
     return TransitionPotential(TransitionTables.zeros(L, order)), NodeScores(ROWS, OFFSETS)
 
 
+def graphs(**options):
+    batch = graph_input(random_graphs(6, LENGTHS, **options), ends=True)
+    return GraphPotential(all_features(batch, L)), batch
+
+
+def edge_tables():
+    layout = graph_input(random_graphs(6, LENGTHS)).layout
+    given = GivenScores(layout, ROWS, None, typed_topology(layout))
+    return EdgeTables(np.zeros((layout.n_types, L, L))), given
+
+
 POTENTIALS = {
     "linear": linear,
     "linear of order 2": lambda: linear(order=2),
@@ -60,25 +77,38 @@ POTENTIALS = {
     "tables": lambda: tables(1),
     "tables of order 2": lambda: tables(2),
     "network": network,
+    "graphs": lambda: graphs(width=2),
+    "graphs without direction": lambda: graphs(width=1, directed=False),
+    "tables of edges": edge_tables,
+}
+EXACT, SURROGATE = Graphs("exact"), Graphs("trw", tolerance=1e-12, max_iterations=5000)
+STRUCTURES = {
+    "graphs": [EXACT, SURROGATE],
+    "graphs without direction": [EXACT],
+    "tables of edges": [EXACT, SURROGATE],
 }
 CURVED = {"tables", "tables of order 2"}
 
 
-@pytest.fixture(params=POTENTIALS)
+CASES = [(name, k) for name in POTENTIALS for k in range(len(STRUCTURES.get(name, [CHAIN])))]
+
+
+@pytest.fixture(params=CASES, ids=[f"{name}{f', {k}' * (k > 0)}" for name, k in CASES])
 def case(request):
-    """Return a potential, a batch, a nonzero point, and whether there is an estimate of the curvature."""
-    potential, batch = POTENTIALS[request.param]()
+    """Return potential, batch, structure, a nonzero point, and whether it estimates the curvature."""
+    name, k = request.param
+    potential, batch = POTENTIALS[name]()
     w = np.random.default_rng(3).normal(size=potential.n_parameters)
-    return potential, batch, w, request.param in CURVED
+    return potential, batch, STRUCTURES.get(name, [CHAIN])[k], w, name in CURVED
 
 
 def test_shapes(case):
     """Scores are a lattice of the batch; a gradient by scores becomes a gradient by w."""
-    potential, batch, w, curved = case
+    potential, batch, structure, w, curved = case
     lattice = potential.scores(batch, w, n_jobs=1)
     np.testing.assert_array_equal(lattice.offsets, OFFSETS)
     assert lattice.node.shape == (8, L)
-    found = Likelihood(potential, batch, LABELS["whole"]).residuals(w, expected=True)
+    found = Likelihood(potential, batch, LABELS["whole"], structure=structure).residuals(w, expected=True)
     for part in (found.d_scores, found.expected):
         for name, values in part._asdict().items():
             assert np.shape(values) == np.shape(getattr(lattice, name)), name
@@ -91,8 +121,9 @@ def test_shapes(case):
 @pytest.mark.parametrize("weights", [None, np.array([0.5, 2.0, 1.0, 1.5])], ids=["plain", "weights"])
 @pytest.mark.parametrize("costs", [None, np.array([0.5, 2.0, 1.2])], ids=["even", "class weights"])
 def test_the_gradient_of_the_likelihood_by_finite_differences(case, labels, weights, costs):
-    potential, batch, w, curved = case
-    function = Likelihood(potential, batch, LABELS[labels], weights=weights, class_weights=costs, n_jobs=1)
+    potential, batch, structure, w, curved = case
+    given = {"structure": structure, "weights": weights, "class_weights": costs, "n_jobs": 1}
+    function = Likelihood(potential, batch, LABELS[labels], **given)
     assert function.n_parameters == len(w)
     found = function(w, diagonal=True)
     assert (found.diagonal is not None) == curved

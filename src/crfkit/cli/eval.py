@@ -46,6 +46,7 @@ the labels:
   --predicted FILE          a file with the predicted labels in its last column
   --gold-column K:int       column of the true labels, 0, 1, … or -1, -2, …
   --predicted-column K:int  column of the predicted labels
+  --graphs                  FILE is graphs in JSON lines, as 'crfkit tag' writes them
   --tabs                    columns are separated by single tabs; cells may contain blanks
 scoring:
   --scheme NAME             IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: detected from the labels, as
@@ -121,6 +122,10 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--gold and --predicted must be given together")
     if arguments.gold is not None and arguments.file is not None:
         raise UsageError(f"--gold and --predicted replace FILE: leave out {arguments.file}")
+    if arguments.graphs and (arguments.gold is not None or arguments.compare is not None):
+        raise UsageError("--graphs takes one FILE, with 'labels' and 'predicted' in every line")
+    if arguments.graphs and (arguments.strict or arguments.scheme):
+        raise UsageError("--graphs: nodes have no order, so that there are no segments to score")
     if arguments.raw and (arguments.strict or arguments.scheme):
         raise UsageError("--raw scores no segments: leave out --strict and --scheme")
     file = "-" if arguments.file is None and arguments.gold is None else arguments.file
@@ -131,6 +136,8 @@ def _check(arguments: argparse.Namespace) -> None:
 def _labels(arguments: argparse.Namespace, places: Places) -> tuple[LabelCodes, LabelCodes]:
     """Return the true and the predicted labels, from one file or two."""
     outside = arguments.outside
+    if arguments.graphs:
+        return _labels_of_graphs(arguments)
     if arguments.gold is None:
         columns = _read(arguments.file or "-", arguments.tabs)
         if columns.n_columns < 2:
@@ -148,6 +155,25 @@ def _labels(arguments: argparse.Namespace, places: Places) -> tuple[LabelCodes, 
     places.of = {"y_true": gold, "y_pred": predicted}
     true = _codes(gold, _or(arguments.gold_column, -1), outside)
     return true, _codes(predicted, _or(arguments.predicted_column, _predicted(predicted)), outside)
+
+
+def _labels_of_graphs(arguments: argparse.Namespace) -> tuple[LabelCodes, LabelCodes]:
+    """Return the true and the predicted labels of graphs as ``crfkit tag`` writes them."""
+    from crfkit.cli.tag_graphs import known_labels
+    from crfkit.data.label_codes import LabelCodes
+    from crfkit.io.graph_lines import read_graphs
+
+    path = arguments.file or "-"
+    records = read_graphs(path)
+    if not records:
+        raise InputError(f"{path}: the file is empty, so there is nothing to score")
+    for record in records:
+        if record.predicted is None:
+            raise InputError(f"{path}:{record.line}: the graph has no predicted labels")
+    arguments.raw = True
+    true = [known_labels(record, path) for record in records]
+    found = [list(map(str, record.predicted or ())) for record in records]
+    return LabelCodes.of(true), LabelCodes.of(found)
 
 
 def _other_labels(arguments: argparse.Namespace, true: LabelCodes, places: Places) -> LabelCodes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from crfkit.cli import constraint_options, options
 from crfkit.cli.data_file import open_data
@@ -42,6 +42,7 @@ examples:
   crfkit tag chunks.crfkit test.txt --nbest 3 --forbid 'O>I-*'
   crfkit tag chunks.crfkit test.txt --why | less -S         explain the labels
   crfkit tag names.crfkit news.txt --segments --min-probability 0.9
+  crfkit tag graphs.crfkit new-graphs.jsonl --eval > labelled.jsonl   graphs
 
 Empty lines separate sequences; so do lines that begin with -DOCSTART-, which
 are left out of the output."""
@@ -98,6 +99,11 @@ def run(arguments: argparse.Namespace) -> int:
     if tag_quickly(arguments, _defaults()):
         return 0
     tagger, header = load_model(arguments.model, arguments.jobs)
+    if tagger.in_files == "graph CRF":
+        from crfkit.cli.tag_graphs import tag_graphs
+        from crfkit.models.graphs.tagger import GraphTagger
+
+        return tag_graphs(arguments, _defaults(), cast(GraphTagger, tagger))
     _adapt(tagger, arguments)
     constraints = constraint_options.constraints_of(arguments, tagger)
 

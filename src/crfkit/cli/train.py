@@ -2,7 +2,8 @@
 
 This module has the options and steps that all kinds of model share. Each kind (see ``crfkit.models.kinds``)
 has a module ``train_<folder>`` with ``add_options(parser)``, ``prepare(arguments)``, ``report(estimator)``,
-``GOES_WITH`` (the models that its options are for) and ``CHECKS`` (functions that check its options).
+``GOES_WITH`` (the models that its options are for), ``CHECKS`` (functions that check its options) and
+possibly ``ALSO`` (options of other kinds that it takes as well).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ examples:
   crfkit train train.txt -m chunks.crfkit --associations features
   crfkit train train.txt -m chunks.crfkit --kind constrained --c2 largest
   crfkit train table.csv -m trees.crfkit --kind trees --window 7
-  crfkit train table.csv -m kernel.crfkit --kind kernel --sequence-column id"""
+  crfkit train table.csv -m kernel.crfkit --kind kernel --sequence-column id
+  crfkit train --graphs graphs.jsonl -m graphs.crfkit    graphs in JSON lines"""
 
 _KINDS = {kind.name: kind.folder for kind in KINDS.values() if kind.trained_by_command}
 
@@ -117,9 +119,12 @@ def run(arguments: argparse.Namespace) -> int:
         for check in trainer.CHECKS:
             check(arguments)
     folder = _KINDS[arguments.kind]
+    also = getattr(trainers[folder], "ALSO", ())
     for other, actions in arguments.own_options.items():
         for action in actions:
-            if other != folder and getattr(arguments, action.dest) != action.default:
+            if action.dest in also or other == folder:
+                continue
+            if getattr(arguments, action.dest) != action.default:
                 option, goes_with = action.option_strings[-1], trainers[other].GOES_WITH
                 raise UsageError(f"{option} is for {goes_with}, not for --kind {arguments.kind}")
     checkpoint = _checkpoint(arguments)
@@ -205,7 +210,8 @@ def _fit_until_stopped(job: Job, checkpoint: Checkpoint | None) -> bool:
 def _report(
     crf: Any, facts: list[tuple[str, str]], data: Data, path: str, seconds: tuple[float, float, float]
 ) -> None:
-    lines = [("data", f"{len(data.y):,} sequences, {data.n_tokens:,} tokens"), *facts]
+    of, parts = data.words
+    lines = [("data", f"{len(data.y):,} {of}, {data.n_tokens:,} {parts}"), *facts]
     if crf.history_ and "dev_accuracy" in crf.history_[-1]:
         best = max(record["dev_accuracy"] for record in crf.history_)
         lines.append(("dev accuracy", f"{100 * best:.2f} %"))

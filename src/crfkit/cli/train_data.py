@@ -50,6 +50,7 @@ class Data:
     weights: Any  # [N], or None
     record: dict[str, Any] | None  # for tables: number of columns, and index of the label column
     tables: tuple[Columns, ...] = ()  # cells without the labels, one table per file
+    words: tuple[str, str] = ("sequences", "tokens")  # what y has, for messages
 
     @property
     def n_tokens(self) -> int:

@@ -132,6 +132,13 @@ class Graphs:
         self.sweeps, self.warm_start = sweeps, warm_start
         self._messages: WeakKeyDictionary[Topology, FloatArray] = WeakKeyDictionary()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_messages"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._messages = WeakKeyDictionary()
+
     def log_partition(self, scores: GraphScores, *, n_jobs: int | None = None) -> FloatArray:
         return self._sums(scores, n_jobs).log_z
 

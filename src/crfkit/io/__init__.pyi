@@ -11,6 +11,9 @@ from crfkit.io.csv_data import read_csv as read_csv
 from crfkit.io.csv_data import stream_csv as stream_csv
 from crfkit.io.csv_data import write_csv as write_csv
 from crfkit.io.formats import FORMATS as FORMATS
+from crfkit.io.graph_lines import read_graphs as read_graphs
+from crfkit.io.graph_lines import stream_graphs as stream_graphs
+from crfkit.io.graph_lines import write_graphs as write_graphs
 from crfkit.io.jsonl_data import read_jsonl as read_jsonl
 from crfkit.io.jsonl_data import read_text as read_text
 from crfkit.io.jsonl_data import stream_jsonl as stream_jsonl

@@ -125,7 +125,7 @@ def stream_jsonl(
     prompt: bool = False,
 ) -> Iterator[JsonColumns]:
     """Yield the sequences in pieces with about ``positions`` tokens; with ``prompt`` one by one."""
-    return _pieces(source, _objects, label_key, snap, 1 if prompt else positions)
+    return _pieces(source, objects_of, label_key, snap, 1 if prompt else positions)
 
 
 def read_text(source: Source) -> JsonColumns:
@@ -230,7 +230,7 @@ def _columns(records: list[Record], rows: list[list[list[str]]], lines: list[int
     )
 
 
-def _objects(file: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
+def objects_of(file: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
     """Yield the JSON values of a file, each with its line; of a file that is one array, its elements."""
     lines = text_lines(file, name)
     for number, text in lines:
@@ -271,8 +271,9 @@ def _sequence(content: Any, label_key: str | None, snap: bool) -> tuple[Record, 
         return Record(content, None, "", found), [list(row) for row in zip(*columns, strict=True)], 0
     text = content.get("text", _inner(content, "data").get("text"))
     if not isinstance(text, str):
+        graphs = "; graphs need 'crfkit train --graphs'" if {"nodes", "cells"} & set(content) else ""
         raise InputError(
-            f"expected a key 'tokens' or 'text', got {', '.join(map(repr, content)) or 'no key'}"
+            f"expected a key 'tokens' or 'text', got {', '.join(map(repr, content)) or 'no key'}{graphs}"
         )
     places = tokenize(text)
     found = "annotations" if "annotations" in content else _key_of(content, label_key, _SPANS)

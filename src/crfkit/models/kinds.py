@@ -28,7 +28,7 @@ class Kind(NamedTuple):
     folder: str  # subfolder of this folder
     estimator_at: str  # module and class there
     tagger_at: str
-    view_at: str  # the class that shows what a model has learnt, in a higher room: see upper_floors.py
+    view_at: str = ""  # the class that shows what a model has learnt, in a higher room: see upper_floors.py
     trained_by_command: bool = True  # whether 'crfkit train' supports it
 
     @property
@@ -90,6 +90,14 @@ KINDS = {
             "tree_crf.TreeCRF",
             "tagger.TreeTagger",
             "crfkit.report.kinds.trees:TreeView",
+        ),
+        Kind(
+            "graphs",
+            "weights on attributes of nodes and edges of graphs",
+            "graph CRF",
+            "graphs",
+            "graph_crf.GraphCRF",
+            "tagger.GraphTagger",
         ),
     )
 }

@@ -35,9 +35,7 @@ from crfkit.potentials.forest import Forest
 from crfkit.potentials.transitions import NodeScores, TransitionPotential, TransitionTables
 from crfkit.potentials.tree import GrowingScores, TreePotential
 
-# Iterations of fitting the transitions, before the first and before later rounds.
-_FIRST_FIT, _NEXT_FIT = 30, 4
-_LEAST_CURVATURE = 1e-6
+LEAST_CURVATURE = 1e-6
 _DRAWS = 50  # samples of rows or columns to try before concluding that a round cannot split
 
 
@@ -123,7 +121,7 @@ class Boosting:
         """
         number, settings = len(self.rounds), self.settings
         if number % settings.transition_every == 0:
-            self._fit_tables(_FIRST_FIT if number == 0 else _NEXT_FIT)
+            self._fit_tables(table_iterations(number))
         known = self._labels.allowed is None
         pseudo = number < settings.pseudo_iterations and known and settings.order == 1
         errors_of = pseudo_likelihood_errors if pseudo else likelihood_errors
@@ -132,7 +130,7 @@ class Boosting:
         gradient = self.start.targets(table, errors.node, errors.edge)  # [rows, L]
         if settings.newton:
             hessian = self.start.targets(table, errors.node_curvature, errors.edge_curvature)
-            hessian = np.maximum(hessian, _LEAST_CURVATURE)
+            hessian = np.maximum(hessian, LEAST_CURVATURE)
         else:
             hessian = np.ones_like(gradient)
         if settings.trim > 0:
@@ -204,6 +202,11 @@ class Boosting:
         return best_step(value)
 
 
+def table_iterations(number: int) -> int:
+    """Return the iterations of fitting tables of label pairs before a round: more before the first one."""
+    return 30 if number == 0 else 4
+
+
 def with_costs(lattice: Lattice, data: LabelledTable) -> Lattice:
     """Return the scores with the margin of the class weights, as ``objectives/likelihood.py`` adds it."""
     if data.class_weights is None:
@@ -235,4 +238,4 @@ def _trim(gradient: FloatArray, hessian: FloatArray, share: float) -> None:
     mass = np.cumsum(influence[order])
     out = order[: int(np.searchsorted(mass, share * mass[-1]))]
     gradient[out] = 0.0
-    hessian[out] = _LEAST_CURVATURE
+    hessian[out] = LEAST_CURVATURE

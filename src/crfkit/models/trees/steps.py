@@ -46,17 +46,22 @@ def boosting_settings(
         transition_c2=float(estimator.transition_c2),
         transition_every=estimator.transition_every,
         by=by,
-        growth=GrowthSettings(
-            n_leaves=int(estimator.n_leaves),
-            learning_rate=float(estimator.learning_rate),
-            min_samples_leaf=int(estimator.min_samples_leaf),
-            l2=float(estimator.l2),
-            subsample=float(estimator.subsample),
-            colsample=float(estimator.colsample),
-            seed=int(estimator.random_state or 0),
-            n_threads=n_threads,
-            more=dict(estimator.lightgbm_params or {}),
-        ),
+        growth=growth_settings(estimator, n_threads),
+    )
+
+
+def growth_settings(estimator: Any, n_threads: int) -> GrowthSettings:
+    """Return a ``TreeCRF``'s settings for growing trees."""
+    return GrowthSettings(
+        n_leaves=int(estimator.n_leaves),
+        learning_rate=float(estimator.learning_rate),
+        min_samples_leaf=int(estimator.min_samples_leaf),
+        l2=float(estimator.l2),
+        subsample=float(estimator.subsample),
+        colsample=float(estimator.colsample),
+        seed=int(estimator.random_state or 0),
+        n_threads=n_threads,
+        more=dict(estimator.lightgbm_params or {}),
     )
 
 

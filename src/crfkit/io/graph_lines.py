@@ -1,0 +1,140 @@
+"""Graphs as JSON lines: one graph per line.
+
+    {"nodes": [["red"], ["blue"]], "edges": [[0, 1]], "labels": ["A", "B"]}         the fields of crfkit.Graph
+    {"cells": ["rrb", "bbr"], "labels": [[0, 0, 1], [1, 1, 0]]}                      a grid: see crfkit.grid
+
+Optional keys: ``edge_features``, ``edge_types`` and ``directed`` with nodes, ``neighbours`` (4 or 8) with
+cells. A label may be null (unknown) or a list (one of these). Other keys are kept and written back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, NamedTuple
+
+from crfkit.data.graphs import Graph
+from crfkit.data.grids import grid
+from crfkit.exceptions import InputError
+from crfkit.io.jsonl_data import PREDICTED, line_of, objects_of
+from crfkit.io.opening import Source, open_input, source_name
+from crfkit.io.writing import open_output
+
+_OF_NODES = ("edge_features", "edge_types", "directed")
+_OF_CELLS = ("neighbours",)
+
+
+class GraphRecord(NamedTuple):
+    """One graph of a file."""
+
+    graph: Graph
+    labels: list[Any] | None  # one per node; None if the line has none
+    predicted: list[Any] | None
+    content: dict[str, Any]  # the JSON object
+    line: int
+
+
+def read_graphs(source: Source) -> list[GraphRecord]:
+    """Read all graphs of a file."""
+    return list(stream_graphs(source))
+
+
+def stream_graphs(source: Source) -> Iterator[GraphRecord]:
+    """Yield the graphs of a file."""
+    name = source_name(source)
+    with open_input(source) as file:
+        for line, content in objects_of(file, name):
+            try:
+                yield _record(content, line)
+            except InputError as error:
+                raise InputError(f"{name}:{line}: {error}") from error
+
+
+def write_graphs(path: str | os.PathLike[str] | IO[bytes], graphs: Iterable[Graph], y: Any = None) -> None:
+    """Write graphs, and their labels if there are any, as JSON lines."""
+    graphs = list(graphs)
+    if y is not None and len(y) != len(graphs):
+        raise InputError(f"there are {len(graphs)} graphs but labels of {len(y)}")
+    with open_output(path) as file:
+        for i, graph in enumerate(graphs):
+            content: dict[str, Any] = {"nodes": _plain(graph.nodes), "edges": graph.edges.tolist()}
+            if graph.edge_features is not None:
+                content["edge_features"] = _plain(graph.edge_features)
+            if graph.edge_types is not None:
+                content["edge_types"] = graph.edge_types
+            if not graph.directed:
+                content["directed"] = False
+            if y is not None:
+                labels = y[i].tolist() if hasattr(y[i], "tolist") else y[i]
+                several = (set, frozenset, tuple)
+                content["labels"] = [list(one) if isinstance(one, several) else one for one in labels]
+            file.write(line_of(content))
+
+
+def labelled_line(record: GraphRecord, found: Sequence[Any], more: dict[str, Any] | None = None) -> bytes:
+    """Return the line of a graph with the ``predicted`` labels, in the shape of its cells or nodes."""
+    shaped = {PREDICTED: list(found), **(more or {})}
+    if "cells" in record.content:
+        width = len(record.content["cells"][0]) if record.content["cells"] else 0
+        shaped = {
+            key: [row[k : k + width] for k in range(0, len(row), width)] if width else [[]]
+            for key, row in shaped.items()
+        }
+    return line_of({**record.content, **shaped})
+
+
+def _record(content: Any, line: int) -> GraphRecord:
+    if not isinstance(content, dict):
+        raise InputError(f"expected an object, got {type(content).__name__}")
+    if "cells" in content:
+        _refuse(content, "cells", ("nodes", "edges", *_OF_NODES))
+        if not isinstance(content["cells"], list):
+            raise InputError(f"cells must be a list of rows, got {type(content['cells']).__name__}")
+        graph = grid(content["cells"], content.get("neighbours", 4))
+    elif "nodes" in content:
+        _refuse(content, "nodes", _OF_CELLS)
+        if not isinstance(content.get("directed", True), bool):
+            raise InputError("directed must be true or false")
+        graph = Graph(
+            content["nodes"], content.get("edges", []), **{k: content[k] for k in _OF_NODES if k in content}
+        )
+    else:
+        raise InputError(
+            f"expected a key 'nodes' or 'cells', got {', '.join(map(repr, content)) or 'no key'}"
+        )
+    labels, predicted = (_labels(content, key, graph) for key in ("labels", PREDICTED))
+    return GraphRecord(graph, labels, predicted, content, line)
+
+
+def _refuse(content: dict[str, Any], beside: str, keys: Iterable[str]) -> None:
+    wrong = next((key for key in keys if key in content), None)
+    if wrong is not None:
+        raise InputError(f"{wrong!r} does not go with {beside!r}")
+
+
+def _labels(content: dict[str, Any], key: str, graph: Graph) -> list[Any] | None:
+    """Return the labels of the nodes; those of cells are in rows."""
+    found = content.get(key)
+    if found is None:
+        return None
+    if not isinstance(found, list):
+        raise InputError(f"{key} must be a list, got {type(found).__name__}")
+    if "cells" in content:
+        if not all(isinstance(row, (list, str)) for row in found):
+            raise InputError(f"{key} must have one row per row of cells")
+        found = [label for row in found for label in row]
+    if len(found) != graph.n_nodes:
+        raise InputError(f"{graph.n_nodes} nodes, but {len(found)} {key}")
+    return found
+
+
+def _plain(rows: Any) -> Any:
+    """Return features as JSON values."""
+    rows = rows.toarray() if hasattr(rows, "toarray") else rows
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
+        return rows.to_dict("records")
+    return rows.tolist() if hasattr(rows, "tolist") else [_item(item) for item in rows]
+
+
+def _item(item: Any) -> Any:
+    return sorted(item) if isinstance(item, (set, frozenset)) else item

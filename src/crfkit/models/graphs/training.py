@@ -1,0 +1,151 @@
+"""``GraphCRF.fit``, step by step: read, then train a potential of the asked kind, with a dev set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.data.graphs import Graph, graphs_of, listed_graphs, node_labels, words_of_graphs
+from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
+from crfkit.data.sequences import Batch, offsets_of
+from crfkit.data.training_data import class_weights, require_data, sequence_weights, with_unlabelled
+from crfkit.exceptions import InputError
+from crfkit.inference.graphs import Graphs
+from crfkit.models.checkpoint import Checkpoint, Saving
+from crfkit.models.graphs.names import GraphNames
+from crfkit.models.graphs.tagger import GraphTagger
+from crfkit.models.kinds import KINDS
+from crfkit.models.training import Outcome
+from crfkit.objectives.dev_set import DevSet
+from crfkit.parameters import check_parameters
+
+if TYPE_CHECKING:
+    from crfkit.models.graphs.graph_crf import GraphCRF
+
+# Objectives by name, with the method of inference of each.
+OBJECTIVES = {"auto": "auto", "likelihood": "exact", "tree-reweighted": "trw", "pseudo-likelihood": "bp"}
+
+# Potentials whose settings are those of an estimator of chains.
+SETTINGS = {"trees": "TreeCRF"}
+
+
+class Trained(NamedTuple):
+    """A trained model, how training went, and its checkpoint."""
+
+    tagger: GraphTagger
+    outcome: Outcome
+    saving: Saving | None
+
+
+@dataclass(frozen=True)
+class _Offsets(Batch):
+    offsets: IntArray  # [N+1]
+
+
+@dataclass(frozen=True)
+class GraphTask:
+    """Training graphs with their labels, the held-out ones, and what to do."""
+
+    estimator: GraphCRF
+    graphs: list[Graph]
+    names: GraphNames
+    classes: list[Any]
+    labels: Labels
+    weights: FloatArray | None  # [N]; None: all 1
+    class_weights: FloatArray | None  # [L]; None: all 1
+    dev: tuple[list[Graph], DevSet] | None
+    checkpoint: Checkpoint | None
+
+    @property
+    def structure(self) -> Graphs:
+        """The structure over which training sums."""
+        return Graphs(OBJECTIVES[self.estimator.training], warm_start=True)
+
+    @property
+    def is_pseudo(self) -> bool:
+        return self.estimator.training == "pseudo-likelihood"
+
+    def tagger(self, part: Any) -> GraphTagger:
+        """Return the tagger with a part."""
+        own = self.estimator
+        return GraphTagger(self.classes, part, inference=own.inference, decode=own.decode, n_jobs=own.n_jobs)
+
+    def saving(self, *data: Any) -> Saving | None:
+        """Return the checkpoint of training on encoded data."""
+        if self.checkpoint is None:
+            return None
+        held = None if self.dev is None else (self.dev[1].right, self.dev[1].given)
+        return self.checkpoint.begin(
+            self.estimator,
+            {
+                "training data": (data, self.names.types, self.weights),
+                "labels": (self.classes, self.labels, self.class_weights),
+                "dev data": held,
+            },
+        )
+
+
+def read_task(
+    estimator: GraphCRF,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    X_dev: Any = None,
+    y_dev: Any = None,
+    checkpoint: Checkpoint | None = None,
+) -> GraphTask:
+    """Read training graphs and their labels, and the held-out ones if there are any."""
+    label = y if isinstance(y, str) else None
+    X = listed_graphs(X)  # it is read twice
+    graphs = graphs_of(X, label)
+    offsets = offsets_of([graph.n_nodes for graph in graphs])
+    with words_of_graphs():
+        lists = label_lists(with_unlabelled(graphs, node_labels(X, y), None))
+        classes = label_set(lists)
+        require_data(_Offsets(offsets), classes)
+        labels = encode_labels(lists, classes, offsets)
+        weights = sequence_weights(sample_weight, len(graphs))
+    names = GraphNames.learn(graphs, estimator.ends, label)
+    return GraphTask(
+        estimator,
+        graphs,
+        names,
+        classes,
+        labels,
+        weights,
+        class_weights(estimator.class_weight, labels, classes),
+        None if X_dev is None else _dev(names, X_dev, y_dev, classes),
+        checkpoint,
+    )
+
+
+def _dev(names: GraphNames, X: Any, y: Any, classes: list[Any]) -> tuple[list[Graph], DevSet]:
+    """Return held-out graphs with their labels."""
+    try:
+        X = listed_graphs(X)
+        graphs = names.graphs(X)
+        offsets = offsets_of([graph.n_nodes for graph in graphs])
+        with words_of_graphs():
+            return graphs, DevSet.of(label_lists(node_labels(X, y)), classes, offsets)
+    except InputError as error:
+        raise InputError(f"in the dev set: {error}") from error
+
+
+def trained(task: GraphTask) -> Trained:
+    """Return a trained model of the asked potential."""
+    given = task.estimator.potential
+    if given == "linear":
+        from crfkit.models.graphs.linear_training import train_linear
+
+        return train_linear(task)
+    from crfkit.models.graphs.boosting import train_trees
+
+    settings = settings_class("trees")() if isinstance(given, str) else given
+    check_parameters(settings, type(settings)._rules)
+    return train_trees(task, settings)
+
+
+def settings_class(potential: str) -> Any:
+    """Return the estimator of chains that has the settings of a potential."""
+    return KINDS[potential].estimator

@@ -1,0 +1,105 @@
+"""``crfkit train --graphs``; ``tag``, ``eval`` and ``inspect`` with the model."""
+
+import json
+
+import numpy as np
+import pytest
+
+from crfkit import GraphCRF
+from crfkit.cli import main
+
+RNG = np.random.default_rng(0)
+
+
+def grids(n):
+    """Return lines with grids in which every second column has the label B, and the letters are noisy."""
+    lines = []
+    for _ in range(n):
+        labels = [["A", "B", "A"] for _ in range(2)]
+        cells = ["".join("ab"[(x == "B") ^ (RNG.random() < 0.2)] for x in row) for row in labels]
+        lines.append({"cells": cells, "labels": labels, "id": len(lines)})
+    return lines
+
+
+def write(path, lines):
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("graphs") / "train.jsonl", grids(20))
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    path = data.parent / "model.crfkit"
+    assert main(["train", "--graphs", str(data), "-m", str(path), "--c2", "0.1", "-j", "1"]) == 0
+    return path
+
+
+def test_train(data, run, tmp_path):
+    ran = run.ok("train", "--graphs", data, "-m", tmp_path / "m", "--ends", "--c1", 0.1, "--dev", data)
+    assert "data         20 graphs, 120 nodes\n" in ran.err
+    assert "2 labels, attributes: 2 of nodes" in ran.err
+    assert "dev accuracy" in ran.err
+    assert GraphCRF.load(tmp_path / "m").get_params()["ends"] is True
+    ran = run.ok(
+        "train", "--kind", "graphs", data, data, "-m", tmp_path / "m", "--training", "pseudo-likelihood"
+    )
+    assert "40 graphs" in ran.err
+
+
+def test_tag_and_eval(data, model, run, tmp_path):
+    ran = run.ok("tag", model, data, "--eval", "-o", tmp_path / "tagged.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "tagged.jsonl").read_text().splitlines()]
+    assert [line["id"] for line in lines] == list(range(20))
+    assert all(np.shape(line["predicted"]) == (2, 3) for line in lines)
+    right = np.mean([np.array(line["predicted"]) == np.array(line["labels"]) for line in lines])
+    assert right > 0.9
+    assert f"accuracy:  {100 * right:.2f}%" in ran.err or f"accuracy: {100 * right:.2f}%" in ran.err
+    report = json.loads(run.ok("eval", "--graphs", tmp_path / "tagged.jsonl", "--json").out)
+    assert report["n_tokens"] == 120
+    ran = run.ok("tag", model, data, "--marginals", "all", "--posterior")
+    first = json.loads(ran.out.splitlines()[0])["probabilities"][0][0]
+    assert sum(first.values()) == pytest.approx(1, abs=1e-5)
+    best = json.loads(run.ok("tag", model, data, "--marginals").out.splitlines()[0])["probabilities"][0][0]
+    assert best == pytest.approx(max(first.values()))
+
+
+def test_inspect(model, run):
+    overview = run.ok("inspect", model).out
+    assert "graph CRF" in overview
+    assert "label pairs of edges of type down" in overview
+    assert "attributes of nodes" in run.ok("inspect", model, "--top", 2).out
+    dumped = [line.split("\t") for line in run.ok("inspect", model, "--dump").out.splitlines()]
+    assert {line[0] for line in dumped} == {"(bias)", "a", "b", "down", "right"}
+    found = json.loads(run.ok("inspect", model, "--json").out)
+    assert found["edge_types"] == ["down", "right"]
+    assert np.shape(found["pairs"]["right"]) == (2, 2)
+
+
+def test_errors(data, model, run, tmp_path):
+    bare = write(tmp_path / "bare.jsonl", [{"nodes": ["a"]}])
+    empty = write(tmp_path / "empty.jsonl", [])
+    for arguments, message in [
+        (("train", "--graphs", bare, "-m", tmp_path / "m"), "bare.jsonl:1: the graph has no labels"),
+        (("train", "--graphs", empty, "-m", tmp_path / "m"), "empty.jsonl: the file is empty"),
+        (("train", data, "-m", tmp_path / "m"), "graphs need 'crfkit train --graphs'"),
+        (
+            ("train", "--graphs", data, "-m", tmp_path / "m", "--order", 2),
+            "--order does not go with --graphs",
+        ),
+        (("train", "--graphs", data, "-m", tmp_path / "m", "--c2", "auto"), "--c2 auto does not go with"),
+        (("train", "--graphs", data, "-m", tmp_path / "m", "--window", 3), "--window is for --kind trees"),
+        (("train", data, "-m", tmp_path / "m", "--ends"), "--ends is for --graphs, not for --kind linear"),
+        (("tag", model, data, "--nbest", 2), "--nbest does not go with a model of graphs"),
+        (("tag", model, bare, "--eval"), "bare.jsonl:1: the graph needs a true label of every node"),
+        (("eval", "--graphs", data), "train.jsonl:1: the graph has no predicted labels"),
+        (("eval", "--graphs", empty), "the file is empty"),
+        (("eval", "--graphs", data, "--strict"), "no segments to score"),
+        (("inspect", model, "--attribute", "a"), "--attribute needs a linear model"),
+    ]:
+        ran = run(*arguments)
+        assert ran.code != 0
+        assert message in ran.err

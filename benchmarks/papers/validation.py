@@ -1,6 +1,6 @@
 """Penalties chosen during training, beside one penalty chosen by cross-validation.
 
-``CRF(c2="auto")`` with one penalty and with one per group of features, and
+``CRF(c2="auto")`` with one penalty and with one per group of features, without and with L1, and
 ``ConstrainedCRF(validation="held-out")``, on draws of CoNLL-2000 (chunking_rich.template, segment F1), of
 Spanish names (token_features, segment F1), of NETtalk (phonemes, letters right), of protein chains (residues
 right) and on the gene splits (words of 1 to 6 bases, mean of Sn and Sp of exons). The reference is one c2
@@ -29,17 +29,17 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]
 
+from paired_genes import LEVELS, differences, in_words  # noqa: E402
 from results_file import Results  # noqa: E402
 from tables import provenance, publish, table  # noqa: E402
-from validation_tasks import TASKS, Draw  # noqa: E402
+from validation_tasks import TASKS, Draw, Task  # noqa: E402
 
 from crfkit import CRF, ConstrainedCRF  # noqa: E402
 from crfkit.data.folds import fold_numbers  # noqa: E402
 from crfkit.exceptions import ConvergenceWarning, InputWarning  # noqa: E402
 
-GRID = (0.0001, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 FOLDS = 5
-TUNED = "one c2, 5-fold CV of the score"
+TUNED = f"one c2, {FOLDS}-fold CV of the score"
 
 
 def _auto(draw: Draw) -> CRF:
@@ -48,6 +48,14 @@ def _auto(draw: Draw) -> CRF:
 
 def _grouped(draw: Draw) -> CRF:
     return CRF(c2="auto", penalty_groups=draw.penalty_groups, n_jobs=1, **draw.settings)
+
+
+def _elastic(draw: Draw) -> CRF:
+    return CRF(c1="auto", c2="auto", n_jobs=1, **draw.settings)
+
+
+def _elastic_groups(draw: Draw) -> CRF:
+    return _elastic(draw).set_params(penalty_groups=draw.penalty_groups)
 
 
 def _held_out(draw: Draw) -> CRF:
@@ -69,6 +77,8 @@ ROWS: dict[str, Row] = {
     'c2="auto", families together': Row(_auto, families=True),
     'c2="auto", groups': Row(_grouped),
     'c2="auto", groups, families together': Row(_grouped, families=True),
+    'c1="auto", c2="auto"': Row(_elastic),
+    'c1="auto", c2="auto", groups': Row(_elastic_groups),
     'validation="held-out"': Row(_held_out),
 }
 
@@ -96,9 +106,9 @@ def tuned(draw: Draw, grid: Iterable[float]) -> Spent:
     return Spent(time.process_time() - began, len(held) * FOLDS, max(held, key=lambda c2: held[c2]))
 
 
-def reference(draw: Draw, quick: bool) -> dict[str, Any]:
+def reference(draw: Draw, task: Task, quick: bool) -> dict[str, Any]:
     """The tuned c2, its score, and the time of tuning and of one fit."""
-    spent = tuned(draw, GRID[3:7:3] if quick else GRID)
+    spent = tuned(draw, task.grid[1:5:3] if quick else task.grid)
     crf = CRF(c2=spent.c2, n_jobs=1, **draw.settings)
     began = time.process_time()
     draw.fit(crf)
@@ -107,6 +117,7 @@ def reference(draw: Draw, quick: bool) -> dict[str, Any]:
         "seconds": spent.seconds,
         "c2": spent.c2,
         "score": draw.test(crf),
+        **draw.counts(),
     }
 
 
@@ -116,7 +127,8 @@ def measure(draw: Draw, name: str) -> dict[str, Any]:
     crf, began = row.make(draw), time.process_time()
     draw.fit(crf, together=row.families)
     spent = time.process_time() - began
-    return {"seconds": spent, "c2": float(getattr(crf, "c2_", crf._l2)), "score": draw.test(crf)}
+    c2 = float(getattr(crf, "c2_", crf._l2))
+    return {"seconds": spent, "c2": c2, "score": draw.test(crf), **draw.counts()}
 
 
 def report(task: str, size: int, draws: int, known: Results, options: argparse.Namespace) -> str:
@@ -132,13 +144,15 @@ def report(task: str, size: int, draws: int, known: Results, options: argparse.N
         return made[k]
 
     rows = [row for row in ROWS if TASKS[task].has_families or not ROWS[row].families]
-    rows = [row for row in rows if row != against and (without is None or without not in row)]
+    rows = [row for row in rows if row != against and not any(words in row for words in without)]
     found: dict[str, dict[int, Any]] = {row: {} for row in (against, *rows)}
     for k in range(draws):
         for row in found:
             measured = known.get(
                 f"{name}, {row}, draw {k}",
-                lambda row=row, k=k: reference(drawn(k), quick) if row == TUNED else measure(drawn(k), row),
+                lambda row=row, k=k: (
+                    reference(drawn(k), TASKS[task], quick) if row == TUNED else measure(drawn(k), row)
+                ),
             )
             if measured is not None:
                 found[row][k] = measured
@@ -164,7 +178,23 @@ def report(task: str, size: int, draws: int, known: Results, options: argparse.N
         )
     title = f"#### {TASKS[task].title}, {size} {TASKS[task].unit}"
     header = ["penalties", "draws", "score", "difference", "time in fits", "c2 (groups: their mean)"]
-    return f"{title}\n\n{table(header, lines)}"
+    return f"{title}\n\n{table(header, lines)}{paired(found, against)}"
+
+
+def paired(found: dict[str, dict[int, Any]], against: str) -> str:
+    """Paired intervals against each of the references, where test windows were counted."""
+    lines = []
+    for base in (against, *(row for row in (TUNED, "σ² = 100") if row != against and found.get(row))):
+        for row, by_draw in found.items():
+            known = [k for k in by_draw if k in found[base] and "counts" in by_draw[k]]
+            if row == base or not known:
+                continue
+            counts = [[results[k]["counts"] for k in known] for results in (found[base], by_draw)]
+            by_level = differences(*counts)
+            lines.append([row, base, str(len(known)), *(in_words(by_level[level]) for level in LEVELS)])
+    if not lines:
+        return ""
+    return "\n\n" + table(["penalties", "against", "splits", *(f"{level}s" for level in LEVELS)], lines)
 
 
 def main() -> None:
@@ -175,7 +205,13 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", help="sequences to train on (default: the task's)")
     parser.add_argument("--draws", type=int, default=10, help="how many draws, at most (default: 10)")
     parser.add_argument("--against", choices=[TUNED, *ROWS], default=TUNED, help="the reference")
-    parser.add_argument("--without", metavar="WORDS", help="leave out rows with these words in their name")
+    parser.add_argument(
+        "--without",
+        nargs="*",
+        default=[],
+        metavar="WORDS",
+        help="leave out rows with these words in their name",
+    )
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     parser.add_argument("--results", type=Path, metavar="FILE", help="keep finished trainings here")
     parser.add_argument("--known", action="store_true", help="tables of what --results has; train nothing")

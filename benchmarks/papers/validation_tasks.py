@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from constrained_genes import levels
-from gene_windows import Window, read_splits
+from gene_windows import Window, read_splits, score
 from protein_chains import read_chains, related
 from tasks import data_directory
 
@@ -23,6 +23,7 @@ from crfkit.features import Template, token_features
 from crfkit.io.columns import read_columns
 from crfkit.metrics import segment_scores
 
+GRID = (0.0001, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 RICH = Path(__file__).resolve().parent.parent / "chunking_rich.template"
 
 
@@ -57,6 +58,10 @@ class Draw:
         """The score on the test data."""
         return self._score(crf, self.X_test, self.y_test)
 
+    def counts(self) -> dict[str, Any]:
+        """What else is kept of the model that was fitted last."""
+        return {}
+
     def _score(self, crf: CRF, X: list[Any], y: list[Any]) -> float:
         if self.segments:
             return 100 * float(segment_scores(y, crf.predict(X)).f1)
@@ -73,12 +78,13 @@ class GeneDraw(Draw):
 
     windows: list[Window] = field(default_factory=list)
     windows_test: list[Window] = field(default_factory=list)
+    longest: int = 6  # word, in bases
 
     def fit(
         self, crf: CRF, some: Sequence[int] | np.ndarray | None = None, *, together: bool = False
     ) -> None:
         windows = self.windows if some is None else [self.windows[i] for i in some]
-        self.model = SevenStateGenes(c2=0.0, lengths=range(1, 7))
+        self.model = SevenStateGenes(c2=0.0, lengths=range(1, self.longest + 1))
         self.model.crf = crf
         self.model.fit([w.sequence for w in windows], [w.exons for w in windows])
 
@@ -87,6 +93,14 @@ class GeneDraw(Draw):
 
     def test(self, crf: CRF) -> float:
         return float(np.mean(levels(self.model, self.windows_test)[1]))
+
+    def counts(self) -> dict[str, Any]:
+        """True, predicted, found and right exons and genes of each test window (paired_genes.py)."""
+        found = {}
+        for window in self.windows_test:
+            scores = score([window], self.model.predict([window.sequence]))
+            found[window.id] = [[s.true, s.predicted, s.found, s.right] for s in (scores.exon, scores.gene)]
+        return {"counts": found}
 
 
 def word_length(name: str, label: str) -> str:
@@ -203,6 +217,7 @@ def genes(size: int, draw: int, quick: bool) -> Draw:
         word_length,
         windows=learn,
         windows_test=test,
+        longest=2 if quick else 6,
     )
 
 
@@ -216,6 +231,7 @@ class Task:
     sizes: tuple[int, ...]
     quick: int
     draws: int = 10
+    grid: tuple[float, ...] = GRID  # of the cross-validation
     has_families: bool = False
 
 
@@ -226,5 +242,13 @@ TASKS: dict[str, Task] = {
     "proteins": Task(
         "Proteins, most probable labels, residues right", "chains", proteins, (80,), 8, has_families=True
     ),
-    "genes": Task("Genes, exons (mean of Sn and Sp)", "genes", genes, (128,), 9, draws=4),
+    "genes": Task(
+        "Genes, exons (mean of Sn and Sp)",
+        "genes",
+        genes,
+        (128,),
+        9,
+        draws=4,
+        grid=(0.005, 0.1, 1.0, 3.0, 10.0, 30.0),
+    ),
 }

@@ -1,10 +1,11 @@
 """The gene benchmarks run on generated windows in the form of the real files."""
 
 import gzip
+import importlib
 import json
 
 import pytest
-from benchmark_runs import output
+from benchmark_runs import BENCHMARKS, output
 from small_genomes import random_windows
 
 from crfkit.apps.genes.gff import write_gff3
@@ -63,3 +64,22 @@ def test_constrained_explained(data, tmp_path):
     assert "| plain, to the end " in found
     assert "| σ² = 100, stopped at the constrained model's training accuracy " in found
     assert (tmp_path / "constrained_explained.png").stat().st_size > 10_000
+
+
+def test_penalties_by_length_and_state(data):
+    asked = ("--without", "held-out", "c1=", "c2 = 1", "--against", "σ² = 100")
+    printed = output("papers/validation.py", "genes", "--quick", *asked, data=data)
+    assert '| c2="auto", groups ' in printed
+    assert "| penalties         | against  | splits | exons" in printed
+
+
+def test_paired_intervals(monkeypatch):
+    """A gene model that finds one exon more in every window is better beyond doubt; a copy is level."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS / "papers"))
+    paired = importlib.import_module("paired_genes")
+    base = [{f"g{i}": [[4, 4, i % 3, i % 3], [1, 1, 0, 0]] for i in range(30)} for _ in range(2)]
+    more = [{name: [[4, 4, c[0][2] + 1, c[0][3] + 1], c[1]] for name, c in split.items()} for split in base]
+    found = paired.differences(base, more)
+    assert found["exon"] == pytest.approx([25, 25, 25])
+    assert paired.in_words(found["exon"]) == "+25.0 (+25.0 to +25.0)"
+    assert paired.in_words(found["gene"]).endswith(", level")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crfkit.optim.one_variable import minimize_along
+from crfkit.optim.one_variable import minimize_along, minimize_between
 
 
 @pytest.mark.parametrize("minimum", [-7.0, -2.3, 0.2, 1.9, 5.5])
@@ -35,3 +35,9 @@ def test_bounds_and_little_gain():
     assert minimize_along(lambda x: -x, 0.0, step=1.0, low=-3.5, high=2.0, gain=0.0) == 2.0
     assert minimize_along(lambda x: 100 - 1e-3 * x, 0.0, step=1.0, low=-3.0, high=9.0, gain=1e-2) <= 1.0
     assert minimize_along(lambda x: np.nan, 0.0, step=1.0, low=-3.0, high=9.0, gain=0.0) == 0.0
+
+
+@pytest.mark.parametrize("minimum", [-2.0, 0.3, 5.0])
+def test_golden_sections(minimum):
+    found = minimize_between(lambda x: abs(x - minimum) ** 1.5, -2.0, 5.0, tol=1e-3)
+    assert found == pytest.approx(minimum, abs=1e-3)

@@ -25,6 +25,7 @@ from crfkit.metrics import Outcomes
 from crfkit.metrics.isotonic import IsotonicMap
 from crfkit.models.calibration import Calibration
 from crfkit.models.fitted_model import FittedModel
+from crfkit.optim.one_variable import minimize_between
 
 METHODS = ("temperature", "isotonic")
 _LEAST, _MOST = -2.5, 2.5  # logarithms of temperatures
@@ -145,19 +146,7 @@ def _minimum(loss: Callable[[float], float], low: float, high: float) -> float:
     grid = np.linspace(low, high, 11)
     best = int(np.argmin([loss(float(x)) for x in grid]))
     low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
-    ratio = (math.sqrt(5) - 1) / 2
-    a, b = high - ratio * (high - low), low + ratio * (high - low)
-    at_a, at_b = loss(a), loss(b)
-    while high - low > 1e-3:
-        if at_a <= at_b:
-            high, b, at_b = b, a, at_a
-            a = high - ratio * (high - low)
-            at_a = loss(a)
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + ratio * (high - low)
-            at_b = loss(b)
-    return (low + high) / 2
+    return minimize_between(loss, low, high, tol=1e-3)
 
 
 def _keys(found: Segments, types: list[Any]) -> Iterable[tuple[int, int, int, Any]]:

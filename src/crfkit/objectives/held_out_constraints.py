@@ -34,6 +34,7 @@ from crfkit.objectives.validation import Spans, ValidationConstraints
 from crfkit.optim.conjugate_gradients import solve_cg
 from crfkit.optim.hessian import HessianProducts
 from crfkit.optim.lbfgs import minimize_lbfgs
+from crfkit.optim.one_variable import minimize_between
 from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import Callback, Evaluation, Result, dot, norm
 
@@ -43,7 +44,6 @@ _FIRST, _APART = float(np.log(SMALLEST)), np.log(LARGEST / SMALLEST) / (_NODES -
 _RESIDUAL, _PRODUCTS = 0.02, 40  # of conjugate gradients
 _STEPS, _LEFT = 3, 0.1  # Newton steps at most, and the share of the gradient that they may leave
 _FACTORS = (1 / 32, 4.0)  # between which the common factor lies
-_GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 class Node(NamedTuple):
@@ -215,19 +215,8 @@ class HeldOutConstraints:
                 [fold.constraints.violations(factor * x) for fold, x in zip(self._folds, models, strict=True)]
             )
 
-        low, high = np.log(_FACTORS)
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        h_left, h_right = at(left), at(right)
-        while high - low > 0.02:
-            if h_left.sum() <= h_right.sum():
-                high, right, h_right = right, left, h_left
-                left = high - _GOLDEN * (high - low)
-                h_left = at(left)
-            else:
-                low, left, h_left = left, right, h_right
-                right = low + _GOLDEN * (high - low)
-                h_right = at(right)
-        return h_left if h_left.sum() <= h_right.sum() else h_right
+        low, high = np.log(_FACTORS).tolist()
+        return at(minimize_between(lambda log: float(at(log).sum()), low, high, tol=0.02))
 
     def _train(
         self, function: _Counted, start: FloatArray, c2: float, watch: Callback | None = None

@@ -1,12 +1,16 @@
-"""The minimum of an expensive, slightly noisy function of one variable, in a handful of evaluations.
+"""The minimum of a function of one variable.
 
-Steps of one size lead downhill until the function rises or gains too little; a parabola through the lowest
-point and the two next to it gives the answer.
+``minimize_along`` is for an expensive, slightly noisy function, in a handful of evaluations: steps of one
+size lead downhill until the function rises or gains too little; a parabola through the lowest point and the
+two next to it gives the answer. ``minimize_between`` is for a cheap one with one minimum: golden sections.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def minimize_along(
@@ -45,3 +49,19 @@ def minimize_along(
         return best
     lowest = b - 0.5 * ((b - a) * left - (b - c) * right) / (left - right)
     return min(max(lowest, a), c)
+
+
+def minimize_between(function: Callable[[float], float], low: float, high: float, *, tol: float) -> float:
+    """Return where ``function`` is least within ``low .. high``, to ``tol``, if it falls and then rises."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > tol:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = function(right)
+    return (low + high) / 2

@@ -483,3 +483,24 @@ def test_constrained_wrongly(run, data, tmp_path, options, message):
     ran = run("train", data, "-m", tmp_path / "m", *options)
     assert ran.code != 0
     assert message in ran.err
+
+
+def test_groups_of_a_table_stay_together(run, tmp_path):
+    """Every sentence is there twice: only folds that keep copies together hold out what is new."""
+    lines = ["document,sentence,word,label"]
+    for copy in (0, 1):
+        for i, rows in enumerate(sentences(10)):
+            lines += [f"{i},{10 * copy + i},{row[0]}{i}x{t},{row[-1]}" for t, row in enumerate(rows)]
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    losses = []
+    for more in ((), ("--group-column", "document")):
+        command = ("train", tmp_path / "table.csv", "-m", tmp_path / "m", "--sequence-column", "sentence")
+        run.ok(*command, *more, "-q")
+        crf = CRF.load(tmp_path / "m")
+        losses.append(crf.penalty_history_[-1]["loss"])
+        assert any("document" in attribute for attribute, _ in crf.state_features_) is not bool(more)
+    assert losses[1] > 2 * losses[0]
+    run.ok("tag", tmp_path / "m", tmp_path / "table.csv", "-q")
+    (tmp_path / "a.crfsuite").write_text("A\tx=1\n", encoding="utf-8")
+    refused = run("train", tmp_path / "a.crfsuite", "-m", tmp_path / "m", "--group-column", "document")
+    assert "--group-column needs a table" in refused.err

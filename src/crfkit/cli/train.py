@@ -15,7 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from crfkit.cli import options
+from crfkit.cli import group_column, options
 from crfkit.cli.messages import UsageError, note, warn
 from crfkit.cli.output_files import check_outputs, keep
 from crfkit.cli.train_data import Data, Job
@@ -59,6 +59,7 @@ the model:
 the data:
 {options.formats()}
 {options.label_column()}
+{group_column.OPTION}
   --dev FILE                held-out data; training keeps the model that is best on it
 training:
   --order 1|2:int           number of previous labels that a label depends on (default: 1)
@@ -198,7 +199,8 @@ def _fit_until_stopped(job: Job, checkpoint: Checkpoint | None) -> bool:
     before = getattr(job.estimator, "tagger_", None)  # of a model that is trained further
     try:
         held = (None, None) if dev is None else (dev.x, dev.y)
-        job.fit(data.x, data.y, data.weights, *held, checkpoint=checkpoint)
+        groups = {} if data.groups is None else {"groups": data.groups}
+        job.fit(data.x, data.y, data.weights, *held, checkpoint=checkpoint, **groups)
     except KeyboardInterrupt:
         if getattr(job.estimator, "tagger_", None) is before:
             # So early that there is no model yet, or a second Ctrl-C while it was kept.

@@ -37,7 +37,7 @@ class Job(NamedTuple):
     estimator: Any
     data: Data
     dev: Data | None
-    fit: Callable[..., Any]  # takes x, y, weights, x and y of the held-out data, and checkpoint=
+    fit: Callable[..., Any]  # takes x, y, weights, x and y of the held-out data, checkpoint=, and groups=
     hint: str = ""  # how to use the unfinished model {} after Ctrl-C
 
 
@@ -50,6 +50,7 @@ class Data:
     weights: Any  # [N], or None
     record: dict[str, Any] | None  # for tables: number of columns, and index of the label column
     tables: tuple[Columns, ...] = ()  # cells without the labels, one table per file
+    groups: list[str] | None = None  # [N] what --group-column says
     words: tuple[str, str] = ("sequences", "tokens")  # what y has, for messages
 
     @property
@@ -136,16 +137,29 @@ def check_alike(first: Data, other: Data, path: str) -> None:
         )
 
 
-def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, int, dict[str, Any]]:
-    """Read a table; return it with the index of the label column and the record for the model."""
-    from crfkit.cli.column_roles import column_title, label_place
+class Table(NamedTuple):
+    """A table, and what its columns are."""
 
-    columns = file.table()
+    columns: Columns  # without the groups
+    label: int  # the place of the labels
+    record: dict[str, Any]  # for the model
+    groups: list[str] | None  # of the sequences
+
+
+def _table(file: DataFile, arguments: argparse.Namespace) -> Table:
+    """Read a table."""
+    from crfkit.cli.column_roles import column_title, label_place
+    from crfkit.cli.group_column import cut_groups
+
+    whole = columns = file.table()
     if columns.n_positions == 0:
         raise InputError(f"{file.name}: the file is empty")
     label = label_place(columns, arguments.label_column)
     if not arguments.quiet:
         say(file, f", {columns.n_columns} per row, labels in column {column_title(columns, label)}")
+    groups, named = None, getattr(arguments, "group_column", None)
+    if named is not None:
+        columns, label, groups = cut_groups(columns, label, named)
     record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
     if len(columns) == 1 and columns.n_positions > _LONG:
         by_name = "name the column that identifies the sequence with --sequence-column NAME, or "
@@ -160,9 +174,9 @@ def read_table(file: DataFile, arguments: argparse.Namespace) -> tuple[Columns, 
         record["sequence_column"] = file.options["sequence_column"]
     if "trained_label" in named:
         record["label_key"] = columns.names[label]  # type: ignore[attr-defined]
-    if getattr(columns, "tokenizer", None) is not None:
-        record["tokenizer"] = columns.tokenizer  # type: ignore[attr-defined]
-    return columns, label, record
+    if getattr(whole, "tokenizer", None) is not None:
+        record["tokenizer"] = whole.tokenizer  # type: ignore[attr-defined]
+    return Table(columns, label, record, groups)
 
 
 def _read_table(
@@ -174,7 +188,7 @@ def _read_table(
 ) -> tuple[Data, Maker | None]:
     from crfkit.cli.column_roles import Roles
 
-    columns, label, record = read_table(file, arguments)
+    columns, label, record, groups = _table(file, arguments)
     seen = Roles(label).for_template(columns)
     if maker is None:
         if hasattr(estimator, "tagger_"):
@@ -185,7 +199,7 @@ def _read_table(
         maker = default(seen, arguments)
     unknown, y = getattr(arguments, "unknown", None), columns.column(label)
     labels = y if unknown is None else [[None if one == unknown else one for one in row] for row in y]
-    return Data(seen, labels, None, record, (seen,)), maker
+    return Data(seen, labels, None, record, (seen,), groups), maker
 
 
 def word_features(columns: Columns, arguments: argparse.Namespace) -> Features:
@@ -232,8 +246,10 @@ def _read_items(file: DataFile, arguments: argparse.Namespace, maker: Maker | No
             f"{file.name}: {file.format.name} data already has attributes: leave out the template; "
             f"if the data has columns, use --format {USUAL_TABLE.name}"
         )
-    if arguments.label_column is not None:
-        raise UsageError(f"--label-column needs a table: {names_of(tables=True, last='or')}")
+    for option in ("label_column", "group_column"):
+        if getattr(arguments, option, None) is not None:
+            table = names_of(tables=True, last="or")
+            raise UsageError(f"--{option.replace('_', '-')} needs a table: {table}")
     vocabulary = Vocabulary()
     examples = file.examples(vocabulary, grow=True)
     if not arguments.quiet:
@@ -266,13 +282,12 @@ def _together(
         )
     y = [labels for part in parts for labels in part.y]
     x = Encoded(Sequences.end_to_end(encoded, len(vocabulary)), vocabulary)
-    return Data(x, y, weights, parts[0].record, tuple(table for part in parts for table in part.tables))
+    tables = tuple(table for part in parts for table in part.tables)
+    return Data(x, y, weights, parts[0].record, tables, _all_groups(parts))
 
 
 def read_cells(paths: Sequence[str], arguments: argparse.Namespace, model: str) -> Data:
     """Read the cells of all files and combine them, for a model that takes tables."""
-    from crfkit.cli.column_roles import Roles
-
     parts: list[Data] = []
     for path in paths:
         with open_data(path, arguments, tables=True) as file:
@@ -281,10 +296,17 @@ def read_cells(paths: Sequence[str], arguments: argparse.Namespace, model: str) 
                     f"{file.name}: {file.format.name} data has sparse attributes, but {model} "
                     f"need{'' if model.endswith('s') else 's'} columns (--format {names_of(tables=True)})"
                 )
-            columns, label, record = read_table(file, arguments)
-        parts.append(Data(Roles(label).for_template(columns), columns.column(label), None, record))
+            parts.append(cells_of(file, arguments))
         check_alike(parts[0], parts[-1], path)
     return parts[0] if len(parts) == 1 else joined_tables(parts)
+
+
+def cells_of(file: DataFile, arguments: argparse.Namespace) -> Data:
+    """Read the cells of a table."""
+    from crfkit.cli.column_roles import Roles
+
+    columns, label, record, groups = _table(file, arguments)
+    return Data(Roles(label).for_template(columns), columns.column(label), None, record, groups=groups)
 
 
 def joined_tables(parts: list[Data]) -> Data:
@@ -297,4 +319,10 @@ def joined_tables(parts: list[Data]) -> Data:
     if names is not None:
         rows = NamedColumns.of(rows, names)
     tables = tuple(table for part in parts for table in part.tables)
-    return Data(rows, [labels for part in parts for labels in part.y], None, parts[0].record, tables)
+    y = [labels for part in parts for labels in part.y]
+    return Data(rows, y, None, parts[0].record, tables, _all_groups(parts))
+
+
+def _all_groups(parts: list[Data]) -> list[str] | None:
+    groups = [group for part in parts for group in part.groups or ()]
+    return groups or None

@@ -114,8 +114,11 @@ def prepare(arguments: argparse.Namespace) -> Job:
             "another column, name it with --label-column"
         )
 
-    def fit(*given: Any, checkpoint: Any) -> None:
-        (crf.fit if arguments.continued is None else crf.partial_fit)(*given, checkpoint=checkpoint)
+    def fit(*given: Any, checkpoint: Any, **groups: Any) -> None:
+        if arguments.continued is None:
+            crf.fit(*given, checkpoint=checkpoint, **groups)
+        else:
+            crf.partial_fit(*given, checkpoint=checkpoint)
         if miner is not None and not len(crf.rules_):
             _without_rules(data, arguments)
 

@@ -8,18 +8,16 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from crfkit.cli import options
-from crfkit.cli.column_roles import column_place, column_title
+from crfkit.cli import group_column, options
 from crfkit.cli.data_file import open_data
 from crfkit.cli.default_template import default_template
 from crfkit.cli.messages import UsageError, note
 from crfkit.cli.output_files import check_outputs, keep
-from crfkit.cli.train_data import Data, check_alike, joined_tables, read_data, read_table, word_features
+from crfkit.cli.train_data import Data, cells_of, check_alike, joined_tables, read_data, word_features
 from crfkit.exceptions import InputError
 from crfkit.io.formats import names_of
 
 if TYPE_CHECKING:
-    from crfkit.data.columns import Columns
     from crfkit.model_selection import TuningResult
 
 USAGE = "DATA [DATA …] -m MODEL [-t TEMPLATE …] [options]"
@@ -46,8 +44,7 @@ the model:
 the data:
 {options.formats()}
 {options.label_column()}
-  --group-column NAME       csv: a column that says which rows belong together, such as a document: its
-      sequences are never in different folds, and it is not a feature
+{group_column.OPTION}
 the search:
   -t, --template FILE...    a template to try; may be given several times (default: features of words and
       classes, and a window of two rows on either side)
@@ -102,13 +99,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     began = time.perf_counter()
     estimator = _estimator(arguments)
-    data, groups = _read(arguments, estimator)
+    data = _read(arguments, estimator)
     space = _space(arguments, estimator, data)
     found = tune(
         estimator,
         data.x,
         data.y,
-        groups,
+        data.groups,
         space,
         metric=arguments.metric,
         cv=arguments.folds,
@@ -145,70 +142,25 @@ def _estimator(arguments: argparse.Namespace) -> Any:
     return getattr(crfkit, _KINDS[arguments.kind])(**settings)
 
 
-def _read(arguments: argparse.Namespace, estimator: Any) -> tuple[Data, list[str] | None]:
-    """Read the data of all files: cells without the labels, or attributes; and the groups of sequences."""
+def _read(arguments: argparse.Namespace, estimator: Any) -> Data:
+    """Read the data of all files: cells without the labels, or attributes."""
     parts: list[Data] = []
-    groups: list[str] = []
     for path in arguments.data:
         with open_data(path, arguments, tables=arguments.template is not None) as file:
             if not file.format.is_table:
-                return _read_items(arguments, estimator, file.name), None
-            columns, label, record = read_table(file, arguments)
-        drop = {label}
-        if arguments.group_column is not None:
-            place = _group_place(columns, label, arguments.group_column)
-            groups += _groups(columns, place)
-            drop.add(place)
-            record = _without(record, place)
-        others = [k for k in range(columns.n_columns) if k not in drop]
-        if not others:
-            raise InputError(f"{columns.source}: there is no column beside the labels and the groups")
-        parts.append(Data(columns.select(others), columns.column(label), None, record))
+                return _read_items(arguments, estimator, file.name)
+            parts.append(cells_of(file, arguments))
         check_alike(parts[0], parts[-1], path)
-    data = parts[0] if len(parts) == 1 else joined_tables(parts)
-    return data, groups if arguments.group_column is not None else None
+    return parts[0] if len(parts) == 1 else joined_tables(parts)
 
 
 def _read_items(arguments: argparse.Namespace, estimator: Any, name: str) -> Data:
     if arguments.kind in _OF_COLUMNS:
         who = "trees need" if arguments.kind == "trees" else "a kernel needs"
         raise InputError(f"{name}: it has attributes, but {who} columns ({names_of(tables=True)})")
-    if arguments.template is not None or arguments.group_column is not None:
-        option = "--template" if arguments.template is not None else "--group-column"
-        raise UsageError(f"{option} needs columns, but {name} has ready-made attributes")
+    if arguments.template is not None:
+        raise UsageError(f"--template needs columns, but {name} has ready-made attributes")
     return read_data(arguments.data, arguments, None, estimator)[0]
-
-
-def _group_place(columns: Columns, label: int, named: str) -> int:
-    if not hasattr(columns, "names"):
-        raise UsageError(f"--group-column needs a table with a header, which {columns.source} is not")
-    place = column_place(columns, named, "--group-column")
-    if place == label:
-        raise UsageError(f"--group-column {named}: this is the label column")
-    return place
-
-
-def _groups(columns: Columns, place: int) -> list[str]:
-    """Return the group of each sequence, which must be the same in all its rows."""
-    found: list[str] = []
-    line = 0
-    for cells in columns.column(place):
-        if len(set(cells)) > 1:
-            other = next(k for k, cell in enumerate(cells) if cell != cells[0])
-            raise InputError(
-                f"{columns.source}:{columns.lines[line + other]}: the group {column_title(columns, place)} "
-                f"changes from {cells[0]!r} to {cells[other]!r} within a sequence"
-            )
-        found.append(cells[0])
-        line += len(cells)
-    return found
-
-
-def _without(record: dict[str, Any], place: int) -> dict[str, Any]:
-    """Return the record of the data without the column at this place."""
-    names = [name for k, name in enumerate(record["names"]) if k != place]
-    label = record["label_column"]
-    return {**record, "columns": len(names), "names": names, "label_column": label - (place < label)}
 
 
 def _space(arguments: argparse.Namespace, estimator: Any, data: Data) -> Any:

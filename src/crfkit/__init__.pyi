@@ -19,6 +19,7 @@ from crfkit.models.linear.constrained_crf import ConstrainedCRF as ConstrainedCR
 from crfkit.models.linear.crf import CRF as CRF
 from crfkit.models.loading import load as load
 from crfkit.models.partitions import tag_partition as tag_partition
+from crfkit.models.segments.semi_crf import SemiCRF as SemiCRF
 from crfkit.models.trees.tree_crf import TreeCRF as TreeCRF
 from crfkit.report.showing import show as show
 from crfkit.tagger import Tagger as Tagger

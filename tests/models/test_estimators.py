@@ -8,8 +8,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from enumeration import enumerate_paths
-from estimators import ESTIMATORS, LENGTHS, TABLE, X, Y, answers, fitted, make
+from estimators import ESTIMATORS, LENGTHS, TABLE, X, Y, answers, enumerated, fitted, make
 from model_files import saved
 from refusals import refuses, unreadable
 from sklearn.base import clone
@@ -100,7 +99,7 @@ def test_answers_are_those_of_enumeration(name):
     assert forced is None
     arrays, marginals = model.predict_marginals(X, as_arrays=True), model.predict_marginals(X)
     best, posterior, nbest = model.predict(X), model.predict_posterior(X), model.predict_nbest(X, 4)
-    for i, oracle in enumerate(enumerate_paths(lattice, i) for i in range(len(X))):
+    for i, oracle in enumerate(enumerated(model, lattice, i) for i in range(len(X))):
         order = np.argsort(-oracle.probabilities, kind="stable")[:4]
         names = [["PQR"[label] for label in oracle.paths[k]] for k in order]
         np.testing.assert_allclose(arrays[i], oracle.node(len(X[i]), 3), atol=1e-9)
@@ -191,6 +190,8 @@ def test_constraints_apply_to_pieces(name, monkeypatch):
         {"constraints": Constraints(positions=positions)},
         {"constraints": steps, "known": [["P"] + [None] * (length - 1) for length in LENGTHS]},
     ]
+    if name == "segments":
+        refuses("pairs by position need a CRF", model.predict, X, **given.pop())
 
     def found(chosen):
         arrays = model.predict_marginals(X, as_arrays=True, **chosen)
@@ -505,7 +506,12 @@ def test_damaged_files_and_files_of_another_kind(name, tmp_path):
         load(tmp_path / "none")
     (tmp_path / "empty").touch()
     unreadable(r"it is (empty|not a crfkit model)", load, tmp_path / "empty")
-    kinds = {"CRF": "linear-chain CRF", "TreeCRF": "tree CRF", "KernelCRF": "kernel CRF"}
+    kinds = {
+        "CRF": "linear-chain CRF",
+        "TreeCRF": "tree CRF",
+        "KernelCRF": "kernel CRF",
+        "SemiCRF": "semi-Markov CRF",
+    }
     own = kinds[type(make(name)).__name__.replace("Constrained", "")]
     for other in {"linear", "trees", "kernel"} & set(ESTIMATORS):
         got = kinds[ESTIMATORS[other][0].__name__]

@@ -65,10 +65,12 @@ def score(lattice: Lattice, sequence: int, path: tuple[int, ...]) -> np.longdoub
 
 def enumerate_paths(lattice: Lattice, sequence: int) -> Oracle:
     length = int(lattice.offsets[sequence + 1] - lattice.offsets[sequence])
-    scored = [
-        (path, score(lattice, sequence, path))
-        for path in itertools.product(range(lattice.n_labels), repeat=length)
-    ]
+    paths = itertools.product(range(lattice.n_labels), repeat=length)
+    return oracle_of([(path, score(lattice, sequence, path)) for path in paths])
+
+
+def oracle_of(scored: list[tuple[tuple[int, ...], np.longdouble]]) -> Oracle:
+    """Return the oracle for all paths of a sequence and their scores."""
     permitted = [(path, s) for path, s in scored if s > -np.inf]
     scores = np.array([s for _, s in permitted], dtype=np.longdouble)
     if not permitted:

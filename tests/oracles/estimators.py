@@ -8,9 +8,12 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from enumeration import Oracle, enumerate_paths, oracle_of
+from segmentations import all_segmentations, ids_of, score
 
-from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
+from crfkit import CRF, ConstrainedCRF, KernelCRF, SemiCRF, TreeCRF
 from crfkit.datasets import gaussian_mixtures
+from crfkit.inference import SegmentLattice
 from crfkit.kernels import GraphKernel
 
 points, states = gaussian_mixtures(12, 6, random_state=0)
@@ -26,6 +29,7 @@ ESTIMATORS: dict[str, tuple[type, dict[str, Any]]] = {
     "linear": (CRF, EVERY),
     "second order": (CRF, {"order": 2, "c2": 0.3, "algorithm": "lbfgs", **EVERY}),
     "sparse": (CRF, {"c1": 0.3, "c2": 0.0, "class_weight": {"P": 2.0}, **EVERY}),
+    "segments": (SemiCRF, {"all_possible_states": True, "last_attributes": True}),
     "constrained": (ConstrainedCRF, {"c2": 1.0, "tau": 50.0, **EVERY}),
     "trees": (TreeCRF, TREES),
     "factored trees": (TreeCRF, {"potentials": "factored", "decode": "viterbi", "window": (1, 0), **TREES}),
@@ -48,6 +52,15 @@ def make(name: str, **more: Any) -> Any:
 def fitted(name: str) -> Any:
     """Return an estimator of the table fitted to X and Y, for tests that do not change it."""
     return make(name).fit(X, Y)
+
+
+def enumerated(model: Any, scores: Any, sequence: int) -> Oracle:
+    """Return all labellings of one sequence with their probabilities, in the labels of the model."""
+    if not isinstance(scores, SegmentLattice):
+        return enumerate_paths(scores, sequence)
+    length, codec = int(np.diff(scores.offsets)[sequence]), model.tagger_.codec
+    found = [(one, score(scores, sequence, one)) for one in all_segmentations(length, codec.n_types)]
+    return oracle_of([(tuple(codec.class_of[ids_of(one, codec.n_types)].tolist()), s) for one, s in found])
 
 
 def answers(model: Any, data: Any = X) -> list[Any]:

@@ -152,6 +152,7 @@ def write_files(folder: Path) -> None:
         **dict.fromkeys(("chunking.template", "template", "pattern", "a.template"), TEMPLATE),
         "words.template": TEMPLATE + "B01:%x[0,0]\n",
         "b.template": "U00:%x[0,0]\nB\n",
+        "cities.txt": "the hill\nMr. Lawson\nthe pound\n",
         "readings.csv": readings(),
         "new.csv": readings(),
         "table.csv": table(),

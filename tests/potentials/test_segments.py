@@ -41,7 +41,12 @@ def case():
     of_spans, span_values = attributes(rng, 4, 2, np.array([0, 4]))
     permitted = np.array([[True, True], [True, False]])
     features = SegmentFeatures(
-        permitted, np.array([3, 2]), all_labels(3, 4), all_labels(3, 2), all_labels(2, 2)
+        permitted,
+        np.array([3, 2]),
+        all_labels(3, 4),
+        all_labels(3, 2),
+        all_labels(2, 2),
+        np.array([True, False]),
     )
     potential = SegmentPotential(features)
     w = rng.normal(size=potential.n_parameters)
@@ -57,7 +62,8 @@ def test_scores_term_by_term(case):
     np.testing.assert_allclose(found.span, span_values @ parts.span.reshape(2, 2))
     np.testing.assert_array_equal(found.edge, [[w[0], w[1]], [w[2], -np.inf]])
     np.testing.assert_array_equal(found.lengths, [w[4:7], [w[7], w[8], -np.inf]])
-    assert potential.features.n_features == 3 + 5 + 12 + 6 + 4
+    np.testing.assert_array_equal(found.tail, [w[10], -np.inf])
+    assert potential.features.n_features == 3 + 5 + 1 + 12 + 6 + 4
 
 
 @pytest.mark.parametrize("partial", [False, True])

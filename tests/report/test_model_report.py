@@ -61,15 +61,19 @@ def test_every_kind_of_model(name):
     wrong = [i for i, (a, b) in enumerate(zip(Y, model.predict(X), strict=True)) if a != list(b)]
     assert len(data["sentences"]) == page.tags.count("article") == len(wrong)
     assert data["labels"] == ["P", "Q", "R"]
-    for text in {"TreeCRF": ("Importances", "Conjunctions"), "KernelCRF": ("Cliques", "Transitions")}.get(
-        type(model).__name__, ("Weights by label", "Transitions")
-    ):
+    learnt = {
+        "TreeCRF": ("Importances", "Conjunctions"),
+        "KernelCRF": ("Cliques", "Transitions"),
+        "SemiCRF": ("Weights by label", "Lengths", "Neighbouring segments"),
+    }
+    for text in learnt.get(type(model).__name__, ("Weights by label", "Transitions")):
         assert text in page.words or (text == "Cliques" and not model.cliques_)
     assert ("Label triples" in page.words) == (name == "second order")
 
 
 def test_the_table_of_kinds_names_the_views():
-    assert {kind.view.__name__ for kind in KINDS.values()} == {"LinearView", "TreeView", "KernelView"}
+    views = {kind.view.__name__ for kind in KINDS.values() if kind.view_at}
+    assert views == {"LinearView", "TreeView", "KernelView", "SegmentView"}
 
 
 def test_reasons_are_those_of_explain(crf):

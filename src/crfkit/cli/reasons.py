@@ -22,6 +22,7 @@ def decisions(
     from crfkit.models.explanation import explained
     from crfkit.models.kernels.tagger import KernelTagger
     from crfkit.models.linear.tagger import LinearTagger
+    from crfkit.models.segments.tagger import SegmentTagger
     from crfkit.models.trees.tagger import TreeTagger
 
     if isinstance(tagger, LinearTagger):
@@ -37,6 +38,10 @@ def decisions(
 
         reasons = KernelReasons(tagger, tagger.positions(batch.x), cliques_of(header))
         return explained(tagger, lattice, reasons)
+    if isinstance(tagger, SegmentTagger):
+        from crfkit.models.segments.explanation import SegmentReasons
+
+        return explained(tagger, lattice, SegmentReasons(tagger, tagger.encode(batch.x), lattice))
     raise ModelFileError(f"--why cannot explain the labels of this model: it is a {header.get('model')}")
 
 

@@ -42,6 +42,7 @@ examples:
   crfkit train train.txt -m chunks.crfkit --kind constrained --c2 largest
   crfkit train table.csv -m trees.crfkit --kind trees --window 7
   crfkit train table.csv -m kernel.crfkit --kind kernel --sequence-column id
+  crfkit train train.txt -m names.crfkit --kind segments --max-length 8
   crfkit train --graphs graphs.jsonl -m graphs.crfkit    graphs in JSON lines"""
 
 _KINDS = {kind.name: kind.folder for kind in KINDS.values() if kind.trained_by_command}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from crfkit.io.data_file import DataFile
     from crfkit.mining.miner import AssociationMiner
     from crfkit.models.linear.crf import CRF
+    from crfkit.models.segments.semi_crf import SemiCRF
     from crfkit.selection.base import BaseSelector
 
 # What makes attributes of columns: a template, features, or what a model keeps of them.
@@ -63,21 +64,21 @@ def read_data(
     paths: Sequence[str],
     arguments: argparse.Namespace,
     maker: Template | None,
-    estimator: CRF | BaseSelector | AssociationMiner,
+    estimator: CRF | SemiCRF | BaseSelector | AssociationMiner,
 ) -> tuple[Data, Template | None]: ...
 @overload
 def read_data(
     paths: Sequence[str],
     arguments: argparse.Namespace,
     maker: Maker | None,
-    estimator: CRF | BaseSelector | AssociationMiner,
+    estimator: CRF | SemiCRF | BaseSelector | AssociationMiner,
     default: Default | None,
 ) -> tuple[Data, Maker | None]: ...
 def read_data(
     paths: Sequence[str],
     arguments: argparse.Namespace,
     maker: Maker | None,
-    estimator: CRF | BaseSelector | AssociationMiner,
+    estimator: CRF | SemiCRF | BaseSelector | AssociationMiner,
     default: Default | None = None,
 ) -> tuple[Data, Maker | None]:
     """Read the data of all files; return it with what makes attributes of its columns.
@@ -100,7 +101,7 @@ def read_dev(
     data: Data,
     arguments: argparse.Namespace,
     maker: Maker | None,
-    estimator: CRF | BaseSelector | AssociationMiner,
+    estimator: CRF | SemiCRF | BaseSelector | AssociationMiner,
 ) -> Data | None:
     """Read the held-out data that goes with the training data, if an option names some."""
     if arguments.dev is None:
@@ -183,7 +184,7 @@ def _read_table(
     file: DataFile,
     arguments: argparse.Namespace,
     maker: Maker | None,
-    estimator: CRF | BaseSelector | AssociationMiner,
+    estimator: CRF | SemiCRF | BaseSelector | AssociationMiner,
     default: Default,
 ) -> tuple[Data, Maker | None]:
     from crfkit.cli.column_roles import Roles
@@ -258,14 +259,15 @@ def _read_items(file: DataFile, arguments: argparse.Namespace, maker: Maker | No
 
 
 def _together(
-    parts: list[Data], maker: Maker | None, estimator: CRF | BaseSelector | AssociationMiner
+    parts: list[Data], maker: Maker | None, estimator: CRF | SemiCRF | BaseSelector | AssociationMiner
 ) -> Data:
     """Combine several files, with one vocabulary for all."""
     if len(parts) == 1:
         return parts[0]
     from crfkit.features.template import Template
 
-    if maker is not None and not isinstance(maker, Template):
+    needs_rows = getattr(estimator, "segment_features", None) is not None
+    if maker is not None and (needs_rows or not isinstance(maker, Template)):
         return joined_tables(parts)
     import numpy as np
 

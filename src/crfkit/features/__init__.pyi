@@ -7,6 +7,7 @@ from crfkit.features.builder import last as last
 from crfkit.features.builder import position as position
 from crfkit.features.builder import token as token
 from crfkit.features.penalty_groups import PenaltyScales as PenaltyScales
+from crfkit.features.span_features import Gazetteers as Gazetteers
 from crfkit.features.template import Template as Template
 from crfkit.features.tokens import TokenFeatures as TokenFeatures
 from crfkit.features.tokens import token_features as token_features

@@ -40,7 +40,7 @@ class Constraints:
             if mine is None or yours is None:
                 combined[field.name] = yours if mine is None else mine
                 continue
-            a, b = _mask(field.name, mine), _mask(field.name, yours)
+            a, b = checked_mask(field.name, mine), checked_mask(field.name, yours)
             if field.name == "transitions" and a.shape[-2:] == b.shape[-2:]:
                 combined[field.name] = a & b  # one of them may be shared by all positions
                 continue
@@ -59,7 +59,7 @@ class Constraints:
         for name, dimensions in (("positions", 2), ("transitions", 3)):
             if np.ndim(getattr(self, name)) != dimensions:
                 continue  # the same everywhere, or none
-            mask = _mask(name, getattr(self, name))
+            mask = checked_mask(name, getattr(self, name))
             if len(mask) != n_positions:
                 raise InputError(
                     f"{name} must have a row for each of the {n_positions} positions of the batch; "
@@ -87,7 +87,7 @@ def forced_labels(labels: npt.ArrayLike, n_labels: int) -> Constraints:
 
 def permitted_labels(allowed: npt.ArrayLike) -> Constraints:
     """Return constraints that permit at each position only the labels True in ``allowed`` [ΣT, L]."""
-    return Constraints(positions=_mask("positions", allowed))
+    return Constraints(positions=checked_mask("positions", allowed))
 
 
 def force_where_possible(lattice: Lattice, labels: npt.ArrayLike, *, n_jobs: int | None = None) -> Lattice:
@@ -119,24 +119,24 @@ def constrain(lattice: Lattice, *constraints: Constraints) -> Lattice:
     node, edge, edge2, start, end = lattice.node, lattice.edge, lattice.edge2, lattice.start, lattice.end
     ngrams = lattice.ngrams
     if all_of.positions is not None:
-        node = _forbid("positions", node, all_of.positions, node.shape)
+        node = forbid("positions", node, all_of.positions, node.shape)
     if all_of.transitions is not None:
         shape: tuple[int, ...] = (n_labels,) * 2
         if np.ndim(all_of.transitions) == 3:
             shape = (lattice.n_positions, *shape)
             edge = np.broadcast_to(edge, shape)  # a view
-        edge = _forbid("transitions", edge, all_of.transitions, shape)
+        edge = forbid("transitions", edge, all_of.transitions, shape)
     if all_of.transitions2 is not None and edge2 is not None:
-        edge2 = _forbid("transitions2", edge2, all_of.transitions2, (n_labels,) * 3)
+        edge2 = forbid("transitions2", edge2, all_of.transitions2, (n_labels,) * 3)
     if all_of.transitions2 is not None and ngrams is not None:
-        mask = _mask("transitions2", all_of.transitions2)
+        mask = checked_mask("transitions2", all_of.transitions2)
         if mask.shape != (n_labels,) * 3:
             raise InputError(f"transitions2 must have shape {(n_labels,) * 3}; got {mask.shape}")
         ngrams = ngrams.forbidding(np.argwhere(~mask))
     if all_of.starts is not None:
-        start = _forbid("starts", np.zeros(n_labels) if start is None else start, all_of.starts, (n_labels,))
+        start = forbid("starts", np.zeros(n_labels) if start is None else start, all_of.starts, (n_labels,))
     if all_of.ends is not None:
-        end = _forbid("ends", np.zeros(n_labels) if end is None else end, all_of.ends, (n_labels,))
+        end = forbid("ends", np.zeros(n_labels) if end is None else end, all_of.ends, (n_labels,))
     return lattice.changed(node=node, edge=edge, start=start, end=end, edge2=edge2, ngrams=ngrams)
 
 
@@ -154,15 +154,17 @@ def partial_log_likelihood(
     return np.minimum(restricted - free, 0.0)  # rounding must not make a probability above 1
 
 
-def _mask(name: str, values: npt.ArrayLike) -> BoolArray:
+def checked_mask(name: str, values: npt.ArrayLike) -> BoolArray:
+    """Return an array of booleans; ``name`` is its name in messages."""
     mask = np.asarray(values)
     if mask.dtype != np.bool_:
         raise InputError(f"{name} must be an array of booleans, True where permitted; got type {mask.dtype}")
     return mask
 
 
-def _forbid(name: str, scores: FloatArray, permitted: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
-    mask = _mask(name, permitted)
+def forbid(name: str, scores: FloatArray, permitted: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    """Return scores with -inf where a mask of this shape does not permit."""
+    mask = checked_mask(name, permitted)
     if mask.shape != shape:
         raise InputError(f"{name} must have shape {shape} for this lattice; got {mask.shape}")
     return np.where(mask, scores, -np.inf)

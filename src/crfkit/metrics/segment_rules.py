@@ -6,7 +6,7 @@ In every label scheme this depends on two neighbouring labels only. Tags and typ
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -66,6 +66,14 @@ class SegmentRules:
         return Segments(sequence, starts - base, stops - base, self.kinds[labels[starts]])
 
 
+def has_tags(labels: Iterable[Hashable]) -> bool:
+    """Tell whether one of the labels is a tag (``B``), or a tag and a type (``B-LOC``)."""
+    return any(
+        isinstance(label, str) and label != "" and label[0] in _TAGS and label[1:2] in ("", "-")
+        for label in labels
+    )
+
+
 def segment_rules(labels: Sequence[Hashable], scheme: str | None = None) -> SegmentRules:
     """Return the rules for a model's labels.
 
@@ -79,11 +87,7 @@ def segment_rules(labels: Sequence[Hashable], scheme: str | None = None) -> Segm
     ['Street', 'City']
     """
     L = len(labels)
-    tagged = [
-        isinstance(label, str) and label != "" and label[0] in _TAGS and label[1:2] in ("", "-")
-        for label in labels
-    ]
-    if scheme == RUNS or (scheme is None and not any(tagged)):
+    if scheme == RUNS or (scheme is None and not has_tags(labels)):
         inside = np.array([label != "O" for label in labels])  # [L]
         differ = ~np.eye(L, dtype=np.bool_)
         starts, ends = differ & inside, differ & inside[:, None]  # [L, L]

@@ -92,6 +92,15 @@ KINDS = {
             "crfkit.report.kinds.trees:TreeView",
         ),
         Kind(
+            "segments",
+            "weights on whole segments, with their lengths",
+            "semi-Markov CRF",
+            "segments",
+            "semi_crf.SemiCRF",
+            "tagger.SegmentTagger",
+            "crfkit.report.kinds.segments:SegmentView",
+        ),
+        Kind(
             "graphs",
             "weights on attributes of nodes and edges of graphs",
             "graph CRF",

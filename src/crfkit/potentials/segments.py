@@ -2,7 +2,7 @@
 
     first_t(y) = Σ_a value_a · w[a, y]          rest_t(y) = Σ_a value_a · w[a, L + y]
     last_t(y)  = Σ_a value_a · w_last[a, y]     span_s(y) = Σ_b value_b · w_span[b, y]
-    edge(k, y) = w[k, y],  lengths(y, d) = w[y, d]
+    edge(k, y) = w[k, y],  lengths(y, d) = w[y, d],  and for each position beyond d = K: tail(y) = w[y]
 
 Attributes b are those of a span: of a stretch that may be a segment, such as being in a gazetteer.
 """
@@ -22,12 +22,20 @@ from crfkit.inference.segmentations import SegmentGradient
 from crfkit.threads import thread_count
 
 
+class Boundaries(NamedTuple):
+    """Where segments may begin, go on and end."""
+
+    node: BoolArray  # [ΣT, 2L] begin, go on from the position before
+    last: BoolArray  # [ΣT, L] end after it
+
+
 class SegmentInput(NamedTuple):
     """Sequences with the attributes of their positions and of some of their spans."""
 
     sequences: Sequences
     spans: Spans | None = None  # [S]
     of_spans: Sequences | None = None  # the attributes of span s are at position s
+    boundaries: Boundaries | None = None  # None: everywhere
 
 
 class Rows(NamedTuple):
@@ -46,12 +54,13 @@ class SegmentFeatures:
     states: Rows  # over 2L ids
     last: Rows | None = None  # over L labels
     spans: Rows | None = None  # over L labels
-    sizes: tuple[int, ...] = field(init=False)  # L², L·K, F, G, H
+    tails: BoolArray | None = None  # [L] which labels' segments may be longer than K; None: no tail
+    sizes: tuple[int, ...] = field(init=False)  # L², L·K, L or 0, F, G, H
 
     def __post_init__(self) -> None:
         L, K = len(self.longest), int(self.longest.max())
         rows = (0 if part is None else len(part.ids) for part in (self.states, self.last, self.spans))
-        object.__setattr__(self, "sizes", (L * L, L * K, *rows))
+        object.__setattr__(self, "sizes", (L * L, L * K, 0 if self.tails is None else L, *rows))
 
     @property
     def n_labels(self) -> int:
@@ -65,7 +74,8 @@ class SegmentFeatures:
 
     @property
     def n_features(self) -> int:
-        return int(self.permitted.sum() + self.possible_lengths.sum()) + sum(self.sizes[2:])
+        tails = 0 if self.tails is None else int(self.tails.sum())
+        return int(self.permitted.sum() + self.possible_lengths.sum()) + tails + sum(self.sizes[3:])
 
 
 class SegmentWeights(NamedTuple):
@@ -73,6 +83,7 @@ class SegmentWeights(NamedTuple):
 
     edge: FloatArray  # [L, L]
     lengths: FloatArray  # [L, K]
+    tail: FloatArray  # [L] or [0]
     state: FloatArray  # [F]
     last: FloatArray  # [G]
     span: FloatArray  # [H]
@@ -121,13 +132,19 @@ class SegmentPotential:
             scorer.scores(x.indptr, x.indices, x.values, np.ascontiguousarray(weights), out, threads)
             return out
 
-        x, spans = batch.sequences, batch.of_spans
+        x, spans, bounds = batch.sequences, batch.of_spans, batch.boundaries
+        node = scored(self._states, x, parts.state, 2 * L)
+        last = None if self._last is None else scored(self._last, x, parts.last, L)
+        if bounds is not None:
+            node = np.where(bounds.node, node, -np.inf)
+            last = np.where(bounds.last, 0.0 if last is None else last, -np.inf)
         return SegmentLattice(
-            scored(self._states, x, parts.state, 2 * L),
+            node,
             parts.edge + self._forbidden,
             parts.lengths + self._too_long,
             x.offsets,
-            last=None if self._last is None else scored(self._last, x, parts.last, L),
+            last=last,
+            tail=None if self.features.tails is None else np.where(self.features.tails, parts.tail, -np.inf),
             spans=None if self._spans is None else batch.spans,
             span=None if self._spans is None or spans is None else scored(self._spans, spans, parts.span, L),
         )
@@ -137,6 +154,8 @@ class SegmentPotential:
         parts = SegmentWeights.of(self.features, gradient)
         np.copyto(parts.edge, d_scores.edge, where=self.features.permitted)
         np.copyto(parts.lengths, d_scores.lengths, where=self.features.possible_lengths)
+        if self.features.tails is not None and d_scores.tail is not None:
+            np.copyto(parts.tail, d_scores.tail, where=self.features.tails)
         x, spans = batch.sequences, batch.of_spans
         self._states.backward(x.indptr, x.indices, x.values, d_scores.node, parts.state)
         if self._last is not None and d_scores.last is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +47,15 @@ class Gazetteer:
         for phrase in self.phrases:
             lengths.setdefault(phrase[0], set()).add(len(phrase))
         return {token: sorted(found, reverse=True) for token, found in lengths.items()}
+
+    def find(self, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Yield begin and end of all phrases in a sentence, also of those that overlap, in order."""
+        if self.ignore_case:
+            tokens = list(map(fold_case, tokens))
+        for begin, token in enumerate(tokens):
+            for n in reversed(self._lengths.get(token, ())):
+                if tuple(tokens[begin : begin + n]) in self.phrases:
+                    yield begin, begin + n
 
     def mark(self, tokens: Sequence[str | None]) -> list[str | None]:
         """Mark the first token of each phrase as ``B``, its other tokens as ``I``, the rest as None [T]."""

@@ -17,8 +17,8 @@
 namespace crfkit {
 
 struct Elimination {
-  static constexpr int32_t kWidest =
-      63;  // wider graphs are not looked at: two labels would need 2^64 numbers
+  static constexpr int32_t kWidest = 63;           // wider graphs are given up: 2 labels need 2^64 numbers
+  static constexpr int64_t kLongest = 50'000'000;  // pairs of nodes to look at, then it is given up
 
   std::vector<int32_t> order;     // [V] in the order of removal
   std::vector<int64_t> begin{0};  // [V + 1] bounds of the cliques' other nodes
@@ -89,8 +89,8 @@ class Eliminator {
     for (int32_t u; (u = next(order, out)) >= 0;) {
       around = linked_[static_cast<size_t>(u)];
       poll(100 * static_cast<int64_t>(around.size() + 1));
-      if (static_cast<int32_t>(around.size()) > Elimination::kWidest) {
-        out.width = static_cast<int32_t>(around.size());
+      if (static_cast<int32_t>(around.size()) > Elimination::kWidest || looked_ > Elimination::kLongest) {
+        out.width = std::max(out.width, static_cast<int32_t>(around.size()));
         out.complete = false;
         return;
       }
@@ -122,7 +122,8 @@ class Eliminator {
     }
     return -1;
   }
-  bool adjacent(int32_t a, int32_t b) const {
+  bool adjacent(int32_t a, int32_t b) {
+    ++looked_;
     const auto &x = linked_[static_cast<size_t>(a)], &y = linked_[static_cast<size_t>(b)];
     return x.size() < y.size() ? std::binary_search(x.begin(), x.end(), b)
                                : std::binary_search(y.begin(), y.end(), a);
@@ -155,6 +156,7 @@ class Eliminator {
 
   std::vector<std::vector<int32_t>> linked_;  // [V] sorted; of nodes that are not removed
   std::vector<char> gone_;                    // [V]
+  int64_t looked_ = 0;                        // pairs of nodes
   std::vector<Cost> cost_;                    // [V]
   std::priority_queue<Cost, std::vector<Cost>, std::greater<Cost>> queue_;  // also outdated costs
 };

@@ -21,7 +21,9 @@ class NodeQueue {
     down(up(place_[static_cast<size_t>(node)]));
   }
   void raise(int32_t node, double by) {
-    priority_[static_cast<size_t>(node)] += by;
+    double& own = priority_[static_cast<size_t>(node)];
+    if (!(by > own)) return;
+    own = by;
     up(place_[static_cast<size_t>(node)]);
   }
 

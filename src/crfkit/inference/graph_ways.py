@@ -32,14 +32,15 @@ def exact_ways(scores: GraphScores, max_memory: int, threads: int) -> tuple[Code
     if len(wide):
         i = int(wide[np.argmax(memory[wide])])
         others = f" ({len(wide) - 1} other graphs are too wide as well)" if len(wide) > 1 else ""
-        given_up = not np.isfinite(memory[i])
-        size = f"at least {width[i]}" if given_up else f"{width[i]}"
-        need = f"more than {scores.n_labels}^{width[i]}" if given_up else f"{memory[i]:.3g}"
-        raise InputError(
-            f"graph {i} has width {size}{others}: with {scores.n_labels} labels, exact inference would take "
-            f"{need} bytes, and max_memory is {max_memory:.3g}; use method 'auto', 'trw', 'bp' or "
-            "'mean-field'"
-        )
+        if np.isfinite(memory[i]):
+            need = f"has width {width[i]}{others}: with {scores.n_labels} labels, exact inference would take "
+            need += f"{memory[i]:.3g} bytes, and max_memory is {max_memory:.3g}"
+        else:
+            need = (
+                f"is too wide for exact inference{others}: the search for an elimination order was given up "
+            )
+            need += f"at width {width[i]}"
+        raise InputError(f"graph {i} {need}; use method 'auto', 'trw', 'bp' or 'mean-field'")
     return np.where(forest, FOREST, CLIQUES).astype(np.uint8), width
 
 

@@ -33,6 +33,7 @@ import test_likelihood
 import test_seven_states
 import test_structures
 import test_validation
+from graph_checks import check_against_enumeration
 from lattices import random_ngrams
 from linear_problems import make_problem
 from path_table import PathTable, path_table
@@ -287,6 +288,19 @@ def check_potential(rng: np.random.Generator) -> None:
     )
 
 
+def check_graphs(rng: np.random.Generator) -> None:
+    """Check all methods on graphs with and without cycles."""
+    check_against_enumeration(
+        int(rng.integers(2**31)),
+        rng.integers(0, 6, size=rng.integers(1, 4)).tolist(),
+        int(rng.integers(1, 4)),
+        str(rng.choice(["forest", "cycles", "dense", "none"], p=[0.3, 0.35, 0.3, 0.05])),
+        float(rng.choice([0.3, 1.0, 3.0, 30.0, 400.0, 1e5, 1e7])),
+        float(rng.choice([0.0, 0.0, 0.1, 0.3])),
+        bool(rng.random() < 0.4),
+    )
+
+
 def check_genes(rng: np.random.Generator) -> None:
     seed = int(rng.integers(10**6))
     if rng.random() < 0.5:
@@ -305,6 +319,7 @@ KINDS: dict[str, tuple[Callable[[np.random.Generator], None], int]] = {
     "validation sets": (check_validation, 5),
     "other potentials": (check_potential, 5),
     "genes": (check_genes, 5),
+    "graphs": (check_graphs, 100),
 }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 GOES_WITH = "linear models"
 
 _MANY_LABELS = 500  # more labels are probably a mistake
-_SEARCHED = 100_000  # tokens up to which training searches c2 by itself: with more, it gains little
+_SEARCHED = 2_000_000  # tokens times labels up to which training searches c2 by itself: more gain little
 _FEWEST = 10  # sequences for a search by itself: fewer hardly tell penalties apart
 
 
@@ -35,8 +35,8 @@ linear models:
   --start MODEL             start from the weights of this model, but train on DATA only
   --c1 X = 0.0              L1 penalty; makes models sparse; 'auto': as large as the c2 that is found
   --c2 X                    L2 penalty (default: 'auto', the best on held-out parts of DATA; 0.1 if DATA has
-      fewer than {_FEWEST} sequences or more than {_SEARCHED:,} tokens; with --kind constrained: 0; 'largest':
-      the largest that the constraints allow)
+      fewer than {_FEWEST} sequences or is large: tokens times labels above {_SEARCHED:,}; with --kind
+      constrained: 0; 'largest': the largest that the constraints allow)
   --penalty-groups NAME     penalties by groups of features: 'templates': --c2 auto finds one per template or
       name of an attribute; 'general': scales that suit the default features; or a JSON file of scales, or of
       prefixes by group
@@ -104,10 +104,11 @@ def prepare(arguments: argparse.Namespace) -> Job:
     else:
         crf.set_params(extractor=maker)
     crf.set_params(associations=miner)
-    if arguments.c2 is None and not arguments.constrained and _is_searched(crf, data, arguments):
-        crf.set_params(c2=AUTO)
     dev = read_dev(data, arguments, maker, crf)
     n_labels = len({label for labels in data.y for label in labels})
+    is_small = len(data.y) >= _FEWEST and data.n_tokens * n_labels <= _SEARCHED
+    if arguments.c2 is None and not arguments.constrained and _is_searched(crf, arguments, is_small):
+        crf.set_params(c2=AUTO)
     if n_labels > _MANY_LABELS:
         warn(
             f"{n_labels:,} different labels: time and memory grow with their square; if the labels are in "
@@ -169,7 +170,7 @@ def _estimator(arguments: argparse.Namespace) -> tuple[CRF, Template | None]:
     return crf, template
 
 
-def _is_searched(crf: CRF, data: Data, arguments: argparse.Namespace) -> bool:
+def _is_searched(crf: CRF, arguments: argparse.Namespace, is_small: bool) -> bool:
     """Return whether training finds c2 if --c2 is not given."""
     from crfkit.features.penalty_groups import PenaltyScales
     from crfkit.optim.methods import find_method
@@ -179,8 +180,7 @@ def _is_searched(crf: CRF, data: Data, arguments: argparse.Namespace) -> bool:
     groups = arguments.penalty_groups
     if crf.c1 == AUTO or (groups is not None and groups != "general" and PenaltyScales.of(groups) is None):
         return True
-    has_penalties = find_method(crf.algorithm)[0].tol_factor is not None
-    return has_penalties and len(data.y) >= _FEWEST and data.n_tokens <= _SEARCHED
+    return is_small and find_method(crf.algorithm)[0].tol_factor is not None
 
 
 def _without_rules(data: Data, arguments: argparse.Namespace) -> None:

@@ -28,7 +28,7 @@ def cost() -> str:
     words = [[f"w={100 * i + k}" for k in range(90)] for i in range(n)]
     X = [[[*row[9 * t : 9 * t + 9], "bias"] for t in range(10)] for row in words]
     y = [["ABCDE"[int(label)] for label in rng.integers(0, 5, 10)] for _ in range(n)]
-    crf = CRF(max_iterations=3, algorithm="lbfgs")
+    crf = CRF(c2=1.0, max_iterations=3, algorithm="lbfgs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         began = time.perf_counter()
@@ -74,13 +74,13 @@ def forgetting() -> str:
     def scores(crf: CRF) -> list[str]:
         return [f"{crf.score(*test):.3f}" for test in tests]
 
-    plain = CRF().fit(*first)
+    plain = CRF(c2=1.0).fit(*first)
     plain.tagger_.curvature = None
     rows = [
-        ["the first batch", *scores(CRF().fit(*first))],
-        ["then the second", *scores(CRF().fit(*first).partial_fit(*second))],
+        ["the first batch", *scores(CRF(c2=1.0).fit(*first))],
+        ["then the second", *scores(CRF(c2=1.0).fit(*first).partial_fit(*second))],
         ["... with c2 alone", *scores(plain.partial_fit(*second))],
-        ["one fit on both", *scores(CRF().fit(first[0] + second[0], first[1] + second[1]))],
+        ["one fit on both", *scores(CRF(c2=1.0).fit(first[0] + second[0], first[1] + second[1]))],
     ]
     return table(["accuracy on", "old labels", "new labels"], rows)
 

@@ -418,6 +418,7 @@ def test_the_penalty_is_found_unless_it_is_given(run, tmp_path, monkeypatch):
     assert CRF.load(tmp_path / "more").c2 == "auto"
     assert c2_of("--c2", 1) == (1.0, None)
     assert c2_of("--algorithm", "pa") == (0.1, None)
+    assert c2_of("--associations", "features", "--rule-support", 2) == (0.1, None)
     monkeypatch.setattr(train_linear, "_SEARCHED", 10)
     assert c2_of() == (0.1, None)
     assert c2_of("--c1", "auto", "--max-iterations", 50)[0] == "auto"

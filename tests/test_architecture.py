@@ -41,7 +41,7 @@ FORBIDDEN = {
 # Optional libraries: `needed` and `find` of optional.py import them when a function needs them. Only the
 # base classes of estimators are imported when a module loads, in conventions.py.
 OPTIONAL = {
-    *("sklearn", "scipy", "joblib", "threadpoolctl", "lightgbm", "matplotlib", "tqdm", "pandas"),
+    *("sklearn", "scipy", "joblib", "threadpoolctl", "lightgbm", "matplotlib", "tqdm", "pandas", "pyarrow"),
     *("pynndescent", "dask", "distributed", "narwhals", "jinja2", "starlette", "uvicorn", "maxflow"),
 }
 IMPORTS_OPTIONAL = {"sklearn": "conventions.py", "dask": "distributed/", "distributed": "distributed/"}

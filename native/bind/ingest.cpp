@@ -319,6 +319,25 @@ void bind_ingest(nb::module_& m) {
       .def("add_columns", &add_columns, "n"_a, "Append \"0\" .. str(n - 1).")
       .def("has_columns", &has_columns, "Return whether string j is str(j), for all j.")
       .def(
+          "clear",
+          [](BoundVocabulary& v) {
+            v.open();
+            if (v.growing || v.readers > 0) raise("InputError", "this vocabulary is in use");
+            v.core = std::make_shared<Vocabulary>();
+          },
+          "Forget all strings.")
+      .def(
+          "hashes",
+          [](const BoundVocabulary& v) {
+            const Vocabulary& core = v.open();
+            std::vector<uint64_t> out(core.size());
+            std::string_view text;
+            for (size_t i = 0; i < out.size(); ++i)
+              if (core.string(i, &text)) out[i] = hash_string(text);
+            return to_numpy(std::move(out));
+          },
+          "Return the hash of each string, uint64 [n].")
+      .def(
           "arrays",
           [](const BoundVocabulary& v) {
             std::shared_ptr<const Vocabulary> flat;

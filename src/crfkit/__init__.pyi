@@ -11,6 +11,7 @@ from crfkit import selection as selection
 from crfkit.data.graphs import Graph as Graph
 from crfkit.data.grids import grid as grid
 from crfkit.data.skip_chains import skip_chain as skip_chain
+from crfkit.models.blocks import Blocks as Blocks
 from crfkit.models.checkpoint import Checkpoint as Checkpoint
 from crfkit.models.graphs.graph_crf import GraphCRF as GraphCRF
 from crfkit.models.kernels.kernel_crf import KernelCRF as KernelCRF

@@ -22,6 +22,7 @@ _LIBRARIES = {
     "pynndescent": ("pynndescent", "crfkit[graph]"),
     "maxflow": ("PyMaxflow", "crfkit[maxflow]"),
     "pandas": ("pandas", "pandas"),
+    "pyarrow": ("pyarrow", "pyarrow"),
     "narwhals": ("narwhals", "crfkit[tables]"),
     "starlette": ("Starlette", "crfkit[annotate]"),
     "uvicorn": ("uvicorn", "crfkit[annotate]"),

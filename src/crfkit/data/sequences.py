@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,8 @@ class Sequences(Batch):
     indices: IdArray  # [nnz]
     values: FloatArray | None  # [nnz]; None: all ones
     n_attributes: int  # A; indices are below it
-    home: str | None = None  # the directory of the blocks that the arrays are mapped from; None: in memory
+    # The directory of the blocks that the arrays are mapped from; None: they are in memory.
+    home: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         expected = (

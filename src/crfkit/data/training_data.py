@@ -16,6 +16,8 @@ from crfkit.warn import warn
 
 _MOST_RUNS = 1 << 30  # of labels, in a table with a weight for each: 8 GiB
 
+_PIECE = 1 << 22  # labels that are counted at once
+
 
 def cut_as(X: Any, y: list[Any], lengths: Any) -> Any:
     """Return ``lengths``, or those of y's sequences if X is one table with the rows of all sequences."""
@@ -92,7 +94,10 @@ def class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> Floa
     if class_weight is None:
         return None
     if class_weight == "balanced":
-        counts = np.bincount(labels.ids[labels.ids >= 0], minlength=len(classes))
+        counts = np.zeros(len(classes), np.int64)
+        for start in range(0, len(labels.ids), _PIECE):  # mapped labels need not fit into memory
+            ids = labels.ids[start : start + _PIECE]
+            counts += np.bincount(ids[ids >= 0], minlength=len(classes))
         balanced: FloatArray = counts.sum() / (len(classes) * np.maximum(counts, 1.0))
         return balanced
     unknown = [label for label in class_weight if label not in classes]

@@ -197,7 +197,7 @@ def _feed(data: Any, update: Callable[[Any], None]) -> None:
         update(f"{data.dtype.str}{data.shape}".encode())
         update(np.ascontiguousarray(data).reshape(-1).view(np.uint8))
     elif is_dataclass(data) and not isinstance(data, type):
-        for field in fields(data):
+        for field in (field for field in fields(data) if field.compare):
             _feed(getattr(data, field.name), update)
     elif isinstance(data, Mapping):
         _feed(list(data.items()), update)

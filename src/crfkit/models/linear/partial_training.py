@@ -17,6 +17,7 @@ import numpy as np
 from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
 from crfkit.features.labelled import read_labelled
+from crfkit.models.blocks import Blocks
 from crfkit.models.checkpoint import Checkpoint
 from crfkit.models.linear.curvature import Curvature
 from crfkit.models.linear.first_training import Trained, advice
@@ -60,6 +61,8 @@ def continued(
         raise InputError(f"the fitted model has order {old.index.order}, not {estimator.order}")
     if not find_method(estimator.algorithm)[0].centre:
         raise InputError(f"partial_fit cannot use algorithm={estimator.algorithm!r}: take 'auto' or 'lbfgs'")
+    if isinstance(X, Blocks):
+        raise InputError("partial_fit takes sequences, not blocks: fit blocks, or give it the new sequences")
     settings, n_jobs = IndexSettings.of(estimator), estimator.n_jobs
     batch = read_labelled(
         X,

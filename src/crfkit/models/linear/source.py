@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.training_data import class_weights, require_data, sequence_weights
+from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
+from crfkit.features.inputs import given_template
 from crfkit.features.labelled import LabelledInput, read_labelled
 from crfkit.inference import PermittedPairs
+from crfkit.models.blocks import Blocks
 from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear.penalty_search import FoundPenalties
 from crfkit.models.linear.penalty_step import penalty_step
@@ -131,16 +135,19 @@ class LocalSource:
 def local_source(estimator: CRF, given: Given) -> LocalSource:
     """Read, encode and index training data in this process."""
     n_jobs, settings = estimator.n_jobs, IndexSettings.of(estimator)
-    data = read_labelled(
-        given.X,
-        given.y,
-        template=estimator.template,
-        extractor=estimator.extractor,
-        lengths=given.lengths,
-        sample_weight=given.sample_weight,
-        class_weight=estimator.class_weight,
-        n_jobs=n_jobs,
-    )
+    if isinstance(given.X, Blocks):
+        data = _of_blocks(given.X, estimator, given)
+    else:
+        data = read_labelled(
+            given.X,
+            given.y,
+            template=estimator.template,
+            extractor=estimator.extractor,
+            lengths=given.lengths,
+            sample_weight=given.sample_weight,
+            class_weight=estimator.class_weight,
+            n_jobs=n_jobs,
+        )
     encoded, encoder = encode_step(
         given.X, data, miner=estimator.associations, features=estimator.features, previous=None, n_jobs=n_jobs
     )
@@ -159,3 +166,28 @@ def local_source(estimator: CRF, given: Given) -> LocalSource:
         apart=bool(estimator.c1 != 0) and estimator.penalty_groups is not None,
     )
     return LocalSource(data, encoded, encoder, index, function, given)
+
+
+def _of_blocks(blocks: Blocks, estimator: CRF, given: Given) -> LabelledInput:
+    """Return the training data in blocks, as far as the estimator's parameters go with them."""
+    if given.y is not None or given.lengths is not None:
+        raise InputError("blocks hold labels and lengths of the sequences: leave out y and lengths")
+    template, extraction = blocks.encoder.template, blocks.encoder.extraction
+    own = given_template(estimator.template)
+    if (own is not None and own != template) or (estimator.extractor is not None and extraction is None):
+        raise InputError(
+            "the blocks were written with another template or extractor: leave out that of the estimator, or "
+            "write the blocks again"
+        )
+    sequences, weights = blocks.sequences, given.sample_weight
+    require_data(sequences, blocks.classes)
+    return LabelledInput(
+        sequences,
+        blocks.labels,
+        blocks.classes,
+        blocks.encoder.vocabulary,
+        template,
+        extraction,
+        sequence_weights(blocks.weights if weights is None else weights, sequences.n_sequences),
+        class_weights(estimator.class_weight, blocks.labels, blocks.classes),
+    )

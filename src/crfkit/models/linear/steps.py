@@ -154,9 +154,9 @@ def identity(
     encoded: Encoded, data: LabelledInput, index: FeatureIndex, permitted: PermittedPairs | None
 ) -> dict[str, Any]:
     """Return what of the data decides the weights, for the fingerprint of a checkpoint."""
-    names = "\0".join(data.vocabulary.strings())
+    names = data.vocabulary.to_arrays()
     return {
-        "training data": (encoded.sequences, names, data.weights),
+        "training data": (encoded.sequences, names["arena"], names["offsets"], data.weights),
         "labels": (data.classes, data.labels, data.class_weights, permitted),
         "features": index,
     }

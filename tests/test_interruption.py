@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from graphs import random_graphs
 from interruptions import interrupt
 from sklearn.model_selection import GridSearchCV
 from small_genomes import random_windows
@@ -22,7 +23,7 @@ from crfkit.apps.genes.finder_training import StructureLikelihood
 from crfkit.datasets import addresses, gaussian_mixtures
 from crfkit.exceptions import InputError
 from crfkit.features import token_features
-from crfkit.inference import Lattice, log_partition, sample, viterbi
+from crfkit.inference import Graphs, Lattice, log_partition, sample, viterbi
 from crfkit.mining import AssociationMiner
 from crfkit.mining.search import MAX_SETS
 from crfkit.objectives.linear_likelihood import LinearLikelihood
@@ -181,6 +182,19 @@ def test_inside_one_long_sequence(function, stopped):
     function(long, n_jobs=1)
     whole = time.perf_counter() - began
     assert stopped(lambda: function(long, n_jobs=1), whole / 10)[1] < 0.7 * whole
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: Graphs("bp", max_iterations=10**8, tolerance=0).log_partition(x, n_jobs=1),
+        lambda x: Graphs("trw", sweeps=10**8).sample(x),
+    ],
+    ids=["messages", "Gibbs sampling"],
+)
+def test_inside_one_graph(call, stopped):
+    graph = random_graphs(0, [80], 4, "dense")  # nothing converges to the last bit
+    assert stopped(lambda: call(graph), 0.3)[1] < 1.0
 
 
 def test_other_threads_go_on(stopped):

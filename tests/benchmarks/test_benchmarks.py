@@ -83,6 +83,12 @@ def test_scaling(data, tmp_path):
     assert (tmp_path / "plot.png").exists() or "matplotlib is not installed" in printed
 
 
+def test_graphs(data):
+    printed = output("graphs.py", "--quick", data=data)
+    for name in ("crfkit", "NumPy", "residual"):
+        assert name in printed
+
+
 def test_second_order(data):
     printed = output("second_order.py", "--quick", "--c1", 0, "--c2", 0.1, 1, data=data)
     assert "Held-out parts of the training file" in printed

@@ -78,21 +78,23 @@ class BoundScores {
   GraphPlan& plan;
 };
 
-// Calls fn(graph, block, threads) for the graphs that are not empty: first the large ones, whose nodes
-// threads share, then blocks of the others.
-template <class Fn>
-void for_graphs(const BoundScores& scores, int most_blocks, int n_threads, Fn&& fn) {
+// Calls fn(graph, block, threads) for the graphs that are not empty: first those whose nodes threads share,
+// then blocks of the others.
+template <class Shared, class Fn>
+void for_graphs(const BoundScores& scores, int most_blocks, int n_threads, Shared&& shared, Fn&& fn) {
   const GraphPlan& plan = scores.plan;
   const int64_t N = plan.n_graphs();
   const Unlocked release;
   for (int64_t i = 0; i < N; ++i)
-    if (plan.nodes(i) > 0 && scores.large(i)) fn(i, 0, n_threads);
+    if (plan.nodes(i) > 0 && shared(i)) fn(i, 0, n_threads);
   const std::vector<int64_t> cuts = filled_runs(N, most_blocks, [&](int64_t i) { return scores.work(i); });
   parallel_for(static_cast<int>(cuts.size()) - 1, n_threads, [&](int b, int) {
     for (int64_t i = cuts[static_cast<size_t>(b)]; i < cuts[static_cast<size_t>(b) + 1]; ++i)
-      if (plan.nodes(i) > 0 && !scores.large(i)) fn(i, b, 1);
+      if (plan.nodes(i) > 0 && !shared(i)) fn(i, b, 1);
   });
 }
+
+bool none_shared(int64_t) { return false; }
 
 template <class Any>
 double* at(const std::optional<Any>& array, int64_t place) {
@@ -129,7 +131,11 @@ void bind_sums(nb::module_& m) {
         const int most = static_cast<int>(by_kind ? std::clamp<int64_t>(fit, 1, 64) : 64);
         std::vector<std::vector<double>> sums(static_cast<size_t>(most));
         std::vector<MessagePassing> passing(static_cast<size_t>(most));
-        for_graphs(s, most, n_threads, [&](int64_t i, int b, int threads) {
+        auto chosen = [&](int64_t i) { return static_cast<Schedule>(schedule >= 0 ? schedule : s.large(i)); };
+        auto shared = [&](int64_t i) {
+          return how.data()[i] == kMessages && s.large(i) && chosen(i) == Schedule::kSynchronous;
+        };
+        for_graphs(s, most, n_threads, shared, [&](int64_t i, int b, int threads) {
           const uint8_t way = how.data()[i];
           const GraphBatch batch = s.batch(way == kMessages);
           GraphCounts out;
@@ -145,9 +151,7 @@ void bind_sums(nb::module_& m) {
           }
           GraphReport report;
           if (way == kForest || way == kMessages) {
-            const int chosen = schedule >= 0 ? schedule : s.large(i);
-            const PassingRules rules{way == kForest, static_cast<Schedule>(chosen), damping, max_iterations,
-                                     tolerance};
+            const PassingRules rules{way == kForest, chosen(i), damping, max_iterations, tolerance};
             double* kept = way == kMessages ? at(messages, 2 * plan.edge_offset(i) * L) : nullptr;
             report = passing[static_cast<size_t>(b)].run(batch, i, rules, out, kept, threads);
           } else if (way == kCliques) {
@@ -190,7 +194,7 @@ void bind_labellings(nb::module_& m) {
         require(static_cast<int64_t>(labels.size()) == plan.n_nodes(), "labels must be [V]");
         for (size_t u = 0; u < labels.size(); ++u)
           require(labels.data()[u] >= 0 && labels.data()[u] < s.labels(), "labels must be 0..L-1");
-        for_graphs(s, 64, n_threads, [&](int64_t i, int, int) {
+        for_graphs(s, 64, n_threads, none_shared, [&](int64_t i, int, int) {
           int32_t* own = labels.data() + plan.offset(i);
           BestReport report;
           if (how.data()[i] == kCliques) {
@@ -233,7 +237,7 @@ void bind_labellings(nb::module_& m) {
                 "labels must be [S, V], start [V]");
         check_ids(start, 0, s.labels(), "labels must be 0..L-1");
         const auto S = static_cast<int64_t>(labels.shape(0));
-        for_graphs(s, 64, n_threads, [&](int64_t i, int, int) {
+        for_graphs(s, 64, n_threads, none_shared, [&](int64_t i, int, int) {
           const MessageGraph g = s.batch(false).graph(i);
           const uint64_t key = splitmix(seed ^ splitmix(static_cast<uint64_t>(i)));
           auto room = [&](int64_t k) { return labels.data() + k * plan.n_nodes() + plan.offset(i); };

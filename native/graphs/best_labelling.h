@@ -1,5 +1,6 @@
 // The best labelling of a graph by tree-reweighted max-product (best_kernel.h): labellings are read off every
-// forward pass and improved node by node; the best one is optimal if its score reaches the upper bound.
+// forward pass, and those of passes 1, 2, 4, … are improved node by node. The best one is optimal if its
+// score reaches the upper bound.
 #pragma once
 
 #include <cmath>
@@ -61,21 +62,22 @@ inline BestReport best_by_bounds(const GraphBatch& batch, int64_t i, int64_t max
   std::fill(labels, labels + g.nodes, 0);
   BestReport report;
   double size = 0;  // of the scores: rounding errors of the bound grow with it
-  for (int64_t k = 0; k < g.nodes * L; ++k) size += std::isfinite(g.node[k]) ? std::abs(g.node[k]) : 0.0;
+  auto look = [&](double x) { size += std::isfinite(x) ? std::abs(x) : 0.0; };
+  std::for_each(g.node, g.node + g.nodes * L, look);
+  for (int64_t e = 0; e < g.edges; ++e) std::for_each(edge_scores(g, e), edge_scores(g, e) + L * L, look);
   int64_t still = 0;
   while (report.iterations < max_iterations && !report.optimal && still < 10) {
     ++report.iterations;
-    const double forth = training_kernels().best_pass(g, batch.plan.order(i), batch.plan.rank(i), true,
-                                                      messages.data(), found.data(), work.data());
-    const double back = forth == -HUGE_VAL
-                            ? forth
-                            : training_kernels().best_pass(g, batch.plan.order(i), batch.plan.rank(i), false,
-                                                           messages.data(), nullptr, work.data());
+    auto pass = [&](bool forward) {
+      return training_kernels().best_pass(g, batch.plan.order(i), batch.plan.rank(i), forward,
+                                          messages.data(), forward ? found.data() : nullptr, work.data());
+    };
+    const double forth = pass(true), back = forth == -HUGE_VAL ? forth : pass(false);
     if (back == -HUGE_VAL) {
       report.bound = back;
       return report;
     }
-    improve(g, found.data());
+    if ((report.iterations & (report.iterations - 1)) == 0) improve(g, found.data());
     const double score = labelling_score(g, found.data()), before = report.bound;
     if (score > report.score) report.score = score, std::copy(found.begin(), found.end(), labels);
     report.bound = std::min({report.bound, forth, back});

@@ -279,7 +279,8 @@ def test_warm_starts_save_iterations():
     np.testing.assert_allclose(again.node, first.node, atol=1e-4)
     forbidden = x.node.copy()
     forbidden[0, 0] = -np.inf
-    assert structure.infer(x.changed(node=forbidden)).node[0, 0] == 0
+    for _ in range(2):
+        assert structure.infer(x.changed(node=forbidden)).node[0, 0] == 0
     assert structure.infer(x).node[0, 0] > 0
 
 

@@ -50,6 +50,8 @@ from crfkit.threads import thread_count
 METHODS = ("auto", "exact", "trw", "bp", "mean-field")
 SCHEDULES = ("sequential", "synchronous", "residual")  # numbered as in native/graphs/message_passing.h
 
+_Messages = WeakKeyDictionary[Topology, FloatArray]
+
 
 class GraphResult(NamedTuple):
     """Marginals of a batch of graphs, and what they are."""
@@ -130,14 +132,14 @@ class Graphs:
         self.method, self.rho, self.schedule, self.damping = method, rho, schedule, float(damping)
         self.max_iterations, self.tolerance, self.max_memory = max_iterations, float(tolerance), max_memory
         self.sweeps, self.warm_start = sweeps, warm_start
-        self._messages: WeakKeyDictionary[Topology, FloatArray] = WeakKeyDictionary()
+        self._messages = _no_messages()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_messages"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._messages = WeakKeyDictionary()
+        self._messages = _no_messages()
 
     def log_partition(self, scores: GraphScores, *, n_jobs: int | None = None) -> FloatArray:
         return self._sums(scores, n_jobs).log_z
@@ -308,13 +310,13 @@ class Graphs:
 
     def _last_messages(self, scores: GraphScores) -> FloatArray | None:
         """Return the messages [2ΣE, L] to begin with, which inference will replace; None: begin with none."""
-        if not self.warm_start or not _all_permitted(scores):
+        if not self.warm_start:
             return None
         shape = (2 * scores.topology.n_edges, scores.n_labels)
-        kept = self._messages.get(scores.topology)
-        if kept is None or kept.shape != shape:
-            kept = self._messages[scores.topology] = np.zeros(shape)
-        return kept
+        kept = self._messages[_all_permitted(scores)]
+        if scores.topology not in kept or kept[scores.topology].shape != shape:
+            kept[scores.topology] = np.zeros(shape)
+        return kept[scores.topology]
 
     def _kinds(self, how: Codes, converged: Codes) -> list[str]:
         """Return what the log Z of each graph [N] is. Tree-reweighted ones are bounds only at convergence."""
@@ -324,6 +326,11 @@ class Graphs:
             names.get(int(way), "upper bound" if bound and ended else "approximation")
             for way, ended in zip(how, converged, strict=True)
         ]
+
+
+def _no_messages() -> tuple[_Messages, _Messages]:
+    """Return where the last messages are kept: of scores with forbidden labels, and of those without."""
+    return WeakKeyDictionary(), WeakKeyDictionary()
 
 
 def _check_whole(name: str, value: Any) -> None:

@@ -71,6 +71,27 @@ def test_auto_shows_a_line_after_a_few_seconds_where_somebody_sees_it(monkeypatc
     assert "enough" not in stream.getvalue()
 
 
+def test_a_long_pass_shows_how_much_of_it_is_done(monkeypatch):
+    stream = watched(monkeypatch, Terminal())
+    monkeypatch.setattr(progress, "_TICK", 0.01)
+    monkeypatch.setenv("COLUMNS", "120")
+    seen = threading.Event()
+
+    def share():
+        if "pass 34%" in stream.getvalue():
+            seen.set()
+        return 0.34
+
+    shown = Progress(True, 10)
+    shown.show(record(1))
+    with shown.within(share):
+        assert seen.wait(20)
+    assert "1 of 10, 0:00, about 0:00 left, pass 34%  objective 1.00" in stream.getvalue()
+    assert not any(thread.name == "crfkit progress" for thread in threading.enumerate())
+    with Progress(False).within(share):
+        assert not any(thread.name == "crfkit progress" for thread in threading.enumerate())
+
+
 def test_auto_is_silent_in_pipes_threads_and_workers(monkeypatch, clock):
     streams = [io.StringIO(), Terminal(), Terminal()]
 

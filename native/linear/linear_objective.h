@@ -186,6 +186,7 @@ class LinearObjective {
   }
   double run_steps(const int32_t* ids, int64_t n, double step0, double c2, double t) {
     const double lambda = 2 * c2 / static_cast<double>(n_sequences());
+    passed_ = 0;
     if (blocks_.empty()) blocks_.resize(1);
     Block& buffers = blocks_[0];
     double loss = 0;

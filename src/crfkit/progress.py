@@ -13,12 +13,15 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from crfkit.log import inform
 
 AFTER = 3.0  # seconds until "auto" shows something
 _EVERY = 0.1  # seconds between changes of the line
+_TICK = 1.0  # seconds between changes of the line within a pass
 _PERIOD = 10  # iterations over which an optimiser judges the objective
 _BAR = 20  # characters
 
@@ -55,6 +58,7 @@ class Progress:
         self._rewrites = seen and not self._lines
         self._from = self._began + (AFTER if automatic else 0.0)
         self._width = 0  # characters of the line that is there
+        self._lock = threading.Lock()
         self._words = ""  # the last that were to be shown
         self._talks = not automatic and bool(verbose)  # whether to say why training ended
 
@@ -101,6 +105,31 @@ class Progress:
         if self._talks:
             _write(f"{message}\n")
 
+    @contextmanager
+    def within(self, share: Callable[[], float] | None) -> Iterator[None]:
+        """Also show how much of a pass over the data is done, if a pass takes more than a second.
+
+        ``share`` says it, 0 .. 1, while the pass runs in another thread.
+        """
+        if share is None or not self._rewrites:
+            yield
+            return
+        ended = threading.Event()
+
+        def tick() -> None:
+            while not ended.wait(_TICK):
+                now = time.monotonic()
+                if now >= self._from and now - self._drawn > _TICK:
+                    self._rewrite(f"{self._times(now)}, pass {min(share(), 1.0):.0%}", self._words)
+
+        thread = threading.Thread(target=tick, name="crfkit progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
     def show(self, record: dict[str, Any]) -> None:
         """Show an iteration."""
         self._shown += 1
@@ -143,6 +172,10 @@ class Progress:
 
     def _rewrite(self, times: str, words: str) -> None:
         """Write the line anew; if it is too long, without the last of the words that two blanks divide."""
+        with self._lock:  # ``within`` has a thread that writes, too
+            self._write_line(times, words)
+
+    def _write_line(self, times: str, words: str) -> None:
         room = shutil.get_terminal_size().columns - 1
         while len(self._name) + len(times) + len(words) + 3 > room and "  " in words:
             words = words.rpartition("  ")[0]

@@ -38,6 +38,7 @@ examples:
   crfkit train train.crfsuite -m small.crfkit --c1 0.5 --c2 0.1
   crfkit train new.txt -m better.crfkit --continue chunks.crfkit
   crfkit train train.txt -m chunks.crfkit --checkpoint chunks.part --resume
+  crfkit train part-*.txt.gz -m chunks.crfkit --blocks chunks.blocks
   crfkit train train.txt -m chunks.crfkit --associations features
   crfkit train train.txt -m chunks.crfkit --kind constrained --c2 largest
   crfkit train table.csv -m trees.crfkit --kind trees --window 7
@@ -214,7 +215,7 @@ def _report(
     crf: Any, facts: list[tuple[str, str]], data: Data, path: str, seconds: tuple[float, float, float]
 ) -> None:
     of, parts = data.words
-    lines = [("data", f"{len(data.y):,} {of}, {data.n_tokens:,} {parts}"), *facts]
+    lines = [("data", f"{data.n_sequences:,} {of}, {data.n_tokens:,} {parts}"), *facts]
     if crf.history_ and "dev_accuracy" in crf.history_[-1]:
         best = max(record["dev_accuracy"] for record in crf.history_)
         lines.append(("dev accuracy", f"{100 * best:.2f} %"))

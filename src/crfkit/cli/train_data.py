@@ -47,7 +47,7 @@ class Data:
     """Labelled sequences in the form that ``CRF.fit`` takes."""
 
     x: Any
-    y: list[list[Any]]
+    y: Any  # lists of labels; None: x is blocks, which hold them
     weights: Any  # [N], or None
     record: dict[str, Any] | None  # for tables: number of columns, and index of the label column
     tables: tuple[Columns, ...] = ()  # cells without the labels, one table per file
@@ -55,8 +55,12 @@ class Data:
     words: tuple[str, str] = ("sequences", "tokens")  # what y has, for messages
 
     @property
+    def n_sequences(self) -> int:
+        return int(self.x.sequences.n_sequences) if self.y is None else len(self.y)
+
+    @property
     def n_tokens(self) -> int:
-        return sum(map(len, self.y))
+        return int(self.x.sequences.n_positions) if self.y is None else sum(map(len, self.y))
 
 
 @overload
@@ -149,25 +153,37 @@ class Table(NamedTuple):
 
 def _table(file: DataFile, arguments: argparse.Namespace) -> Table:
     """Read a table."""
-    from crfkit.cli.column_roles import column_title, label_place
     from crfkit.cli.group_column import cut_groups
 
     whole = columns = file.table()
     if columns.n_positions == 0:
         raise InputError(f"{file.name}: the file is empty")
-    label = label_place(columns, arguments.label_column)
-    if not arguments.quiet:
-        say(file, f", {columns.n_columns} per row, labels in column {column_title(columns, label)}")
+    label = label_of(file, columns, arguments)
     groups, named = None, getattr(arguments, "group_column", None)
     if named is not None:
         columns, label, groups = cut_groups(columns, label, named)
-    record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
     if len(columns) == 1 and columns.n_positions > _LONG:
         by_name = "name the column that identifies the sequence with --sequence-column NAME, or "
         warn(
             f"{file.name}: all {columns.n_positions:,} rows are one sequence; "
             f"{by_name if file.format.has_header else ''}separate sequences with empty lines"
         )
+    return Table(columns, label, table_record(file, columns, label, whole), groups)
+
+
+def label_of(file: DataFile, columns: Columns, arguments: argparse.Namespace) -> int:
+    """Return the place of the labels, and say what the columns are."""
+    from crfkit.cli.column_roles import column_title, label_place
+
+    label = label_place(columns, arguments.label_column)
+    if not arguments.quiet:
+        say(file, f", {columns.n_columns} per row, labels in column {column_title(columns, label)}")
+    return label
+
+
+def table_record(file: DataFile, columns: Columns, label: int, whole: Columns) -> dict[str, Any]:
+    """Return the record of a table for the model; ``whole`` is the table as it was read."""
+    record: dict[str, Any] = {"columns": columns.n_columns, "label_column": label}
     if hasattr(columns, "names"):
         record["names"] = list(columns.names)
     named = dict(file.format.options)
@@ -177,7 +193,7 @@ def _table(file: DataFile, arguments: argparse.Namespace) -> Table:
         record["label_key"] = columns.names[label]  # type: ignore[attr-defined]
     if getattr(whole, "tokenizer", None) is not None:
         record["tokenizer"] = whole.tokenizer  # type: ignore[attr-defined]
-    return Table(columns, label, record, groups)
+    return record
 
 
 def _read_table(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.cli import options, rule_options, validation_options
 from crfkit.cli.messages import UsageError, ending, note, penalties_in_words, warn
 from crfkit.cli.rule_options import check_template, check_training, training_miner, use_in_words
+from crfkit.cli.train_blocks import check_blocks, read_blocks
 from crfkit.cli.train_data import Data, Job, read_data, read_dev, read_template, word_features
 from crfkit.cli.validation_options import AUTO, check_validation, constraints_in_words, estimator
 from crfkit.exceptions import InputError
@@ -47,6 +48,9 @@ linear models:
   --unknown LABEL           this label means that a label is unknown (crfkit annotate writes '_'): training
       sums over all labels there
   --tol X:float = 1e-5      stop when the relative change of the objective is smaller
+large data:
+  --blocks DIR              encode DATA once, in DIR, and train from there: for data larger than memory, and
+      for the next training, which reuses DIR unless DATA or options have changed
 features:
   --features FILE           use exactly the features of this file, written by 'crfkit select'
   --min-freq N:float        leave out features that occur less often
@@ -81,7 +85,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--continue and --start cannot be combined")
 
 
-CHECKS = (_check, check_training, check_validation)
+CHECKS = (_check, check_blocks, check_training, check_validation)
 
 
 def prepare(arguments: argparse.Namespace) -> Job:
@@ -96,7 +100,8 @@ def prepare(arguments: argparse.Namespace) -> Job:
             note(f"{arguments.template} has no line B, so labels do not depend on the previous label")
     # Rules and selected features refer to the lines of a template.
     default = word_features if miner is None and arguments.features is None else None
-    data, maker = read_data(arguments.data, arguments, template or crf.extractor, crf, default)
+    reader = read_data if arguments.blocks is None else read_blocks
+    data, maker = reader(arguments.data, arguments, template or crf.extractor, crf, default)
     if maker is None or isinstance(maker, Template):
         template = maker
         check_template(rule_file, template, arguments.rules)
@@ -105,8 +110,8 @@ def prepare(arguments: argparse.Namespace) -> Job:
         crf.set_params(extractor=maker)
     crf.set_params(associations=miner)
     dev = read_dev(data, arguments, maker, crf)
-    n_labels = len({label for labels in data.y for label in labels})
-    is_small = len(data.y) >= _FEWEST and data.n_tokens * n_labels <= _SEARCHED
+    n_labels = len(data.x.classes if data.y is None else {label for labels in data.y for label in labels})
+    is_small = data.n_sequences >= _FEWEST and data.n_tokens * n_labels <= _SEARCHED
     if arguments.c2 is None and not arguments.constrained and _is_searched(crf, arguments, is_small):
         crf.set_params(c2=AUTO)
     if n_labels > _MANY_LABELS:

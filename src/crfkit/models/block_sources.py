@@ -71,8 +71,15 @@ class BlockSource(ABC):
 class Files(BlockSource):
     """Data files of the registry's formats."""
 
-    def __init__(self, paths: Iterable[str], open_file: Callable[[str], DataFile], label: LabelPlace) -> None:
-        self._paths, self._open, self._label = list(paths), open_file, label
+    def __init__(
+        self,
+        paths: Iterable[str],
+        open_file: Callable[[str], DataFile],
+        describe: Callable[[DataFile, Columns], tuple[int, dict[str, Any]]],  # label column, and record
+        unknown: str | None = None,  # the label that means that a label is unknown
+    ) -> None:
+        self._paths, self._open = list(paths), open_file
+        self._describe, self._unknown = describe, unknown
         self.inputs = [_stamp(path) for path in self._paths]
 
     def pieces(self, names: Vocabulary, encode: PieceEncoder) -> Iterator[Piece]:
@@ -89,15 +96,17 @@ class Files(BlockSource):
             if table.n_positions == 0:
                 continue
             if place is None:
-                place = self._label(table)
-                self._note(file, {"columns": table.n_columns, "label_column": place}, table)
+                place, record = self._describe(file, table)
+                self._note(file, record)
             x = table.without(place)
             if not encode.makes_attributes:
                 raise InputError(
                     f"{file.name}: {file.format.name} data has columns, which need something that makes "
                     "attributes: give template= or extractor="
                 )
-            yield encode(x, *table.codes(place), None, names)
+            texts, codes = table.codes(place)
+            entries = [None if text == self._unknown else text for text in texts]
+            yield encode(x, entries, codes, None, names)
         if place is None:
             raise InputError(f"{file.name}: the file is empty")
 
@@ -111,9 +120,7 @@ class Files(BlockSource):
         for piece in file.example_pieces(names, grow=True, labelled=True, positions=POSITIONS):
             yield Piece(piece.sequences, [str(name) for name in piece.names], piece.ids, piece.weights)
 
-    def _note(self, file: DataFile, record: dict[str, Any] | None, table: Columns | None = None) -> None:
-        if record is not None and hasattr(table, "names"):
-            record["names"] = list(table.names)  # type: ignore[union-attr]
+    def _note(self, file: DataFile, record: dict[str, Any] | None) -> None:
         if getattr(self, "_noted", False) and record != self.record:
             raise InputError(f"{file.name}: its columns differ from those of the other files")
         self.record, self._noted = record, True
@@ -172,9 +179,6 @@ class Pairs(BlockSource):
             given = weights if any(len(one) == 3 for one in some) else None
             yield from _encoded(X, y, given, names, encode, f"sequences from {first} on")
             first += len(some)
-
-
-LabelPlace = Callable[[Columns], int]
 
 
 def _about(pairs: Iterator[Any]) -> Iterator[Any]:

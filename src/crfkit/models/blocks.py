@@ -19,6 +19,7 @@ import numpy as np
 
 from crfkit.arrays import BoolArray, FloatArray
 from crfkit.data.block_files import TYPES, mapped_array
+from crfkit.data.columns import Columns
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
@@ -169,11 +170,13 @@ def block_source(source: Any, y: Any, *, format: str, label_column: str | int) -
         paths = [os.fspath(path) for path in source]
         if all(path.endswith(ARROW) for path in paths):
             return ArrowFiles(paths, "labels" if label_column == -1 else str(label_column))
-        return Files(
-            paths,
-            lambda path: DataFile(path, format),
-            lambda table: table._column_index(_place(table, label_column)),
-        )
+
+        def describe(_: DataFile, table: Columns) -> tuple[int, dict[str, Any]]:
+            place = _place(table, label_column)
+            record: dict[str, Any] = {"columns": table.n_columns, "label_column": place}
+            return place, record | ({"names": list(table.names)} if hasattr(table, "names") else {})
+
+        return Files(paths, lambda path: DataFile(path, format), describe)
     if isinstance(source, (str, bytes, Mapping)) or not isinstance(source, Iterable):
         raise InputError(
             f"blocks are written from files or from an iterable of pairs (x, y), got {type(source).__name__}"
@@ -181,13 +184,15 @@ def block_source(source: Any, y: Any, *, format: str, label_column: str | int) -
     return Pairs(source)
 
 
-def _place(table: Any, column: str | int) -> int:
-    if isinstance(column, int):
-        return column
+def _place(table: Columns, column: str | int) -> int:
+    """Return the index of a column that is given as a number (negative: from the end) or by its name."""
     names = list(getattr(table, "names", ()))
-    if column not in names:
-        raise InputError(f"there is no column {column!r}; the columns are {', '.join(names) or 'numbered'}")
-    return names.index(column)
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if isinstance(column, int) and -table.n_columns <= column < table.n_columns:
+        return column % table.n_columns
+    known = ", ".join(names) if names else f"numbered 0 to {table.n_columns - 1}"
+    raise InputError(f"{table.source}: there is no column {column!r}; the columns are {known}")
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,9 @@ def train(
             task = replace(task, resume=saving.state["method"])
         offer = saving.offer
         task = replace(task, save=lambda own: offer(lambda: {"watch": watch.saved(), "method": own()}))
-    result = minimise(algorithm, task)
+    function: Any = getattr(objective, "function", None)
+    with progress.within((lambda: float(function.done)) if hasattr(function, "done") else None):
+        result = minimise(algorithm, task)
     x, value, converged, message = result.x, result.value, result.converged, result.message
     if watch.best is not None:
         accuracy, (x, value) = watch.best

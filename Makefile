@@ -5,6 +5,7 @@
 #   make tsan     look for races between threads with ThreadSanitizer
 #   make bench    the benchmarks against other CRF libraries
 #   make faults   kill writers, fill disks, change files under readers, and look at what is left
+#   make losses   kill the workers of a Dask cluster during training, again and again
 #   make fuzz     a million damaged files of every kind, with AddressSanitizer and UBSan
 #   make clients  packages from PyPI that use python-crfsuite, with it and with crfkit (needs the network)
 #   make pages    commands of docs/command-line.md on CoNLL-2000, and whether they print what the page shows
@@ -31,7 +32,7 @@ NATIVE := $(shell find native -name '*.cpp' -o -name '*.h')
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tsan bench faults fuzz clients pages oracle wheel package docs notebooks site format clean
+.PHONY: help demo test tsan bench faults losses fuzz clients pages oracle wheel package docs notebooks site format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -65,6 +66,9 @@ notebooks: $(VENV)/.test
 
 faults: $(VENV)/.test
 	$(BIN)/python tests/campaigns/faults.py --count 1000
+
+losses: $(VENV)/.test
+	$(BIN)/python tests/campaigns/losses.py
 
 # The C++ library is loaded before the module, because the sanitizer must know its exceptions.
 fuzz: $(VENV)/.test

@@ -60,6 +60,8 @@ class FeatureRunner {
 
   // A runner that lives long forgets everything when it has seen this many texts or grams of them.
   void limit(size_t most) { most_ = most; }
+  // How often it has done so: texts that were interned before have other ids afterwards.
+  size_t times_forgotten() const { return times_forgotten_; }
 
  private:
   static constexpr int32_t kNotSeen = -2;               // beside ids and Vocabulary::kUnknown
@@ -80,6 +82,7 @@ class FeatureRunner {
   };
 
   void forget() {
+    ++times_forgotten_;
     values.forget();
     grams_.assign(program_.grams().size(), {});
     known_.assign(program_.lines().size(), {});
@@ -248,6 +251,7 @@ class FeatureRunner {
   const bool grow_;
   const bool keep_zeros_;
   size_t most_ = UINT32_MAX / 2;
+  size_t times_forgotten_ = 0;
   size_t made_bytes_ = 0;                    // of the attributes that are new at the position
   std::vector<GramState> grams_;             // [grams]
   std::vector<std::vector<int32_t>> known_;  // [lines][ids of its gram], the attribute

@@ -65,14 +65,15 @@ class ColumnTagger {
  private:
   static constexpr size_t kBlock = 32;  // sequences
 
+  static constexpr size_t kMostTexts = size_t{1} << 18;  // that a runner remembers from table to table
+
   struct Worker {
-    Worker(const Tagger& tagger, size_t n_cells)
-        : scratch(tagger.pool()),
-          runner(tagger.linear()->new_runner()),
-          texts(n_cells, SentenceValues::kNothing) {}
+    Worker(const Tagger& tagger, size_t n_cells) : scratch(tagger.pool()), texts(n_cells) {
+      tagger.linear()->runner(scratch.get())->limit(kMostTexts);
+    }
     Borrowed scratch;
-    std::unique_ptr<FeatureRunner> runner;
     std::vector<uint32_t> texts;  // [cells], the runner's ids
+    size_t forgotten = 0;         // when the ids were made; a new runner counts 1
     bool knows_some = false;
   };
 
@@ -86,10 +87,14 @@ class ColumnTagger {
     const auto begin = static_cast<size_t>(table_.offsets[i]),
                end = static_cast<size_t>(table_.offsets[i + 1]);
     poll(1000 * static_cast<long long>(end - begin));
-    FeatureRunner* runner = worker->runner.get();
+    Scratch* scratch = worker->scratch.get();
+    FeatureRunner* runner = tagger_.linear()->runner(scratch);
     const auto& inputs = tagger_.linear()->program()->inputs();
-    runner->rows.clear();
     runner->begin(end - begin);
+    if (worker->forgotten != runner->times_forgotten()) {
+      worker->forgotten = runner->times_forgotten();
+      std::fill(worker->texts.begin(), worker->texts.end(), SentenceValues::kNothing);
+    }
     for (size_t n = 0; n < inputs.size(); ++n) {
       const int64_t place = inputs[n].place;
       const size_t k =
@@ -102,7 +107,6 @@ class ColumnTagger {
     }
     runner->finish();
     worker->knows_some |= runner->rows.indices.size() > 0;
-    Scratch* scratch = worker->scratch.get();
     tagger_.linear()->score(&runner->rows, scratch);
     tagger_.decode(scratch->scores, scratch);
     for (size_t t = begin; t < end; ++t) {

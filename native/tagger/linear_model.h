@@ -106,11 +106,6 @@ class LinearModel {
   // Whether the attributes of a position must be distinct.
   bool wants_distinct() const { return conjunctions_ != nullptr || rules_ != nullptr; }
 
-  // Returns a runner that remembers all texts, for a batch.
-  std::unique_ptr<FeatureRunner> new_runner() const {
-    return std::make_unique<FeatureRunner>(*program_, vocabulary_.get(), false);
-  }
-
   // Returns the runner of the program, ready for the next sentence.
   FeatureRunner* runner(Scratch* scratch) const {
     if (scratch->runner == nullptr) {

@@ -21,6 +21,7 @@ from crfkit.exceptions import InputError
 from crfkit.parameters import unstorable
 
 _PARTIAL = (set, frozenset, list, tuple)
+_PIECE = 1 << 22  # positions at once
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class Labels:
         """Return the labels of the given sequences; ``offsets`` [N+1] are those of all sequences."""
         _, positions = gather(offsets, checked_ids(sequence_ids, offsets.size - 1))
         return Labels(self.ids[positions], None if self.allowed is None else self.allowed[positions])
+
+    def counts(self, n_labels: int) -> IntArray:
+        """Return how many positions have each label [L]."""
+        counts = np.zeros(n_labels, np.int64)
+        for start in range(0, len(self.ids), _PIECE):  # mapped labels need not fit into memory
+            ids = self.ids[start : start + _PIECE]
+            counts += np.bincount(ids[ids >= 0], minlength=n_labels)
+        return counts
 
     def permitted(self, n_labels: int) -> BoolArray:
         """Return which labels each position may have [ΣT, L]."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crfkit.arrays import FloatArray
+from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.reading import is_table
 from crfkit.data.sequences import Batch
@@ -15,8 +15,6 @@ from crfkit.exceptions import InputError
 from crfkit.warn import warn
 
 _MOST_RUNS = 1 << 30  # of labels, in a table with a weight for each: 8 GiB
-
-_PIECE = 1 << 22  # labels that are counted at once
 
 
 def cut_as(X: Any, y: list[Any], lengths: Any) -> Any:
@@ -91,13 +89,14 @@ def sequence_weights(sample_weight: npt.ArrayLike | None, n_sequences: int) -> F
 
 def class_weights(class_weight: Any, labels: Labels, classes: list[Any]) -> FloatArray | None:
     """Return the weights of the labels [L]; None if they are all 1."""
+    return counted_class_weights(class_weight, labels.counts(len(classes)), classes)
+
+
+def counted_class_weights(class_weight: Any, counts: IntArray, classes: list[Any]) -> FloatArray | None:
+    """Return the same for labels that occur so often, ``counts`` [L]."""
     if class_weight is None:
         return None
     if class_weight == "balanced":
-        counts = np.zeros(len(classes), np.int64)
-        for start in range(0, len(labels.ids), _PIECE):  # mapped labels need not fit into memory
-            ids = labels.ids[start : start + _PIECE]
-            counts += np.bincount(ids[ids >= 0], minlength=len(classes))
         balanced: FloatArray = counts.sum() / (len(classes) * np.maximum(counts, 1.0))
         return balanced
     unknown = [label for label in class_weight if label not in classes]

@@ -159,7 +159,8 @@ def build_index(
             _least(min_freq),
             None if kinds is None else (kinds & STATE).astype(np.uint8),
         )
-    edges = [_transitions(sequences.offsets, labels, L, span, min_freq) for span in range(2, order + 2)]
+    spans = range(2, order + 2)
+    edges = [transition_counts(sequences.offsets, labels, L, span) >= max(1, min_freq) for span in spans]
     if all_possible_transitions:
         edges = [np.ones_like(mask) for mask in edges]
     if not transitions:
@@ -205,12 +206,12 @@ def _pair_features(
     )
 
 
-def _transitions(offsets: IntArray, labels: Labels, n_labels: int, span: int, min_freq: float) -> Mask:
-    """Return which runs of ``span`` labels occur at least min_freq times, [L] * span."""
+def transition_counts(offsets: IntArray, labels: Labels, n_labels: int, span: int) -> IntArray:
+    """Return how often each run of ``span`` labels occurs, [L] * span."""
     counts = np.zeros((n_labels,) * span, np.int64)
     for first, last in whole_pieces(offsets):
         counts += _runs(offsets[first : last + 1], labels, n_labels, span)
-    return counts >= max(1, min_freq)
+    return counts
 
 
 def _runs(offsets: IntArray, labels: Labels, n_labels: int, span: int) -> IntArray:

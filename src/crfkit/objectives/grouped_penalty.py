@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.objectives.linear_likelihood import LinearLikelihood
+from crfkit.objectives.linear_function import LinearFunction
 
 
 class GroupedPenalty:
@@ -26,7 +26,7 @@ class GroupedPenalty:
 
     def __init__(
         self,
-        function: LinearLikelihood,
+        function: LinearFunction,
         groups: IntArray,  # the group of each feature, in the order of ``FeatureIndex.sizes``
         n_groups: int,
         *,

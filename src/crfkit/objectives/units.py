@@ -32,6 +32,14 @@ class AttributeSizes:
             self.count = sequences.by_attribute()  # [A]
             self.squares = sequences.by_attribute(lambda part: values[part] ** 2)  # [A]
 
+    @classmethod
+    def of_sums(cls, count: FloatArray, squares: FloatArray) -> AttributeSizes:
+        """Return the sizes of attributes that were counted in parts [A]."""
+        sizes = cls.__new__(cls)
+        sizes.plain = bool((count == squares).all())
+        sizes.count, sizes.squares = count, squares
+        return sizes
+
     def units(self, c2: float) -> FloatArray | None:
         """Return the unit of each attribute [A] under an L2 penalty; None if all are 1."""
         if self.plain:

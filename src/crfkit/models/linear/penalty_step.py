@@ -10,6 +10,7 @@ import numpy as np
 from crfkit.arrays import BoolArray, FloatArray, IdArray
 from crfkit.data.folds import fold_numbers, group_numbers
 from crfkit.data.sequences import Encoded
+from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.features.general_scales import GENERAL, general_scales
 from crfkit.features.index import FeatureIndex
@@ -21,6 +22,7 @@ from crfkit.models.linear.steps import IndexSettings, index_step
 from crfkit.objectives.dev_set import DevSet
 from crfkit.objectives.grouped_penalty import GroupedPenalty
 from crfkit.objectives.held_out import FoldIds
+from crfkit.objectives.linear_function import LinearFunction
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.methods import find_method
 from crfkit.potentials.linear import LinearPotential
@@ -68,30 +70,49 @@ def penalty_step(
     together: Any,  # one group per sequence, which folds keep together; or None
 ) -> FoundPenalties | None:
     """Return the penalties of groups of features, found or given; None: there is one number, c2."""
-    if estimator.c2 != AUTO and estimator.penalty_groups is None:
+    if estimator.c2 != AUTO:
+        return given_penalties(estimator, data.vocabulary, data.classes, index, function)
+    groups, factors = _groups(estimator, data.vocabulary, data.classes, index)
+    penalty = _penalty(estimator, groups, function)
+    folds = held_out_folds(estimator, encoded, data, index, function, together)
+    errors = None if permitted is not None else _Errors(encoded, data, index, function, estimator.n_jobs)
+    return HeldOutSearch(function, folds, errors, verbose=estimator.verbose).run(groups, penalty, factors)
+
+
+def given_penalties(
+    estimator: CRF, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex, function: LinearFunction
+) -> FoundPenalties | None:
+    """Return the penalties that scales of groups of features give; None: there is one number, c2."""
+    if estimator.penalty_groups is None:
         return None
+    groups, factors = _groups(estimator, vocabulary, classes, index)
+    if factors is None or not estimator.c2:
+        raise InputError("scales multiply c2, which is 0: give a c2 above 0")
+    logs, scales = np.log(float(estimator.c2)), np.log(factors)
+    return FoundPenalties(groups, scales + logs, _penalty(estimator, groups, function), float(scales.mean()))
+
+
+def _penalty(estimator: CRF, groups: FeatureGroups, function: LinearFunction) -> GroupedPenalty:
+    tied = estimator.c1 == AUTO
+    c1 = 1.0 if tied else float(estimator.c1)
+    return GroupedPenalty(function, groups.of, len(groups.names), c1=c1, tied=tied)
+
+
+def _groups(
+    estimator: CRF, vocabulary: Vocabulary, classes: list[Any], index: FeatureIndex
+) -> tuple[FeatureGroups, FloatArray | None]:
+    """Return the groups of features, and the factors of their penalties if the estimator has scales."""
     scales = PenaltyScales.of(estimator.penalty_groups)
     how = estimator.penalty_groups if scales is None else scales.groups
     how = "templates" if how == GENERAL else how
     groups = FeatureGroups([_ALL], np.zeros(sum(index.sizes), np.int64))
     if how is not None:
-        groups = feature_groups(how, index, data.vocabulary, data.classes)
+        groups = feature_groups(how, index, vocabulary, classes)
     if estimator.penalty_groups == GENERAL:
         scales = PenaltyScales(general_scales(groups.names))
-    factors = None
-    if scales is not None:
-        factors = np.array([scales.factors.get(name, 1.0) for name in groups.names])
-    tied = estimator.c1 == AUTO
-    c1 = 1.0 if tied else float(estimator.c1)
-    penalty = GroupedPenalty(function, groups.of, len(groups.names), c1=c1, tied=tied)
-    if estimator.c2 != AUTO and factors is not None:
-        if not estimator.c2:
-            raise InputError("scales multiply c2, which is 0: give a c2 above 0")
-        offsets = np.log(factors)
-        return FoundPenalties(groups, offsets + np.log(float(estimator.c2)), penalty, float(offsets.mean()))
-    folds = held_out_folds(estimator, encoded, data, index, function, together)
-    errors = None if permitted is not None else _Errors(encoded, data, index, function, estimator.n_jobs)
-    return HeldOutSearch(function, folds, errors, verbose=estimator.verbose).run(groups, penalty, factors)
+    if scales is None:
+        return groups, None
+    return groups, np.array([scales.factors.get(name, 1.0) for name in groups.names])
 
 
 def held_out_folds(

@@ -1,0 +1,1 @@
+from crfkit.distributed.collections import from_files as from_files

@@ -1,0 +1,104 @@
+"""The likelihood of data on a Dask cluster: every evaluation is one task per worker, and a sum.
+
+An evaluation sends each part the weights of the features that it contains, directly to the worker that holds
+it, and brings back value and gradient by these weights. With P features in all and F_s of them in part s, it
+moves about Σ_s 8·F_s bytes each way, and little else. Parts are added in a fixed order: in a tree of fan-in
+8 whose last step is done here, in double precision.
+
+Workers may be lost at any time. Dask recomputes lost parts from their partitions. Tasks that it gives up
+after several losses and weights that were lost with a worker are submitted again (``cluster.py``).
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from crfkit.arrays import FloatArray, IntArray
+from crfkit.distributed.cluster import Cluster
+from crfkit.distributed.parts import added_up, evaluated, places_of, total, union_places, united
+from crfkit.features.index import FeatureIndex
+from crfkit.objectives.linear_function import LinearFunction
+from crfkit.objectives.units import AttributeSizes, by_feature
+from crfkit.optim.problem import Evaluation
+
+FAN_IN = 8
+TRANSPORT = np.float64
+
+
+class ClusterSum(LinearFunction):
+    """The sum over parts on a cluster, with one parameter per feature."""
+
+    def __init__(
+        self, cluster: Cluster, parts: list[Any], index: FeatureIndex, sizes: AttributeSizes, n_threads: int
+    ) -> None:
+        self._cluster, self._parts, self._index, self._sizes = cluster, parts, index, sizes
+        self.n_threads = n_threads
+        self._n = sum(index.sizes)
+        places = [cluster.kept(places_of, part) for part in parts]
+        self._places: list[IntArray] = cluster.results(lambda: places)  # of each part
+        self._unions: list[list[Any]] = []  # of each level of the tree but the last, which is summed here
+        while len(places) > FAN_IN:
+            unions = [cluster.kept(united, *some) for some in _grouped(places)]
+            self._unions.append(unions)
+            places = [cluster.kept(union_places, union) for union in unions]
+        self._homes = cluster.homes(parts)  # the workers that hold the parts; None: not known
+        self._last: list[IntArray] = cluster.results(lambda: places) if self._unions else self._places
+
+    @property
+    def n_parameters(self) -> int:
+        return len(self._index.places)
+
+    @property
+    def bytes_sent(self) -> int:
+        """The bytes of weights that an evaluation sends."""
+        return sum(len(places) for places in self._places) * np.dtype(TRANSPORT).itemsize
+
+    def parameters(self, w: FloatArray) -> FloatArray:
+        return w[self._index.places]
+
+    def weights(self, x: FloatArray) -> FloatArray:
+        w = np.zeros(self._n)
+        w[self._index.places] = x
+        return w
+
+    def units(self, c2: float) -> FloatArray | None:
+        units = self._sizes.units(c2)
+        return None if units is None else self.parameters(by_feature(units, self._index))
+
+    def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
+        """Return value, gradient and, if requested, an estimate of the Hessian's diagonal."""
+        w, attempts = self.weights(x), count()
+        found = self._cluster.results(lambda: self._submitted(w, diagonal, next(attempts)))
+        whole = total(self._n, self._last, found)
+        second = None if whole.diagonal is None else self.parameters(np.asarray(whole.diagonal, np.float64))
+        return Evaluation(whole.value, self.parameters(np.asarray(whole.gradient, np.float64)), second)
+
+    def _submitted(self, w: FloatArray, diagonal: bool, attempt: int) -> list[Any]:
+        """Send each part its weights; return the futures of the sums that are left to do here."""
+        cluster = self._cluster
+        if attempt or None in self._homes:  # parts have moved
+            self._homes = cluster.homes(self._parts)
+        homes = self._homes
+        slices = cluster.sent([w[places].astype(TRANSPORT) for places in self._places], homes)
+        futures = [
+            cluster.client.submit(
+                *(evaluated, part, own, diagonal),
+                pure=False,
+                workers=None if home is None else [home],
+                allow_other_workers=home is not None,
+            )
+            for part, own, home in zip(self._parts, slices, homes, strict=True)
+        ]
+        for unions in self._unions:
+            futures = [
+                cluster.client.submit(added_up, union, *some, pure=False)
+                for union, some in zip(unions, _grouped(futures), strict=True)
+            ]
+        return futures
+
+
+def _grouped(some: list[Any]) -> list[list[Any]]:
+    return [some[k : k + FAN_IN] for k in range(0, len(some), FAN_IN)]

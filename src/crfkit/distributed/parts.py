@@ -1,0 +1,177 @@
+"""One worker's part of the likelihood, as a function of the weights of the features in its data."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from crfkit.arrays import FloatArray, IdArray, IntArray
+from crfkit.data.labels import Labels
+from crfkit.data.sequences import Sequences, gather
+from crfkit.distributed.shards import Shard
+from crfkit.distributed.vocabularies import Common
+from crfkit.features.index import FeatureIndex
+from crfkit.models.linear.scales import value_range
+from crfkit.objectives.linear_likelihood import LinearLikelihood
+
+Sent = npt.NDArray[np.floating[Any]]  # on its way between processes
+
+
+class Partial(NamedTuple):
+    """Value and derivatives of a part, by the weights of its own features [F of the part]."""
+
+    value: float
+    gradient: Sent
+    diagonal: Sent | None  # of the Hessian
+
+
+@dataclass
+class Part:
+    """Encoded sequences with the features of all data that they contain.
+
+    The native objective cannot travel. It is built when it is first needed, and again where the part has
+    been moved to another worker. There, features that occur at the same positions share a parameter: this
+    makes the computation faster, and changes neither value nor gradient by the weights of the features.
+    """
+
+    sequences: Sequences
+    labels: Labels
+    index: FeatureIndex  # of its own attributes
+    attributes: IdArray  # [A of the part] their numbers in the whole vocabulary
+    places: IntArray  # [F of the part] of its features in the weights of all
+    weights: FloatArray | None  # [N]
+    class_weights: FloatArray | None  # [L]
+    n_threads: int
+
+    def __post_init__(self) -> None:
+        self._built: LinearLikelihood | None = None
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of arrays and objective, by which Dask plans where tasks run."""
+        entries = self.sequences.indices.nbytes * (2 if self.sequences.values is None else 6)
+        return entries + 40 * self.sequences.n_positions + 8 * self.places.size
+
+    def evaluate(self, w: Sent, diagonal: bool) -> Partial:
+        """Return value and derivatives at the weights of the part's features, in their precision."""
+        with self._lock:  # a task may run twice at once, if Dask moves it
+            if self._built is None:
+                self._built = LinearLikelihood(
+                    self.sequences,
+                    self.labels,
+                    self.index,
+                    n_threads=self.n_threads,
+                    weights=self.weights,
+                    class_weights=self.class_weights,
+                )
+            built = self._built
+            theta = built.parameters(w.astype(np.float64, copy=False))
+            found = built(theta, diagonal=diagonal)
+            gradient = built.weights(found.gradient)
+            second = None
+            if found.diagonal is not None:
+                second = built.weights(found.diagonal / built.roots()).astype(w.dtype, copy=False)
+            return Partial(found.value, gradient.astype(w.dtype, copy=False), second)
+
+
+# ---- tasks
+
+
+def part_of(shard: Shard, common: Common, n_threads: int) -> Part:
+    """Return the part of the likelihood that a shard is."""
+    own = common.vocabulary.lookup(shard.vocabulary.strings())
+    index = common.index
+    edges, edges2, pairs, _ = index.sizes
+    state_indptr, states = gather(index.state_indptr, own.astype(np.int64))
+    pair_indptr, scored = gather(index.pair_indptr, own.astype(np.int64))
+    transitions = np.arange(edges + edges2)
+    places = np.concatenate([transitions, edges + edges2 + scored, edges + edges2 + pairs + states])
+    local = replace(
+        index,
+        state_indptr=state_indptr,
+        state_labels=index.state_labels[states],
+        pair_indptr=pair_indptr,
+        pair_ids=index.pair_ids[scored],
+    )
+    return Part(
+        shard.sequences,
+        shard.labels_among(common.classes),
+        local,
+        own,
+        places,
+        shard.weights,
+        common.class_weights,
+        n_threads,
+    )
+
+
+def places_of(part: Part) -> IntArray:
+    """Return the places of the part's features in the weights of all."""
+    return part.places
+
+
+def evaluated(part: Part, w: Sent, diagonal: bool) -> Partial:
+    """Evaluate a part."""
+    return part.evaluate(w, diagonal)
+
+
+def some_of(part: Part, chosen: IntArray, n_attributes: int) -> tuple[Sequences, Labels]:
+    """Return some sequences of a part, with the numbers of the whole vocabulary."""
+    some = part.sequences.subset(chosen)
+    labels = part.labels.subset(chosen, part.sequences.offsets)
+    return replace(some, indices=part.attributes[some.indices], n_attributes=n_attributes), labels
+
+
+def range_of(part: Part, attribute: int) -> tuple[float, float] | None:
+    """Return the least and the greatest value of an attribute of the whole vocabulary in a part."""
+    own = np.flatnonzero(part.attributes == attribute)
+    return None if not len(own) else value_range(part.sequences, int(own[0]))
+
+
+# ---- sums, in the order of the parts
+
+
+class Union(NamedTuple):
+    """The features of some parts together, and where those of each part are among them."""
+
+    places: IntArray  # [F of the union], ascending
+    inside: list[IntArray]  # one per part [F of the part]
+
+
+def united(*places: IntArray) -> Union:
+    """Return the union of the features of some parts."""
+    whole = np.unique(np.concatenate(places))
+    return Union(whole, [np.searchsorted(whole, one) for one in places])
+
+
+def union_places(union: Union) -> IntArray:
+    """Return the places of the features of a union in the weights of all."""
+    return union.places
+
+
+def added_up(union: Union, *partials: Partial) -> Partial:
+    """Return the sum of partial results over the features of their union."""
+    return total(len(union.places), union.inside, partials)
+
+
+def total(n: int, inside: list[IntArray], partials: Any) -> Partial:
+    """Add partial results in their order, in double precision: the same bits at every repetition."""
+    value, gradient, diagonal = 0.0, np.zeros(n), None
+    for places, partial in zip(inside, partials, strict=True):
+        value += partial.value
+        gradient[places] += partial.gradient
+        if partial.diagonal is not None:
+            diagonal = np.zeros(n) if diagonal is None else diagonal
+            diagonal[places] += partial.diagonal
+    return Partial(value, gradient, diagonal)

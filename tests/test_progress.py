@@ -191,12 +191,12 @@ def test_models_show_it(monkeypatch):
     stream = watched(monkeypatch, Terminal())
     monkeypatch.setattr(progress, "_EVERY", 0.0)
     KernelCRF().fit(*galaxy(6, 10, random_state=0))
-    search = r"\d of at most 9, 0:0\d, at most 0:0\d left  choosing"
+    search = r"\d of at most 9, 0:\d\d, at most 0:\d\d left  choosing"
     assert re.search(search, stream.getvalue())
-    assert re.search(r"\d of \d+, 0:0\d, about 0:0\d left  objective", stream.getvalue())
+    assert re.search(r"\d of \d+, 0:\d\d, about 0:\d\d left  objective", stream.getvalue())
     stream = watched(monkeypatch, Terminal())
     ConstrainedCRF(max_outer=5, tau=100).fit(X, y)
-    assert re.search(r"1 of at most 5, 0:0\d, at most 0:0\d left  outer step", stream.getvalue())
+    assert re.search(r"1 of at most 5, 0:\d\d, at most 0:\d\d left  outer step", stream.getvalue())
     stream = watched(monkeypatch, Terminal())
     CRF(verbose=False).fit(X, y)
     assert stream.getvalue() == ""

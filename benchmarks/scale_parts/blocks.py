@@ -1,9 +1,10 @@
 """Training from blocks on disk against training from memory, on CoNLL-2000 replicated with noise.
 
 Every copy has 2 % of its words replaced by other words and 0.2 % by new ones. Private memory is what the
-kernel cannot drop: anonymous pages, RssAnon in /proc/self/status, sampled while a pass runs. ``Private`` of
-smaps_rollup is larger: it also counts pages of the mapped files that only this process uses. Before a pass
-from disk, the files are dropped from the page cache (posix_fadvise).
+kernel cannot drop: anonymous pages, RssAnon in /proc/self/status, sampled twenty times per second.
+``Private`` of smaps_rollup is larger: it also counts pages of the mapped files that only this process uses.
+The passes from disk and from memory take turns; before each, the scratch files are dropped from the page
+cache (posix_fadvise).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--directory", help="for the files; default: a temporary one")
     parser.add_argument("--passes", type=int, default=2)
     parser.add_argument("--no-memory", action="store_true", help="leave out the passes from memory")
+    parser.add_argument("--train", type=int, default=0, help="also train, with at most so many iterations")
     parser.add_argument("--jobs", type=int, default=None)
 
 
@@ -68,28 +70,31 @@ def _run(arguments: argparse.Namespace, place: Path) -> None:
     crf = CRF(c2=1.0, min_freq=arguments.min_freq, n_jobs=arguments.jobs)
     with measured(figures, "open"):
         source = of(crf, blocks)
-    x = np.random.default_rng(0).normal(0, 0.1, source.function.n_parameters)
-    seconds = []
-    with measured(figures, "disk"):
-        for _ in range(arguments.passes):
-            drop_page_cache()
-            began = time.perf_counter()
-            there = source.function(x)
-            seconds.append(time.perf_counter() - began)
     P = source.function.n_parameters
-    figures |= {"parameters": P, "disk_pass_s": [round(s, 3) for s in seconds]}
-    figures["memory_limit"] = round(blocks.n_bytes / 10 + (2 * 10 + 4) * 8 * P)
+    figures |= {"parameters": P, "memory_limit": round(blocks.n_bytes / 10 + (2 * 10 + 4) * 8 * P)}
+    x = np.random.default_rng(0).normal(0, 0.1, P)
+    both = {"disk": source.function}
     if not arguments.no_memory:
-        del source
-        seconds = []
-        function = of(crf, in_memory(blocks)).function
+        both["memory"] = of(crf, in_memory(blocks)).function
+    seconds: dict[str, list[float]] = {name: [] for name in both}
+    found = {}
+    with measured(figures, "passes"):
         for _ in range(arguments.passes):
-            began = time.perf_counter()
-            here = function(x)
-            seconds.append(time.perf_counter() - began)
-        figures["memory_pass_s"] = [round(s, 3) for s in seconds]
-        figures["same_value"] = bool(here.value == there.value)
-        figures["same_gradient"] = bool((here.gradient == there.gradient).all())
+            for name, function in both.items():
+                drop_page_cache()
+                began = time.perf_counter()
+                found[name] = function(x)
+                seconds[name].append(time.perf_counter() - began)
+    figures["pass_s"] = {name: [round(each, 3) for each in some] for name, some in seconds.items()}
+    if len(found) == 2:
+        figures["ratio"] = round(min(seconds["disk"]) / min(seconds["memory"]), 3)
+        figures["same_value"] = bool(found["disk"].value == found["memory"].value)
+        figures["same_gradient"] = bool((found["disk"].gradient == found["memory"].gradient).all())
+    if arguments.train:
+        with measured(figures, "train"):
+            model = CRF(c2=1.0, min_freq=arguments.min_freq, max_iterations=arguments.train, verbose=2)
+            model.fit(blocks)
+        figures["objective"] = model.objective_
     print(json.dumps(figures), flush=True)
 
 

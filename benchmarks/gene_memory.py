@@ -1,6 +1,7 @@
 """CPU seconds and peak memory of ``crfkit genes predict`` against the length of a contig.
 
     python benchmarks/gene_memory.py             # trains first; --model FILE: one that is there
+    python benchmarks/gene_memory.py --longest-intron 100000
 
 Chromosome 2 of Cryptococcus neoformans: a quarter, a half and the whole. Each is a command in a
 process of its own, both strands; the peak is the kernel's count of that process. The first row, a contig of
@@ -47,6 +48,9 @@ def measure(command: list[str]) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, help="a gene finder; default: train one")
+    parser.add_argument(
+        "--longest-intron", type=int, metavar="N", help="of training; default: from its genes"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="threads")
     parser.add_argument("--quick", action="store_true", help="no contig over 100,000 bases: does it run?")
     parser.add_argument("--markdown", type=Path)
@@ -62,7 +66,8 @@ def main() -> None:
         model, contig, found = arguments.model, Path(work) / "contig.fasta", Path(work) / "found.gff3"
         if model is None:
             model = Path(work) / "model.genes"
-            measure([*genes, "train", str(genome), str(annotation), "-m", str(model), *common])
+            more = ["--longest-intron", str(arguments.longest_intron)] if arguments.longest_intron else []
+            measure([*genes, "train", str(genome), str(annotation), "-m", str(model), *common, *more])
         for part in contigs:
             write_contig(contig, part)
             seconds, peak = measure([*genes, "predict", str(model), str(contig), "-o", str(found), *common])

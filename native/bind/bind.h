@@ -105,7 +105,6 @@ void bind_columns(nb::module_& m);          // column files
 void bind_program(nb::module_& m);          // feature programs over cells
 void bind_item_text(nb::module_& m);        // item files to sparse attributes and back
 void bind_foreign(nb::module_& m);          // model files of other tools
-void bind_genes(nb::module_& m);            // gene structures
 void bind_mining(nb::module_& m);           // association rules
 void bind_selection(nb::module_& m);        // gains of candidate features
 void bind_trees(nb::module_& m);            // scores of boosted trees

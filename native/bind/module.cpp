@@ -34,7 +34,6 @@ NB_MODULE(_native, m) {
   crfkit::bind_program(m);
   crfkit::bind_item_text(m);
   crfkit::bind_foreign(m);
-  crfkit::bind_genes(m);
   crfkit::bind_mining(m);
   crfkit::bind_selection(m);
   crfkit::bind_trees(m);

@@ -109,11 +109,11 @@ void bind_posterior(nb::module_& m) {
       " reach, if nothing is permitted.");
 }
 
-// Fills log_p [M] of given segments by log_of(paths, begin, stop, label, log Z).
+// Calls fn(paths, k, log Z) for the given segments k = 0..M-1.
 template <class Batch, class Fn>
-void of_segments(const Batch& batch, const Ints& begin, const Ints& stop, const Ids& label,
-                 const Ints& bounds, const Array<double>& log_p, const Array<int64_t>& dead, int n_threads,
-                 Fn&& log_of) {
+void for_segments(const Batch& batch, const Ints& begin, const Ints& stop, const Ids& label,
+                  const Ints& bounds, const Array<double>& log_p, const Array<int64_t>& dead, int n_threads,
+                  Fn&& fn) {
   const int64_t L = batch.tables.m.labels, N = batch.n_sequences();
   require(static_cast<int64_t>(bounds.shape(0)) == N + 1 && static_cast<int64_t>(dead.size()) == N,
           "bounds must be [N + 1], dead [N]");
@@ -136,8 +136,7 @@ void of_segments(const Batch& batch, const Ints& begin, const Ints& stop, const 
     }
     recursion.prepare_probabilities(x, log_z, false);
     const typename Batch::Paths paths(batch.tables, x, recursion);
-    for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k)
-      log_p.data()[k] = log_of(paths, begin.data()[k], stop.data()[k], label.data()[k], log_z);
+    for (int64_t k = bounds.data()[i]; k < bounds.data()[i + 1]; ++k) fn(paths, k, log_z);
   });
 }
 
@@ -193,14 +192,18 @@ void bind_sites(nb::module_& m) {
   m.def(
       "segment_steps",
       [](const SiteBatch& batch, Ints begin, Ints stop, Ids label, Ints bounds, Array<double> log_p,
-         Array<int64_t> dead, int n_threads) {
-        of_segments(batch, begin, stop, label, bounds, log_p, dead, n_threads,
-                    [](const SitePaths& paths, int64_t b, int64_t e, int64_t y, double log_z) {
-                      return paths.log_step(b, e, y, log_z);
-                    });
+         Array<int64_t> dead, int n_threads, Array<double> log_step) {
+        require(log_step.size() == log_p.size(), "log_step must be [M]");
+        for_segments(batch, begin, stop, label, bounds, log_p, dead, n_threads,
+                     [&](const SitePaths& paths, int64_t k, double log_z) {
+                       const int64_t b = begin.data()[k], e = stop.data()[k], y = label.data()[k];
+                       log_p.data()[k] = paths.log_probability(b, e, y, log_z);
+                       log_step.data()[k] = paths.log_step(b, e, y, log_z);
+                     });
       },
       "batch"_a, "begin"_array, "stop"_array, "label"_array, "bounds"_array, "log_p"_array, "dead"_array,
-      "n_threads"_a, "Fill log_p [M] of given segments, each given the site where it begins.");
+      "n_threads"_a, "log_step"_array,
+      "Fill log_p [M] of given segments, and log_step [M], each given the site where it begins.");
 }
 
 // Probabilities of segments, and single segmentations.
@@ -212,10 +215,11 @@ void bind_answers(nb::module_& m) {
       "segment_probabilities",
       [](const Batch& batch, Ints begin, Ints stop, Ids label, Ints bounds, Array<double> log_p,
          Array<int64_t> dead, int n_threads) {
-        of_segments(batch, begin, stop, label, bounds, log_p, dead, n_threads,
-                    [](const Paths& paths, int64_t b, int64_t e, int64_t y, double log_z) {
-                      return paths.log_probability(b, e, y, log_z);
-                    });
+        for_segments(batch, begin, stop, label, bounds, log_p, dead, n_threads,
+                     [&](const Paths& paths, int64_t k, double log_z) {
+                       log_p.data()[k] =
+                           paths.log_probability(begin.data()[k], stop.data()[k], label.data()[k], log_z);
+                     });
       },
       "batch"_a, "begin"_array, "stop"_array, "label"_array, "bounds"_array, "log_p"_array, "dead"_array,
       "n_threads"_a, "Fill log_p [M] of given segments; sequence i has those of bounds[i] .. bounds[i+1]-1.");

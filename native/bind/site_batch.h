@@ -39,7 +39,7 @@ class SiteBatch {
         lengths_(lengths),
         tail_(tail),
         sets_(n_sequences() > 0 ? (static_cast<int64_t>(barrier_bounds.size()) - 1) / n_sequences() : 0),
-        tables(model()) {
+        tables(model(), longest_sequence()) {
     check_bounds(offsets, content.shape(0), "offsets must ascend from 0 to the number of positions");
     require(bounds.size() == offsets.size(), "one bound of sites per sequence, and one more");
     check_bounds(bounds, place.size(), "bounds must ascend from 0 to the number of sites");
@@ -83,6 +83,12 @@ class SiteBatch {
   }
 
  private:
+  int64_t longest_sequence() const {
+    int64_t longest = 0;
+    for (int64_t i = 0; i < n_sequences(); ++i) longest = std::max(longest, offset(i + 1) - offset(i));
+    return longest;
+  }
+
   SiteModel model() const {
     const size_t L = track_.size();
     require(L >= 1 && table_.size() == L && barriers_.size() == L,

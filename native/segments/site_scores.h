@@ -52,7 +52,8 @@ struct SiteView {
 // The scores of lengths in the forms that the recursions read.
 class SiteTables {
  public:
-  explicit SiteTables(const SiteModel& model)
+  // For sequences of at most `length` positions.
+  SiteTables(const SiteModel& model, int64_t length)
       : m(model),
         factors(model.n_tables * longest()),
         largest(model.n_tables, -HUGE_VAL),
@@ -63,7 +64,7 @@ class SiteTables {
         largest[k] = std::max(largest[k], lengths[d]);
         if (lengths[d] > -HUGE_VAL) reach[k] = static_cast<int64_t>(d) + 1;
       }
-      for (size_t d = 0; d < longest(); ++d)
+      for (size_t d = 0; d < std::min(longest(), static_cast<size_t>(length)); ++d)
         factors[k * longest() + d] = lengths[d] > -HUGE_VAL ? std::exp(lengths[d] - largest[k]) : 0.0;
     }
   }

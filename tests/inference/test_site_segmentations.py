@@ -45,19 +45,20 @@ def check_against_enumeration(x, sequence=0, tolerance=1e-9):
     for ids, score in zip(ranked.paths_of(sequence), ranked.scores_of(sequence), strict=True):
         assert own[tuple(ids)] == pytest.approx(score, abs=slack)
     # single segments: their probability, and given the site where they begin
-    share, left = {}, {}
+    share = {}
     for (path, _), probability in zip(found, p, strict=True):
         for place in path:
             share[place] = share.get(place, 0.0) + probability
     places = [(b, e, y) for b in range(T) for e in range(b + 1, T + 1) for y in range(L)]
     columns = [np.array(column) for column in zip(*places, strict=True)]
     spans = LabelledSpans(np.full(len(places), sequence), *columns[:2], columns[2].astype(np.int32))
-    log_p, steps = S.log_probabilities(x, spans), S.log_steps(x, spans)
+    log_p, steps = S.log_probabilities(x, spans), S.steps(x, spans)
+    np.testing.assert_array_equal(steps.p, np.exp(log_p))
     np.testing.assert_allclose(np.exp(log_p), [share.get(one, 0.0) for one in places], atol=10 * slack)
-    ratio = dict(zip(places, np.exp(steps), strict=True))
+    ratio = dict(zip(places, steps.given_site, strict=True))
     for path, score in found[:20]:
-        left = np.prod([ratio[place] for place in path])
-        assert left == pytest.approx(np.exp(score - log_z), abs=10 * slack)
+        product = share[path[0]] * np.prod([ratio[place] for place in path[1:]])
+        assert product == pytest.approx(np.exp(score - log_z), abs=10 * slack)
     probable, shares = S.probable(x, 0.1)
     mine = probable.sequence == sequence
     listed = {tuple(map(int, one)) for one in zip(*(part[mine] for part in probable[1:]), strict=True)}

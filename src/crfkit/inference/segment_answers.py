@@ -104,9 +104,14 @@ class SegmentAnswers(ABC, Generic[S, D]):
         return self._of_segments(scores, segments, _native.segment_probabilities, n_jobs)
 
     def _of_segments(
-        self, scores: S, segments: LabelledSpans, function: Callable[..., None], n_jobs: int | None
+        self,
+        scores: S,
+        segments: LabelledSpans,
+        function: Callable[..., None],
+        n_jobs: int | None,
+        *outputs: FloatArray,
     ) -> FloatArray:
-        """Return one number per given segment [M], by a function of the core."""
+        """Return log p [M] of given segments, by a function of the core."""
         sequence, begin, end = (np.ascontiguousarray(part, np.int64) for part in segments[:3])
         label = np.ascontiguousarray(segments.label, np.int32)
         lengths = np.diff(scores.offsets)
@@ -126,7 +131,7 @@ class SegmentAnswers(ABC, Generic[S, D]):
         found, dead = np.full(len(sequence), -np.inf), _alive(scores)
         batch, threads = self._batch(scores, n_jobs)
         bounds = bounds_of(sequence, scores.n_sequences)
-        function(batch, begin, end, label, bounds, found, dead, threads)
+        function(batch, begin, end, label, bounds, found, dead, threads, *outputs)
         require_segmentations(scores, dead)
         return found
 

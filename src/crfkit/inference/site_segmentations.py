@@ -28,6 +28,13 @@ class SiteGradient(NamedTuple):
     tail: FloatArray  # [M]
 
 
+class Steps(NamedTuple):
+    """Probabilities of segments."""
+
+    p: FloatArray  # [M]
+    given_site: FloatArray  # [M] given that a path has the site where the segment begins
+
+
 class SiteSegmentations(SegmentAnswers[SiteLattice, SiteGradient]):
     """A ``Structure`` with the scores of segments between sites."""
 
@@ -88,14 +95,14 @@ class SiteSegmentations(SegmentAnswers[SiteLattice, SiteGradient]):
         own = replace(scores.sites, track=np.arange(L, dtype=np.int32))
         return scores.changed(sites=own, content=content, open=opened)
 
-    def log_steps(
-        self, scores: SiteLattice, segments: LabelledSpans, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return log p [M] of given segments, each given the site where it begins.
+    def steps(self, scores: SiteLattice, segments: LabelledSpans, *, n_jobs: int | None = None) -> Steps:
+        """Return how probable given segments are; they must be in order of their sequences.
 
-        A whole path has the product of these as its probability. They must be in order of their sequences.
+        A stretch of a path has the probability ``p`` of its first segment times ``given_site`` of the others.
         """
-        return self._of_segments(scores, segments, _native.segment_steps, n_jobs)
+        given_site = np.full(len(segments.begin), -np.inf)
+        log_p = self._of_segments(scores, segments, _native.segment_steps, n_jobs, given_site)
+        return Steps(np.exp(log_p), np.exp(given_site))
 
     def _batch(self, scores: SiteLattice, n_jobs: int | None) -> tuple[_native.SiteBatch, int]:
         return native_sites(scores, n_jobs)

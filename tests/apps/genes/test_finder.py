@@ -87,8 +87,8 @@ def test_both_strands(finder, genome):
 def test_pieces_give_what_the_whole_gives(finder, genome, monkeypatch):
     text, _ = genome
     whole = finder.predict([text], both_strands=True)[0]
-    monkeypatch.setattr("crfkit.apps.genes.finder._PIECE", 700)
-    monkeypatch.setattr("crfkit.apps.genes.finder._MARGIN", 900)
+    monkeypatch.setattr("crfkit.apps.genes.search._PIECE", 700)
+    monkeypatch.setattr("crfkit.apps.genes.search._MARGIN", 900)
     pieces = finder.predict([text], both_strands=True)[0]
     assert {g.exons for g in pieces} == {g.exons for g in whole}
 
@@ -141,9 +141,7 @@ def test_gradient():
     measured = cross_fitted(codes, exons, folds=3, **settings)
     names = WeightNames(len(evidence.tables))
     transform = whitening(measured, exons, evidence, names, 0.1)
-    objective = StructureLikelihood(
-        measured, exons, evidence, names, c2=0.1, n_threads=1, transform=transform
-    )
+    objective = StructureLikelihood(measured, exons, evidence, names, c2=0.1, n_jobs=1, transform=transform)
     rng = np.random.default_rng(0)
     x = rng.normal(size=len(names)) * 0.3
     gradient = objective(x).gradient

@@ -1,13 +1,17 @@
-"""The core's sums over gene structures against enumeration of all structures."""
+"""Gene structures as segments between sites, against enumeration of all structures."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from small_genomes import reverse_complement
+from small_genomes import is_legal, reverse_complement
 
-from crfkit import _native
 from crfkit.apps.genes.bases import encode_bases
+from crfkit.apps.genes.gene_sites import gene_labelling, gene_labels, gene_sites
+from crfkit.apps.genes.search import best_genes
+from crfkit.apps.genes.signals import SITES
+from crfkit.apps.genes.structure_scores import length_scores
+from crfkit.inference import SITE_SEGMENTATIONS, SiteLattice
 
 STOPS = ("TAA", "TAG", "TGA")
 MIN_INTRON, LONGEST_INTRON = 4, 29
@@ -77,11 +81,18 @@ def all_genes(text, content, sites, exon, intron):
 
 
 def sum_over(genes, T, combine):
-    """Combine the scores of all structures: sets of genes that do not overlap."""
+    """Return the combined scores of all structures (sets of genes that do not overlap) of 0 .. t-1 [T+1]."""
     value = np.zeros(T + 1)
     for t in range(1, T + 1):
         value[t] = combine([value[t - 1], *(value[b] + s for b, e, s, _ in genes if e == t)])
-    return value[T]
+    return value
+
+
+def probabilities(genes, T):
+    """Return log Z and the probability of each gene."""
+    before = sum_over(genes, T, np.logaddexp.reduce)
+    after = sum_over([(T - e, T - b, s, g) for b, e, s, g in genes], T, np.logaddexp.reduce)
+    return before[T], [np.exp(before[b] + s + after[T - e] - before[T]) for b, e, s, _ in genes]
 
 
 def random_case(seed):
@@ -92,57 +103,66 @@ def random_case(seed):
     return rng, text, exon, intron
 
 
-def batch_of(text, content, sites, exon, intron, back=(None, None, None), partial=-np.inf):
-    offsets = np.array([0, len(text)])
-    return _native.GeneBatch(
-        offsets, encode_bases(text), content, sites, *back, exon, intron, MIN_INTRON, SPLIT_STOP, partial
-    )
-
-
-def log_sum(values):
-    top = max(values)
-    return top + np.log(sum(np.exp(v - top) for v in values))
-
-
-def posteriors(batch, content, sites, exon, intron, other=None):
-    log_z = np.empty(1)
-    outs = [np.zeros_like(a) for a in (content, sites)]
-    backs = [None, None] if other is None else [np.zeros_like(a) for a in other]
-    lengths = [np.zeros_like(exon), np.zeros_like(intron)]
-    batch.posteriors(log_z, *outs, *backs, *lengths, 1)
-    return log_z[0], outs, backs, lengths
+def lattice_of(strands, exon, intron, partial=-np.inf):
+    """Return the scores of all structures; strands: (text, content, sites), the second in its direction."""
+    found, source, contents = [], [0.0, SPLIT_STOP, partial], []
+    for k, (text, content, sites) in enumerate(strands):
+        places = {site: np.flatnonzero(sites[:, j] > -np.inf) for j, site in enumerate(SITES)}
+        found.append([(encode_bases(text), places)])
+        source += [score for j, site in enumerate(SITES) for score in sites[places[site], j]]
+        frames = [[row[(t - f) % 3] for f in range(3)] + [row[3]] for t, row in enumerate(content)]
+        contents.append(np.array(frames).reshape(-1, 4)[:: -1 if k else 1])
+    where, source = gene_sites(found, partial=partial > -np.inf), np.array(source)
+    opens, closes = source[where.open_source], source[where.close_source]
+    lengths = length_scores(exon, intron, MIN_INTRON)
+    return where, SiteLattice(where.sites, opens, closes, np.concatenate(contents, axis=1), *lengths)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_one_strand_against_enumeration(seed):
     rng, text, exon, intron = random_case(seed)
     content, sites = scores_of(rng, text)
+    T = len(text)
     genes = all_genes(text, content, sites, exon, intron)
-    batch = batch_of(text, content, sites, exon, intron)
-    log_z, (p_content, p_sites), _, (p_exon, p_intron) = posteriors(batch, content, sites, exon, intron)
-    expected = sum_over(genes, len(text), log_sum)
-    assert log_z == pytest.approx(expected, abs=1e-9)
-    rows, scores = batch.best(True, 1)
-    best = sum_over(genes, len(text), max)
-    found, gene = 0.0, []
-    for _, _, kind, begin, end, _ in rows.tolist():
-        if kind != 4:
-            gene.append((begin, end))
-        if kind in (2, 3):
-            found += score_of(text, gene, content, sites, exon, intron)
-            gene = []
-    assert found == pytest.approx(best, abs=1e-9)
-    assert ((scores >= 0) & (scores <= 1 + 1e-9)).all()
-    # log Z is convex in the scores, with the posteriors as its gradient.
-    step = 1e-5
-    for array, p in ((content, p_content), (sites, p_sites), (exon, p_exon), (intron, p_intron)):
-        d = np.where(np.isfinite(array), rng.normal(size=array.shape), 0.0)
-        ends = []
-        for sign in (1, -1):
-            moved = [a + sign * step * d if a is array else a for a in (content, sites, exon, intron)]
-            ends.append(posteriors(batch_of(text, *moved), *moved)[0])
-        # exon, intron: tables shared by all; SPLIT_STOP has no gradient of its own.
-        assert (ends[0] - ends[1]) / (2 * step) == pytest.approx((d * p).sum(), abs=1e-4)
+    where, x = lattice_of([(text, content, sites)], exon, intron)
+    log_z, p = probabilities(genes, T)
+    found, counts = SITE_SEGMENTATIONS.expectations(x)
+    assert found[0] == pytest.approx(log_z, abs=1e-9)
+    inside = np.zeros((T, 2))  # in an exon, in an intron
+    for (*_, gene), share in zip(genes, p, strict=True):
+        for a, b in gene:
+            inside[a:b, 0] += share
+        for (_, a), (b, _) in pairwise(gene):
+            inside[a:b, 1] += share
+    np.testing.assert_allclose(counts.content[:, :3].sum(axis=1), inside[:, 0], atol=1e-9)
+    np.testing.assert_allclose(counts.content[:, 3], inside[:, 1], atol=1e-9)
+    # the best structure; a gene's score is its probability, an exon's that of all genes with it in its frame
+    best = [list(gene.exons) for _, gene in best_genes(x, gene_labels(1))]
+    total = sum(score_of(text, gene, content, sites, exon, intron) for gene in best)
+    assert total == pytest.approx(sum_over(genes, T, max)[T], abs=1e-9)
+    for _, gene in best_genes(x, gene_labels(1)):
+        assert is_legal(text, list(gene.exons))
+        assert gene.score == pytest.approx(p[[g for *_, g in genes].index(list(gene.exons))], abs=1e-9)
+        done = 0
+        for (a, b), score in zip(gene.exons, gene.exon_scores, strict=True):
+            with_it = (share for (*_, g), share in zip(genes, p, strict=True) if has_exon(g, a, b, done))
+            assert score == pytest.approx(sum(with_it), abs=1e-9)
+            done += b - a
+    # a gene's labelling has its score
+    for _, _, score, gene in genes[:5]:
+        if gene[-1][1] - gene[-1][0] >= 3:
+            ids = gene_labelling(where, [encode_bases(text)], [gene])
+            assert SITE_SEGMENTATIONS.labelling_score(x, ids)[0] == pytest.approx(score, abs=1e-9)
+
+
+def has_exon(gene, a, b, done):
+    """Return whether a gene has the exon a..b, read in the frame of one after ``done`` bases."""
+    before = 0
+    for begin, end in gene:
+        if (begin, end) == (a, b) and (before - done) % 3 == 0:
+            return True
+        before += end - begin
+    return False
 
 
 def test_enumeration_has_something_to_enumerate():
@@ -165,9 +185,15 @@ def test_both_strands_against_enumeration(seed):
     T = len(text)
     genes = all_genes(text, content, sites, exon, intron)
     genes += [(T - e, T - b, s, g) for b, e, s, g in all_genes(other, content2, sites2, exon, intron)]
-    batch = batch_of(text, content, sites, exon, intron, (encode_bases(other), content2, sites2))
-    log_z = posteriors(batch, content, sites, exon, intron, (content2, sites2))[0]
-    assert log_z == pytest.approx(sum_over(genes, T, log_sum), abs=1e-9)
+    _, x = lattice_of([(text, content, sites), (other, content2, sites2)], exon, intron)
+    log_z, p = probabilities(genes, T)
+    assert SITE_SEGMENTATIONS.log_partition(x)[0] == pytest.approx(log_z, abs=1e-9)
+    places = [(b, e, g) for b, e, _, g in genes]
+    for _, gene in best_genes(x, gene_labels(2)):
+        exons = list(gene.exons)
+        if gene.strand == "-":
+            exons = [(T - b, T - a) for a, b in reversed(exons)]
+        assert gene.score == pytest.approx(p[places.index((gene.start, gene.end, exons))], abs=1e-9)
 
 
 def test_partial_genes_need_permission():
@@ -177,18 +203,11 @@ def test_partial_genes_need_permission():
     sites = np.full((9, 4), -np.inf)
     sites[6, 1] = 0.0
     exon, intron = np.zeros((4, 12)), np.zeros(30)
-    assert len(batch_of(text, content, sites, exon, intron).best(False, 1)[0]) == 0
-    rows, _ = batch_of(text, content, sites, exon, intron, partial=-1.0).best(True, 1)
-    assert (0, 6) in {(row[3], row[4]) for row in rows.tolist()}
 
+    def found(**how):
+        _, x = lattice_of([(text, content, sites)], exon, intron, **how)
+        return [(gene.exons, gene.complete) for _, gene in best_genes(x, gene_labels(1))]
 
-def test_wrong_arrays_are_refused():
-    text = "ATGTAA"
-    content, sites = np.zeros((6, 4)), np.zeros((7, 4))
-    exon, intron = np.zeros((4, 5)), np.zeros(30)
-    with pytest.raises(ValueError, match="content must be"):
-        batch_of(text, content[1:].copy(), sites, exon, intron)
-    with pytest.raises(ValueError, match="sites must be"):
-        batch_of(text, content, sites[1:].copy(), exon, intron)
-    with pytest.raises(ValueError, match="exon must be"):
-        batch_of(text, content, sites, exon[1:].copy(), intron)
+    assert found() == []
+    # it has its stop codon, but no start
+    assert found(partial=-1.0) == [(((0, 6),), (False, True))]

@@ -56,7 +56,7 @@ class Measured:
     """The measures of one strand of one sequence."""
 
     codes: Codes  # [T]
-    content: FloatArray  # [T, 4, D] coding base 0, 1, 2 of a codon, intron; by D chains
+    content: FloatArray  # [D, T, 4] by D chains: coding base 0, 1, 2 of a codon, intron
     places: dict[str, Places]  # [M] of each site
     sites: dict[str, FloatArray]  # [M, d]
 
@@ -95,7 +95,7 @@ class Evidence:
         for site, columns in more.items():
             sites[site] = np.concatenate((sites[site], *(column[:, None] for column in columns)), axis=1)
         classes = gc_classes(codes, self.gc_bounds)
-        content = np.stack([look_up(table, codes, classes) for table in self.tables], axis=2)
+        content = np.stack([look_up(table, codes, classes) for table in self.tables])
         return Measured(codes, content, places, sites)
 
 

@@ -2,60 +2,35 @@
 
 Segments are exons (initial, internal, terminal, single), introns and intergenic regions. Every structure is
 legal: it has start and stop codons and splice sites, keeps the reading frame across introns, and has no stop
-codon inside, not even one split by an intron. Scores: ``structure_scores``; training: ``finder_training``;
-search: native/genes/gene_graph.h, in time linear in the sequence's length.
+codon inside, not even one split by an intron. Grammar: ``gene_sites``; scores: ``structure_scores``;
+training: ``finder_training``; prediction: ``search``, in time linear in the sequence's length.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
 
-from crfkit.apps.genes.bases import Codes, encode_bases, reverse_complement
+from crfkit.apps.genes.bases import Codes
 from crfkit.apps.genes.evidence import estimate
 from crfkit.apps.genes.finder_file import Parts, from_parts, to_parts
 from crfkit.apps.genes.finder_training import StructureLikelihood, cross_fitted, whitening
 from crfkit.apps.genes.left_out import likely_mistake
 from crfkit.apps.genes.legality import fault_of
-from crfkit.apps.genes.structure_scores import (
-    MIN_INTRON,
-    Segments,
-    StrandBatch,
-    Tracks,
-    WeightNames,
-    native_batch,
-    segment_scores,
-)
+from crfkit.apps.genes.search import GeneSearch, Posterior, codes_of
+from crfkit.apps.genes.structure_scores import MIN_INTRON, GenePotential, WeightNames
 from crfkit.apps.genes.transcripts import Span, Transcript, introns
-from crfkit.arrays import FloatArray, IdArray
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.io.model_arrays import open_model
 from crfkit.io.model_file import Source, write_model
 from crfkit.models.training import interruption
 from crfkit.optim.lbfgs import minimize_lbfgs
-from crfkit.threads import thread_count
 
-_PIECE, _MARGIN = 200_000, 30_000  # bases searched at once, and extra bases on either side
-_PARTIAL = -6.0  # score of a gene that the end of a contig cuts off
-_INTRON_KINDS = (4, 6)  # kinds of segment in the core that are introns
-_FIRST_KINDS, _CUT_EXON = (0, 3), 5
 _FEWEST_GENES, _HANDFUL = 4, 20
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Probabilities of a stretch of one strand, in the contig's direction."""
-
-    coding: FloatArray  # [T] in an exon
-    intron: FloatArray  # [T]
-
-    def cut(self, places: slice) -> Posterior:
-        return Posterior(self.coding[places], self.intron[places])
 
 
 class GeneFinder:
@@ -119,7 +94,7 @@ class GeneFinder:
                 f"{self.gc_classes}"
             )
         names = [f"window {i}" for i in range(len(sequences))] if names is None else names
-        codes = [_codes(sequence, name) for sequence, name in zip(sequences, names, strict=True)]
+        codes = [codes_of(sequence, name) for sequence, name in zip(sequences, names, strict=True)]
         longest = self.longest_intron or _longest_intron(genes)
         faults = [
             fault_of(c, g, min_intron=MIN_INTRON, longest_intron=longest)
@@ -155,7 +130,7 @@ class GeneFinder:
             evidence,
             weight_names,
             c2=self.c2,
-            n_threads=thread_count(self.n_jobs),
+            n_jobs=self.n_jobs,
             transform=transform,
         )
         result = minimize_lbfgs(
@@ -182,79 +157,15 @@ class GeneFinder:
         ``partial``: genes may be cut off by the ends of a sequence.
         """
         names = [f"sequence {i}" for i in range(len(sequences))] if names is None else names
-        return [
-            self._predict_contig(_codes(sequence, name), name, both_strands, partial)
-            for sequence, name in zip(sequences, names, strict=True)
-        ]
-
-    def _predict_contig(self, codes: Codes, name: str, both: bool, partial: bool) -> list[Transcript]:
-        genes: list[Transcript] = []
-        T = len(codes)
-        for first in range(0, T, _PIECE):
-            begin, end = max(0, first - _MARGIN), min(T, first + _PIECE + _MARGIN)
-            # The inner ends of a piece may cut off genes; the next piece contains these genes completely.
-            score = _PARTIAL if partial or begin > 0 or end < T else -np.inf
-            for gene in self._predict_piece(codes[begin:end], name, both, score):
-                moved = gene.moved(begin)
-                last = genes[-1].end if genes else 0
-                if first <= moved.start < first + _PIECE and moved.start >= last:
-                    genes.append(moved)
-        width = len(str(len(genes)))
-        ids = (f"{name}.g{i + 1:0{width}d}" for i in range(len(genes)))
-        return [replace(gene, gene=id, id=f"{id}.t1") for gene, id in zip(genes, ids, strict=True)]
-
-    def _batches(
-        self, codes: Codes, both: bool
-    ) -> tuple[StrandBatch, Tracks, tuple[StrandBatch, Tracks] | None]:
-        forward = StrandBatch([self.evidence_.measure(codes)])
-        back = None
-        if both:
-            other = StrandBatch([self.evidence_.measure(reverse_complement(codes))])
-            back = other, other.scores(self._names, self._w)
-        return forward, forward.scores(self._names, self._w), back
-
-    def _lengths(self) -> Segments:
-        return segment_scores(self.evidence_, self._names, self._w)
-
-    def _predict_piece(self, codes: Codes, name: str, both: bool, partial: float) -> Iterator[Transcript]:
-        forward, there, back = self._batches(codes, both)
-        batch = native_batch(forward, there, back, self._lengths(), partial)
-        rows, scores = batch.best(True, thread_count(self.n_jobs))
-        run: list[int] = []  # segments of the gene at hand
-        for i, (_, strand, kind, begin, end, _) in enumerate(rows.tolist()):
-            at = begin if strand == 0 else len(codes) - end  # on the sequence
-            if run and at != _right(rows[run[-1]], len(codes)):
-                yield _gene(rows[run], scores[run], len(codes), name)
-                run = []
-            run.append(i)
-            if kind in ((2, 3) if strand == 0 else _FIRST_KINDS):  # this is the gene's last segment
-                yield _gene(rows[run], scores[run], len(codes), name)
-                run = []
-        if run:
-            yield _gene(rows[run], scores[run], len(codes), name)
+        return self._search().genes(sequences, names, both=both_strands, partial=partial)
 
     def posterior(self, sequence: str | bytes | Codes, *, both_strands: bool = True) -> dict[str, Posterior]:
         """Return the probability of coding and intron at each base, for each strand, "+" and "-"."""
-        codes = _codes(sequence)
-        forward, there, back = self._batches(codes, both_strands)
-        lengths = self._lengths()
-        content, sites = np.zeros_like(there.content), np.zeros_like(there.sites)
-        content2, sites2 = (np.zeros_like(content), np.zeros_like(sites)) if back else (None, None)
-        native_batch(forward, there, back, lengths, _PARTIAL).posteriors(
-            np.empty(1),
-            content,
-            sites,
-            content2,
-            sites2,
-            np.zeros_like(lengths.exon),
-            np.zeros_like(lengths.intron),
-            thread_count(self.n_jobs),
-        )
-        strands = {"+": Posterior(content[:, :3].sum(axis=1), content[:, 3])}
-        if content2 is not None:
-            turned = content2[::-1]
-            strands["-"] = Posterior(turned[:, :3].sum(axis=1), turned[:, 3])
-        return strands
+        return self._search().posterior(codes_of(sequence), both=both_strands)
+
+    def _search(self) -> GeneSearch:
+        potential = GenePotential(self.evidence_, self._names, self._w)
+        return GeneSearch(self.evidence_, potential, self.n_jobs)
 
     # ---- files
 
@@ -273,10 +184,6 @@ class GeneFinder:
         finder.evidence_, finder._names, finder._w = parts.evidence, parts.names, parts.weights
         finder.n_genes_, finder.objective_ = parts.n_genes, parts.objective
         return finder
-
-
-def _codes(sequence: str | bytes | Codes, *name: str) -> Codes:
-    return sequence if isinstance(sequence, np.ndarray) else encode_bases(sequence, *name)
 
 
 def _longest_intron(genes: Sequence[Sequence[Span]]) -> int:
@@ -318,32 +225,3 @@ def _warn_of_little(genes: Sequence[Sequence[Span]]) -> None:
             InputWarning,
             stacklevel=3,
         )
-
-
-def _right(row: IdArray, length: int) -> int:
-    """Return where a segment ends on the sequence."""
-    return int(row[4] if row[1] == 0 else length - row[3])
-
-
-def _gene(rows: IdArray, scores: FloatArray, length: int, contig: str) -> Transcript:
-    """Convert the segments of a gene, from left to right, to a transcript."""
-    strand = int(rows[0, 1])
-    exon = ~np.isin(rows[:, 2], _INTRON_KINDS)
-    begin, end = (rows[:, 3], rows[:, 4]) if strand == 0 else (length - rows[:, 4], length - rows[:, 3])
-    first = rows[exon][0 if strand == 0 else -1]  # in reading direction
-    kinds = rows[exon][:, 2].tolist()
-    kinds = kinds if strand == 0 else kinds[::-1]
-    start = kinds[0] in _FIRST_KINDS
-    stop = kinds[-1] in (2, 3)
-    if kinds[0] == _CUT_EXON and len(kinds) == 1:
-        start = stop = False
-    return Transcript(
-        contig,
-        "+" if strand == 0 else "-",
-        tuple(zip(begin[exon].tolist(), end[exon].tolist(), strict=True)),
-        phase=int((first[5] - first[3]) % 3),
-        # The probability of the first segment, times that of each next segment given its start.
-        score=float(np.clip(scores[0, 0] * np.prod(scores[1:, 1]), 0.0, 1.0)),
-        exon_scores=tuple(np.clip(scores[exon, 0], 0.0, 1.0).tolist()),
-        complete=(start, stop),
-    )

@@ -11,7 +11,7 @@ from crfkit.apps.genes.transcripts import Transcript
 from crfkit.optional import needed
 
 if TYPE_CHECKING:
-    from crfkit.apps.genes.finder import Posterior
+    from crfkit.apps.genes.search import Posterior
 
 
 def plot_locus(

@@ -12,6 +12,7 @@ from numpy_network import NumPyNetwork
 from random_graphs import all_features, graph_input, random_graphs
 
 from crfkit.data.labels import Labels
+from crfkit.data.tables import Table
 from crfkit.inference import CHAIN, Graphs
 from crfkit.kernels import Kernel
 from crfkit.kernels.matrix import KernelMatrix
@@ -19,6 +20,8 @@ from crfkit.models.kernels.clique_selection import take_all
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.potentials.contract import Curved
 from crfkit.potentials.edge_tables import EdgeTables, GivenScores, typed_topology
+from crfkit.potentials.graph_kernels import GraphStretch
+from crfkit.potentials.graph_table import GraphPoints
 from crfkit.potentials.graphs import GraphPotential
 from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
 from crfkit.potentials.linear import LinearPotential
@@ -68,6 +71,22 @@ def edge_tables():
     return EdgeTables(np.zeros((layout.n_types, L, L))), given
 
 
+def graph_expansion(edge):
+    data = graph_input(random_graphs(6, LENGTHS))
+    of_edges = np.random.default_rng(8).normal(size=(data.layout.n_edges, 2))
+    points = GraphPoints(
+        data.layout,
+        Table(ROWS, np.zeros(L), data.layout.offsets),
+        Table(of_edges, np.zeros(2), data.layout.edge_offsets) if edge else None,
+        False,
+    )
+    tables = [ROWS, points.edge_rows.values] if edge else [ROWS]
+    kernels = [KernelMatrix(Kernel("rbf", gamma=0.5), rows, np.arange(len(rows))) for rows in tables]
+    potential = KernelExpansion(L, edge_cliques=edge, transitions=data.layout.n_types, bias=True)
+    take_all(potential, kernels, kinds=[(s, s == 1) for s in range(len(tables))])
+    return potential, GraphStretch(points, (0, 0), 1, edge)
+
+
 POTENTIALS = {
     "linear": linear,
     "linear of order 2": lambda: linear(order=2),
@@ -80,12 +99,16 @@ POTENTIALS = {
     "graphs": lambda: graphs(width=2),
     "graphs without direction": lambda: graphs(width=1, directed=False),
     "tables of edges": edge_tables,
+    "kernel on graphs": lambda: graph_expansion(False),
+    "kernel on edges of graphs": lambda: graph_expansion(True),
 }
 EXACT, SURROGATE = Graphs("exact"), Graphs("trw", tolerance=1e-12, max_iterations=5000)
 STRUCTURES = {
     "graphs": [EXACT, SURROGATE],
     "graphs without direction": [EXACT],
     "tables of edges": [EXACT, SURROGATE],
+    "kernel on graphs": [EXACT],
+    "kernel on edges of graphs": [EXACT],
 }
 CURVED = {"tables", "tables of order 2"}
 

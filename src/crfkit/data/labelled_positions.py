@@ -85,7 +85,11 @@ def _labelled_part(positions: Positions, y: LabelLists) -> TrainingSet:
     """Return the sequences that have a label."""
     classes = label_set(y)
     require_data(positions, classes)
-    labels = encode_labels(y, classes, positions.offsets)
+    return labelled_part(positions, encode_labels(y, classes, positions.offsets), classes)
+
+
+def labelled_part(positions: Positions, labels: Labels, classes: list[Any]) -> TrainingSet:
+    """Return the sequences (or graphs) that have a label."""
     bounds = np.concatenate(([0], np.cumsum(_known(labels))))[positions.offsets]  # [N+1]
     numbers = np.flatnonzero(np.diff(bounds) > 0)
     learn = positions.subset(numbers)

@@ -14,7 +14,7 @@ import numpy as np
 
 from crfkit.arrays import FloatArray
 from crfkit.inference.graph_scores import GraphScores
-from crfkit.potentials.edge_tables import EdgeTables, GivenScores, typed_topology
+from crfkit.potentials.edge_tables import EdgeTables, GivenScores
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.graph_table import GraphTable
 
@@ -45,10 +45,7 @@ class TreeScores:
     @property
     def given(self) -> GivenScores:
         """The scores, for tables that are added to those of edges."""
-        batch = self.batch
-        if self.rows is None:
-            return GivenScores(batch.layout, self.node, None, typed_topology(batch.layout))
-        return GivenScores(batch.layout, self.node, batch.per_edge(self.rows), batch.topology)
+        return self.batch.given(self.node, None if self.rows is None else self.batch.per_edge(self.rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,16 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from crfkit.arrays import FloatArray, IntArray
+from crfkit.arrays import BoolArray, FloatArray, IntArray
+from crfkit.data.sequences import inner_positions
 from crfkit.inference import Lattice
 from crfkit.inference.chain import ScoreGradient
 from crfkit.kernels.basis import Basis
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.potentials.kernel import KernelPotential, KernelTerm, Summand, clique_scores
+
+S = TypeVar("S", covariant=True)  # the scores of a structure
+D = TypeVar("D", contravariant=True)  # derivatives with respect to them
 
 
 @dataclass(frozen=True)
@@ -37,15 +41,69 @@ class BasisBlock:
     basis: Basis
 
 
+class CliqueTables(NamedTuple):
+    """A gradient with respect to scores, as tables of cliques."""
+
+    vertex: FloatArray  # [n, L]
+    edge: FloatArray  # [m, L²]; [1, L²] if it is summed over the edges
+    transitions: FloatArray  # [R · L²]
+
+
+class Family(NamedTuple):
+    """Candidates of one kernel on one kind of clique."""
+
+    kernel: int
+    edge: bool
+    free: BoolArray  # [c] which candidates are cliques of this kind
+
+
+class CliqueBatch(Protocol[S, D]):
+    """Sequences or graphs whose vertices and edges are rows of the kernel matrices."""
+
+    def rows(self, edge: bool) -> slice:
+        """Return the rows of vertices, or of edges."""
+
+    def scores(
+        self, summands: Sequence[Summand], transitions: FloatArray, bias: FloatArray, edge_cliques: bool
+    ) -> S:
+        """Return the scores of the cliques; transitions [R, L, L]."""
+
+    def tables(self, d_scores: D) -> CliqueTables:
+        """Return a gradient with respect to the scores as tables of cliques."""
+
+    def families(self, matrices: Sequence[KernelMatrix], edge_cliques: bool) -> list[Family]:
+        """Return the candidates, ordered by kernel; within a kernel, vertices come before edges."""
+
+
 class Stretch(NamedTuple):
-    """Sequences whose positions are neighbouring rows of the kernel matrices."""
+    """Sequences whose positions are neighbouring rows of the kernel matrices: a chain's cliques."""
 
     first: int  # row
     offsets: IntArray  # [N+1], from 0 on
 
-    @property
-    def rows(self) -> slice:
+    def rows(self, edge: bool) -> slice:
         return slice(self.first, self.first + int(self.offsets[-1]))
+
+    def scores(
+        self, summands: Sequence[Summand], transitions: FloatArray, bias: FloatArray, edge_cliques: bool
+    ) -> Lattice:
+        n = int(self.offsets[-1])
+        table = transitions[0] if len(transitions) else np.zeros((len(bias), len(bias)))
+        node, edge = clique_scores(summands, table, bias, n, n if edge_cliques else None)
+        return Lattice(node, edge, self.offsets)
+
+    def tables(self, d_scores: ScoreGradient) -> CliqueTables:
+        pairs = d_scores.edge.reshape(-1, d_scores.node.shape[1] ** 2)
+        return CliqueTables(d_scores.node, pairs, pairs.sum(axis=0))
+
+    def families(self, matrices: Sequence[KernelMatrix], edge_cliques: bool) -> list[Family]:
+        inner = inner_positions(self.offsets) if edge_cliques else None  # edges end at these
+        found = []
+        for s, matrix in enumerate(matrices):
+            found.append(Family(s, False, np.ones(len(matrix.candidates), np.bool_)))
+            if inner is not None:
+                found.append(Family(s, True, inner[matrix.candidates]))
+        return found
 
 
 class Snapshot(NamedTuple):
@@ -56,15 +114,19 @@ class Snapshot(NamedTuple):
 
 
 class KernelExpansion:
-    """A ``Parametric`` potential on the positions of its bases."""
+    """A ``Parametric`` potential on the vertices and edges of its bases.
 
-    def __init__(self, n_labels: int, *, edge_cliques: bool, transitions: bool, bias: bool) -> None:
+    ``transitions`` is the number of tables of label pairs: one or none for chains, one per type of edge for
+    graphs.
+    """
+
+    def __init__(self, n_labels: int, *, edge_cliques: bool, transitions: int, bias: bool) -> None:
         self.n_labels = n_labels
         self.blocks: list[BasisBlock] = []
         self._sizes: list[int] = []  # number of functions per block that have coefficients in w
-        self._edge_cliques, self._transitions, self._bias = edge_cliques, transitions, bias
+        self._edge_cliques, self._transitions, self._bias = edge_cliques, int(transitions), bias
         # Number of parameters that do not depend on the position; they come first in w.
-        self.n_parametric = transitions * n_labels**2 + bias * n_labels
+        self.n_parametric = self._transitions * n_labels**2 + bias * n_labels
         self.w = np.zeros(self.n_parametric)
 
     @property
@@ -73,28 +135,28 @@ class KernelExpansion:
 
     # ---- scores and their gradient
 
-    def scores(self, batch: Stretch, w: FloatArray | None = None, *, n_jobs: int | None = None) -> Lattice:
+    def scores(
+        self, batch: CliqueBatch[S, D], w: FloatArray | None = None, *, n_jobs: int | None = None
+    ) -> S:
         transitions, bias, betas = self._split(self.w if w is None else w)
         summands = [
-            Summand(block.edge, block.labelings, self._values(block, len(beta), batch.rows), beta)
+            Summand(block.edge, block.labelings, self._values(block, len(beta), batch.rows(block.edge)), beta)
             for block, beta in zip(self.blocks, betas, strict=True)
             if len(beta)
         ]
-        n = int(batch.offsets[-1])
-        node, edge = clique_scores(summands, transitions, bias, n, n if self._edge_cliques else None)
-        return Lattice(node, edge, batch.offsets)
+        return batch.scores(summands, transitions, bias, self._edge_cliques)
 
-    def backward(self, batch: Stretch, d_scores: ScoreGradient) -> FloatArray:
-        pairs = d_scores.edge.reshape(-1, self.n_labels**2)  # [n, L²], or summed [1, L²]
+    def backward(self, batch: CliqueBatch[S, D], d_scores: D) -> FloatArray:
+        tables = batch.tables(d_scores)
         parts = [np.zeros(0)]
         if self._transitions:
-            parts.append(pairs.sum(axis=0))
+            parts.append(tables.transitions)
         if self._bias:
-            parts.append(d_scores.node.sum(axis=0))
+            parts.append(tables.vertex.sum(axis=0))
         for block, m in zip(self.blocks, self._sizes, strict=True):
             if m:
-                table = pairs if block.edge else d_scores.node
-                values = self._values(block, m, batch.rows)
+                table = tables.edge if block.edge else tables.vertex
+                values = self._values(block, m, batch.rows(block.edge))
                 parts.append((values.T @ table[:, block.labelings]).ravel())
         return np.concatenate(parts)
 
@@ -113,9 +175,9 @@ class KernelExpansion:
         return values
 
     def _split(self, w: FloatArray) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
-        """Return the transitions [L, L], the bias [L], and β [m, k] of each block."""
-        L, place = self.n_labels, self.n_parametric
-        transitions = w[: L * L].reshape(L, L) if self._transitions else np.zeros((L, L))
+        """Return the transitions [R, L, L], the bias [L], and β [m, k] of each block."""
+        L, R, place = self.n_labels, self._transitions, self.n_parametric
+        transitions = w[: R * L * L].reshape(R, L, L)
         bias = w[place - L : place] if self._bias else np.zeros(L)
         betas = []
         for block, m in zip(self.blocks, self._sizes, strict=True):
@@ -178,13 +240,26 @@ class KernelExpansion:
 
     # ---- the outcome
 
+    def parametric(self) -> tuple[FloatArray, FloatArray]:
+        """Return the parts that do not depend on the position: transitions [R, L, L] and bias [L]."""
+        transitions, bias, _ = self._split(self.w.copy())
+        return transitions, bias
+
     def fitted(self, matrices: Sequence[KernelMatrix]) -> tuple[KernelPotential, dict[int, IntArray]]:
-        """Return f with coefficients α on the selected positions, and the places of these positions.
+        """Return f on chains with coefficients α on the selected positions, and the places of these.
 
         There is one term, and one array of places [m], for every kernel with selected positions.
         """
+        terms, found = self.terms(matrices)
+        transitions, bias = self.parametric()
+        return KernelPotential(
+            self.n_labels, terms, transitions[0] if len(transitions) else None, bias
+        ), found
+
+    def terms(self, matrices: Sequence[KernelMatrix]) -> tuple[list[KernelTerm], dict[int, IntArray]]:
+        """Return a term for every kernel with selected positions, and the places of these [m] by kernel."""
         L = self.n_labels
-        transitions, bias, betas = self._split(self.w.copy())
+        _, _, betas = self._split(self.w.copy())
         terms: list[KernelTerm] = []
         found: dict[int, IntArray] = {}
         for s, matrix in enumerate(matrices):
@@ -201,4 +276,4 @@ class KernelExpansion:
             edge = None if True not in tables else tables[True].reshape(-1, L, L)
             terms.append(KernelTerm(matrix.kernel, matrix.support(places), tables.get(False), edge))
             found[s] = places
-        return KernelPotential(L, terms, transitions, bias), found
+        return terms, found

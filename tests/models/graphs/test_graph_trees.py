@@ -7,6 +7,7 @@ import pytest
 from model_files import saved
 from random_graphs import random_graphs
 from refusals import refuses, unreadable
+from rings import ring_data
 
 import crfkit
 from crfkit import Graph, GraphCRF, TreeCRF
@@ -19,20 +20,6 @@ from crfkit.potentials.graph_table import GraphTable
 
 pytest.importorskip("lightgbm")
 SETTINGS = TreeCRF(n_iterations=25, min_samples_leaf=5, n_jobs=1)
-
-
-def ring_data(n, seed, directed=True, size=5):
-    """Return rings: a label says whether |x| is large; a feature of an edge whether its labels are equal."""
-    rng = np.random.default_rng(seed)
-    X, y = [], []
-    edges = np.array([(k, (k + 1) % size) for k in range(size)])
-    for _ in range(n):
-        labels = rng.integers(0, 2, size)
-        x = np.where(labels, 1.5, 0.0) * rng.choice([-1, 1], size) + rng.normal(0, 0.6, size)
-        same = (labels[edges[:, 0]] == labels[edges[:, 1]]) ^ (rng.random(size) < 0.1)
-        X.append(Graph(x[:, None], edges, same[:, None].astype(float), directed=directed))
-        y.append(["AB"[label] for label in labels])
-    return X, y
 
 
 @pytest.mark.parametrize("training", ["auto", "tree-reweighted", "pseudo-likelihood"])

@@ -41,7 +41,9 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         Where scores come from. "linear": weights on features. "trees", or a :class:`crfkit.TreeCRF` with
         settings: boosted trees over the columns of nodes and of edges, which may be mixed and have missing
         values (n_iterations, n_leaves, learning_rate, min_samples_leaf, l2, subsample, colsample, newton,
-        transition_c2 and transition_every are used).
+        transition_c2 and transition_every are used). "kernel", or a :class:`crfkit.KernelCRF` with settings:
+        similarities to selected nodes and, with cliques="vertex+edge", to selected edges; graphs without any
+        label are used by its ``graph`` kernel.
     c1, c2
         Weights of the L1 and L2 penalties of linear potentials. c1 > 0 gives a sparse model.
     training
@@ -95,7 +97,7 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
     _tagger = GraphTagger
     _rules: ClassVar[dict[str, rule.Rule]] = {
         "potential": (
-            "'linear', 'trees' or a TreeCRF",
+            "'linear', 'trees', 'kernel', a TreeCRF or a KernelCRF",
             lambda v: v in PARTS if isinstance(v, str) else type(v).__name__ in SETTINGS.values(),
         ),
         "c1": rule.number(0),

@@ -55,6 +55,7 @@ class GraphPart(Protocol):
 PARTS = {
     "linear": "linear_part.LinearPart",
     "trees": "tree_part.TreePart",
+    "kernel": "kernel_part.KernelPart",
 }
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OBJECTIVES = {"auto": "auto", "likelihood": "exact", "tree-reweighted": "trw", "pseudo-likelihood": "bp"}
 
 # Potentials whose settings are those of an estimator of chains.
-SETTINGS = {"trees": "TreeCRF"}
+SETTINGS = {"trees": "TreeCRF", "kernel": "KernelCRF"}
 
 _TOLERANCE = 1e-4  # of messages in training; smaller ones take twice the time and change nothing
 
@@ -141,11 +141,15 @@ def trained(task: GraphTask) -> Trained:
         from crfkit.models.graphs.linear_training import train_linear
 
         return train_linear(task)
-    from crfkit.models.graphs.boosting import train_trees
-
-    settings = settings_class("trees")() if isinstance(given, str) else given
+    settings = settings_class(given)() if isinstance(given, str) else given
     check_parameters(settings, type(settings)._rules)
-    return train_trees(task, settings)
+    if type(settings).__name__ == SETTINGS["trees"]:
+        from crfkit.models.graphs.boosting import train_trees
+
+        return train_trees(task, settings)
+    from crfkit.models.graphs.kernel_training import train_kernels
+
+    return train_kernels(task, settings)
 
 
 def settings_class(potential: str) -> Any:

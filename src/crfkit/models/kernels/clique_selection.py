@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crfkit.arrays import BoolArray, FloatArray
-from crfkit.data.sequences import inner_positions
 from crfkit.kernels.basis import Basis
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.risk import KernelRisk
@@ -69,15 +68,10 @@ class CliqueSelector:
     ) -> None:
         self.risk, self.expansion, self.matrices = risk, risk.expansion, list(matrices)
         self.all_labelings, self.alternate = all_labelings, alternate
-        L = self.expansion.n_labels
         self.families: list[_Family] = []
-        inner = inner_positions(risk.batch.offsets) if edge_cliques else None  # edges end at these
-        for s, matrix in enumerate(self.matrices):
-            free = np.ones((len(matrix.candidates), L), np.bool_)
-            self.families.append(_Family(s, False, L, free))
-            if inner is not None:
-                free = np.repeat(inner[matrix.candidates][:, None], L * L, axis=1)
-                self.families.append(_Family(s, True, L * L, free))
+        for s, edge, free in risk.batch.families(self.matrices, edge_cliques):
+            k = self.expansion.n_labels ** (1 + edge)
+            self.families.append(_Family(s, edge, k, np.repeat(free[:, None], k, axis=1)))
         self._turn = 0
         self._floor = 0.0  # derivatives below are rounding
 
@@ -108,18 +102,16 @@ class CliqueSelector:
 
         Families are ordered by kernel; within a kernel, vertices come before edges.
         """
-        L = self.expansion.n_labels
         residuals = self.risk.residuals()
-        values = residuals.node
-        if any(family.edge for family in self.families):
-            values = np.hstack([values, residuals.edge.reshape(-1, L * L)])
-        products = [matrix.product(values) for matrix in self.matrices]
-        tables = []
-        for family in self.families:
-            columns = slice(L, None) if family.edge else slice(0, L)
-            candidates = self.matrices[family.kernel].candidates
-            function = self.expansion.function(family.kernel, family.edge, candidates)  # ⟨f, h⟩
-            tables.append(products[family.kernel][:, columns] + self.risk.reg * function)
+        tables: list[FloatArray] = []
+        for s, matrix in enumerate(self.matrices):
+            own = [family for family in self.families if family.kernel == s]
+            values = [residuals.edge if family.edge else residuals.vertex for family in own]
+            product = matrix.product(np.hstack(values))
+            ends = np.cumsum([family.n_labelings for family in own])
+            for family, part in zip(own, np.split(product, ends[:-1], axis=1), strict=True):
+                function = self.expansion.function(s, family.edge, matrix.candidates)  # ⟨f, h⟩
+                tables.append(part + self.risk.reg * function)
         return tables
 
     def choose(self, count: int) -> list[Pick]:
@@ -206,15 +198,25 @@ class CliqueSelector:
         return Pick(family.kernel, family.edge, place, None if labeling < 0 else labeling, size)
 
 
-def take_all(expansion: KernelExpansion, matrices: Sequence[KernelMatrix], *, edge_cliques: bool) -> None:
-    """Add all labellings of all candidates: the full representer form, without redundant functions."""
-    L = expansion.n_labels
-    for s, matrix in enumerate(matrices):
-        basis = Basis(matrix)
-        basis.add_all(matrix.candidates)
-        expansion.add(BasisBlock(s, False, np.arange(L), basis))
-        if edge_cliques:
-            # First positions have no edge. Their functions do no harm: the coefficients of parts that no
-            # edge depends on become 0.
-            expansion.add(BasisBlock(s, True, np.arange(L * L), basis))
+def take_all(
+    expansion: KernelExpansion,
+    matrices: Sequence[KernelMatrix],
+    *,
+    edge_cliques: bool = False,
+    kinds: Sequence[tuple[int, bool]] | None = None,  # kernel, and whether it is on edges
+) -> None:
+    """Add all labellings of all candidates: the full representer form, without redundant functions.
+
+    By default every kernel is on vertices, and with ``edge_cliques`` on edges too.
+    """
+    both = (False, True) if edge_cliques else (False,)
+    chosen = [(s, edge) for s in range(len(matrices)) for edge in both] if kinds is None else kinds
+    bases: dict[int, Basis] = {}
+    for s, edge in chosen:
+        if s not in bases:
+            bases[s] = Basis(matrices[s])
+            bases[s].add_all(matrices[s].candidates)
+        # First positions of chains have no edge. Their functions do no harm: the coefficients of parts that
+        # no edge depends on become 0.
+        expansion.add(BasisBlock(s, edge, np.arange(expansion.n_labels ** (1 + edge)), bases[s]))
     expansion.grow()

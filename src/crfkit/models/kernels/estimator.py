@@ -194,9 +194,7 @@ class KernelEstimator(ShownEstimator, BaseEstimator):
         dev = dev_step(data, decode=form.decode, boundary_gain=float(form.boundary_gain), n_jobs=self.n_jobs)
         rounds = self._rounds(form, sizes)
         saving = (
-            None
-            if checkpoint is None
-            else checkpoint.begin(self, kernel_identity(data, costs, matrices, dev))
+            None if checkpoint is None else checkpoint.begin(self, kernel_identity(data, costs, matrices))
         )
         n_numbers = len(data.places) * (sizes.n_cliques or len(data.places))
         with continuing(checkpoint), threads_of_products(n_numbers, self.n_jobs):

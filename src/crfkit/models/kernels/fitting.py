@@ -58,7 +58,7 @@ def dev_step(data: TrainingSet, **decoding: Any) -> HeldOut | None:
 
 
 def kernel_identity(
-    data: TrainingSet, costs: FloatArray | None, matrices: Sequence[KernelMatrix], dev: HeldOut | None
+    data: TrainingSet, costs: FloatArray | None, matrices: Sequence[KernelMatrix]
 ) -> dict[str, Any]:
     """Return everything but the settings that decides the model, for the fingerprint of a checkpoint.
 
@@ -68,7 +68,7 @@ def kernel_identity(
     return {
         "training data": (data.learn.offsets, data.weights, values),
         "labels": (data.classes, data.labels, costs),
-        "dev data": None if dev is None else (dev.batch.offsets, dev.labels.right, dev.labels.given),
+        "dev data": None if data.dev is None else (data.dev.positions.offsets, repr(data.dev.y)),
     }
 
 
@@ -87,8 +87,9 @@ def keep_step(
     if rounds.n_cliques is None and all(len(m.candidates) == len(data.places) for m in matrices):
         # At the minimum of the risk, λα = observed - expected, for every labelling of every clique.
         residuals = risk.residuals()
-        dual = -residuals.node / risk.reg
-        dual_edge = -residuals.edge / risk.reg if rounds.edge_cliques else None
+        L = len(data.classes)
+        dual = -residuals.vertex / risk.reg
+        dual_edge = -residuals.edge.reshape(-1, L, L) / risk.reg if rounds.edge_cliques else None
     lister = CliqueLister(data, names, potential, places)
     cliques = [lister.clique(pick) for pick in outcome.picks]
     path = [_path_record(record, lister) for record in outcome.history]

@@ -9,16 +9,15 @@ and w are those of ``potentials/kernel_expansion.py``, which grows between minim
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from crfkit.inference import Lattice
-from crfkit.inference.chain import ScoreGradient
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optim.penalised import Penalised
-from crfkit.potentials.kernel_expansion import KernelExpansion, Stretch
+from crfkit.potentials.kernel_expansion import CliqueBatch, CliqueTables, KernelExpansion
 
-Loss = Likelihood[Stretch, Lattice, ScoreGradient]
+Loss = Likelihood[Any, Any, Any]  # over chains or graphs
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class KernelRisk:
     """The risk of a growing expansion on training data."""
 
     expansion: KernelExpansion
-    batch: Stretch  # the training data
+    batch: CliqueBatch[Any, Any]  # the training data
     loss: Loss  # of the expansion on it
     reg: float  # λ
     parametric_reg: float  # λ'
@@ -37,6 +36,6 @@ class KernelRisk:
         l2[: self.expansion.n_parametric] = 0.5 * self.parametric_reg
         return Penalised(self.loss, l2)
 
-    def residuals(self) -> ScoreGradient:
-        """Return the gradient of the log-loss with respect to the scores: expected minus observed."""
-        return self.loss.residuals(self.expansion.w).d_scores
+    def residuals(self) -> CliqueTables:
+        """Return the gradient of the log-loss with respect to the scores of cliques: expected - observed."""
+        return self.batch.tables(self.loss.residuals(self.expansion.w).d_scores)

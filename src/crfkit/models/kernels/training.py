@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from crfkit.models.checkpoint import Saving
 from crfkit.models.kernels.clique_selection import CliqueSelector, Pick, take_all
 from crfkit.models.kernels.risk import KernelRisk
 from crfkit.models.training import Watch, iteration_record, run_rounds
-from crfkit.objectives.dev_set import DevSet
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Callback, Result, Save, State
-from crfkit.potentials.kernel_expansion import Snapshot, Stretch
+from crfkit.potentials.kernel_expansion import CliqueBatch, Snapshot
 from crfkit.progress import Progress
 from crfkit.warn import warn
 
@@ -42,11 +41,21 @@ class Rounds:
     patience: int | None
 
 
+class ScoredLabels(Protocol):
+    """Held-out labels, which tell how good scores are."""
+
+    def accuracy(self, scores: Any) -> float:
+        """Return the share of labels that are right."""
+
+    def log_likelihood(self, scores: Any) -> float:
+        """Return log p(y|x) per label."""
+
+
 class HeldOut(NamedTuple):
     """A dev set, whose rows follow those of training in the kernel matrices."""
 
-    batch: Stretch
-    labels: DevSet
+    batch: CliqueBatch[Any, Any]
+    labels: ScoredLabels
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,8 @@ class _Trainer:
     def all_cliques(self, matrices: Sequence[KernelMatrix], progress: Progress) -> KernelOutcome:
         """Fit the full representer form."""
         progress.say("factorising the kernel matrix")
-        take_all(self.risk.expansion, matrices, edge_cliques=self.rounds.edge_cliques)
+        families = self.risk.batch.families(matrices, self.rounds.edge_cliques)
+        take_all(self.risk.expansion, matrices, kinds=[family[:2] for family in families])
         watch: Watch[None] = Watch(progress, None)
         save: Save | None = None
         if self.saving is not None:

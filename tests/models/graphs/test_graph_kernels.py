@@ -1,0 +1,90 @@
+"""Kernels on graphs: chains as paths, cliques of vertices and edges, graph kernels, files."""
+
+import io
+
+import numpy as np
+import pytest
+from model_files import saved
+from refusals import refuses, unreadable
+from rings import ring_data
+from scipy import sparse
+
+import crfkit
+from crfkit import Graph, GraphCRF, KernelCRF
+from crfkit.datasets import gaussian_mixtures
+from crfkit.io import read_model, write_model
+from crfkit.kernels import GraphKernel
+
+pytest.importorskip("sklearn")
+EDGES = KernelCRF(cliques="vertex+edge", n_cliques=40, gamma=0.5, reg=0.3)
+
+
+@pytest.mark.parametrize("n_cliques", [None, 12])
+def test_a_chain_is_a_path(n_cliques):
+    """On paths the risk, the selected cliques and the probabilities are those of a chain."""
+    points, states = gaussian_mixtures(10, 6, random_state=0)
+    y = [["PQR"[state] for state in labels] for labels in states]
+    paths = [Graph(x, [[t, t + 1] for t in range(len(x) - 1)]) for x in points]
+    settings = {"n_cliques": n_cliques, "gamma": 0.5, "reg": 1.0, "tol": 1e-9, "refit_tol": 1e-6}
+    chain = KernelCRF(**settings, per_round=4).fit(points, y)
+    graph = GraphCRF(KernelCRF(**settings, per_round=4), training="likelihood").fit(paths, y)
+    assert graph.objective_ == pytest.approx(chain.risk_, rel=1e-6)
+    for a, b in zip(
+        graph.predict_marginals(paths, as_arrays=True),
+        chain.predict_marginals(points, as_arrays=True),
+        strict=True,
+    ):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+@pytest.mark.parametrize("training", ["auto", "tree-reweighted", "pseudo-likelihood"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_edges_help(training, directed):
+    (X, y), (X_test, y_test) = ring_data(30, 0, directed), ring_data(30, 1, directed)
+    vertices = GraphCRF(KernelCRF(n_cliques=20, gamma=0.5, reg=0.3), training=training, n_jobs=1).fit(X, y)
+    edges = GraphCRF(EDGES, training=training, n_jobs=1).fit(X, y)
+    assert edges.score(X_test, y_test) > max(0.85, vertices.score(X_test, y_test))
+    assert "edges" in edges.tagger_.facts()["compared with"]
+    risks = [record["objective"] for record in edges.history_]
+    assert edges.objective_ <= min(risks) + 1e-6
+
+
+def test_files_and_settings():
+    X, y = ring_data(20, 2)
+    model = GraphCRF(EDGES, n_jobs=1, ends=True, class_weight={"A": 2.0}).fit(X, y, sample_weight=[1.0] * 20)
+    again = crfkit.load(saved(model), n_jobs=1)
+    assert repr(again) == repr(model)
+    assert again.predict_marginals(X) == model.predict_marginals(X)
+    assert model.explain(X[:1])[0][0].reasons
+    chosen = GraphCRF("kernel", n_jobs=1).fit(X, y)  # gamma and reg by held-out graphs
+    assert chosen.score(X, y) > 0.7
+    header, arrays = read_model(saved(model))
+    for key, value, message in [
+        ("widths", [1], "its kernels are malformed"),
+        ("kernels", None, "its kernels are malformed"),
+        ("widths", [2, 1], "columns"),
+    ]:
+        file = io.BytesIO()
+        write_model(file, {**header, key: value}, arrays)
+        unreadable(message, GraphCRF.load, file.getvalue())
+
+
+def test_a_graph_kernel_learns_from_unlabelled_graphs():
+    X, y = ring_data(30, 3)
+    kernel = GraphKernel(8, n_eigenvectors=20)
+    few = [labels if i < 8 else None for i, labels in enumerate(y)]
+    model = GraphCRF(KernelCRF(kernel=None, graph=kernel, n_cliques=20, reg=0.1), n_jobs=1).fit(X, few)
+    assert model.score(X[8:], y[8:]) > 0.75
+    assert crfkit.load(saved(model)).predict(X) == model.predict(X)
+
+
+def test_bad_input():
+    X, y = ring_data(6, 4)
+    refuses("kernel='precomputed' does not go with graphs", GraphCRF(KernelCRF("precomputed")).fit, X, y)
+    refuses("take no dev set yet", GraphCRF(EDGES).fit, X, y, X_dev=X, y_dev=y)
+    refuses("graph 0: expected an array", GraphCRF(EDGES).fit, [Graph(["a", "b"], [[0, 1]])], [["A", "B"]])
+    refuses("n_cliques must be", GraphCRF(KernelCRF(n_cliques=0)).fit, X, y)
+    model = GraphCRF(EDGES, n_jobs=1).fit(X, y)
+    refuses("expected 1 columns as before, got 2", model.predict, [Graph(np.ones((1, 2)), [])])
+    rows = [Graph(sparse.csr_matrix(graph.nodes), graph.edges, graph.edge_features) for graph in X]
+    assert model.predict(rows) == model.predict(X)

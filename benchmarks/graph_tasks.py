@@ -2,6 +2,7 @@
 
     python benchmarks/graph_tasks.py snakes            # settings by folds of the training grids, then test
     python benchmarks/graph_tasks.py skip              # chains and skip-chains, settings by folds
+    python benchmarks/graph_tasks.py snakes --c2 0.01 --shapes plus   # one setting each: test grids only
     python benchmarks/graph_tasks.py snakes --quick    # a few grids: does it run?
 
 Snakes (Nowozin et al., "Decision tree fields", ICCV 2011): a cell has one of 11 labels, background or its
@@ -28,7 +29,7 @@ import numpy as np
 import tasks
 from tables import provenance, publish, seconds, table
 
-from crfkit import Graph, GraphCRF, TreeCRF, grid, skip_chain
+from crfkit import Graph, GraphCRF, KernelCRF, TreeCRF, grid, skip_chain
 from crfkit.features import token_features
 from crfkit.io import read_columns
 from crfkit.metrics import segment_f1
@@ -82,7 +83,7 @@ class Setting(NamedTuple):
 
     potential: str
     shape: str
-    penalty: float  # c2; of trees: the learning rate
+    penalty: float  # c2; of trees: the learning rate; of kernels: reg
 
     def model(self, options: argparse.Namespace) -> GraphCRF:
         """Return an unfitted model."""
@@ -90,6 +91,9 @@ class Setting(NamedTuple):
         more |= {"training": "tree-reweighted", "inference": "trw", "ends": True, "n_jobs": options.jobs}
         if self.potential == "linear":
             return GraphCRF(c2=self.penalty, tol=options.tol, **more)
+        if self.potential == "kernel":
+            cliques = {"cliques": "vertex+edge", "n_cliques": 20 if options.quick else options.cliques}
+            return GraphCRF(KernelCRF(gamma="median", reg=self.penalty, **cliques), **more)
         rounds = 3 if options.quick else options.rounds
         trees = TreeCRF(n_iterations=rounds, learning_rate=self.penalty, n_leaves=8, min_samples_leaf=3)
         return GraphCRF(trees, **more)
@@ -119,8 +123,13 @@ def snake_report(options: argparse.Namespace) -> str:
     settings = [Setting("linear", shape, c2) for shape in options.shapes for c2 in options.c2]
     if options.rounds:
         settings += [Setting("trees", shape, rate) for shape in options.tree_shapes for rate in options.rate]
+    if options.cliques:
+        settings += [Setting("kernel", shape, reg) for shape in options.tree_shapes for reg in options.reg]
     rows, chosen = [], {}
     for setting in settings:
+        if sum(other.potential == setting.potential for other in settings) == 1:
+            chosen[setting.potential] = 0, setting, "marginal"  # there is nothing to choose
+            continue
         data = snakes("train", setting.shape, n)
         fold = np.arange(len(data.X)) % FOLDS
         sums = {"marginal": np.zeros(4, int), "best": np.zeros(4, int)}
@@ -134,14 +143,17 @@ def snake_report(options: argparse.Namespace) -> str:
             least = chosen.get(setting.potential)
             if least is None or total[0] < least[0]:
                 chosen[setting.potential] = total[0], setting, decode
-    header = ["potential", "features", "c2 or rate", "decoding"]
-    text = "### Snakes: five folds of the training grids\n\n"
-    text += f"{table([*header, 'cells', 'snake cells'], rows)}\n\n"
+    header = ["potential", "features", "c2, rate or reg", "decoding"]
+    text = ""
+    if rows:
+        text = "### Snakes: five folds of the training grids\n\n"
+        text += f"{table([*header, 'cells', 'snake cells'], rows)}\n\n"
     rows = []
     for _, setting, decode in chosen.values():
         model, took = fitted(setting, snakes("train", setting.shape, n), options)
         test = wrong(model, snakes("test", setting.shape, n), decode)
         rows.append([*map(str, setting), decode, *shares(test), str(model.n_iter_), seconds(took)])
+        print(*rows[-1], file=sys.stderr, flush=True)
     columns = [*header, "cells", "snake cells", "iterations", "fit"]
     return f"{text}### Snakes: the chosen settings on the test grids\n\n{table(columns, rows)}\n\n"
 
@@ -213,6 +225,8 @@ def main() -> None:
     parser.add_argument("--c2", type=float, nargs="+", default=[0.03, 0.01])
     parser.add_argument("--rounds", type=int, default=60, help="of trees; 0: none")
     parser.add_argument("--rate", type=float, nargs="+", default=[0.3], help="learning rates of trees")
+    parser.add_argument("--cliques", type=int, default=400, help="of kernels; 0: none")
+    parser.add_argument("--reg", type=float, nargs="+", default=[0.1], help="penalties of kernels")
     parser.add_argument("--tol", type=float, default=1e-3, help="of training")
     parser.add_argument("--sentences", type=int, default=2000, help="of Spanish news")
     parser.add_argument("--document", type=int, default=10, help="sentences that are a document")

@@ -108,6 +108,9 @@ class Tagger {
     if (name == "kernel CRF") {
       throw NeedsPython("it is a kernel CRF, whose kernels may be Python functions: use it from Python");
     }
+    if (name == "semi-Markov CRF") {
+      throw NeedsPython("it is a semi-Markov CRF: use it from Python");
+    }
     if (name != "linear-chain CRF" && name != "tree CRF") {
       throw Damage("expected a linear-chain CRF or a kernel CRF or a tree CRF, got " +
                    (kind && kind->is_string() ? quoted(name) : "None"));

@@ -28,7 +28,8 @@ class Tagger(_native.Tagger):
     Parameters
     ----------
     source : a path, or the bytes of a model file, of crfkit, CRFsuite, Wapiti or CRF++. A damaged file raises
-        ``ModelFileError``. Kernel models, whose kernels may be Python functions, are slower: they need NumPy.
+        ``ModelFileError``. Models of kernels, which may be Python functions, and of segments are slower: they
+        need NumPy.
 
     Attributes
     ----------
@@ -59,7 +60,7 @@ class Tagger(_native.Tagger):
         self._source = source
         try:
             super().__init__(content, name)
-        except InputError:  # a kernel model; every other fault is a ModelFileError
+        except InputError:  # a model of kernels or segments; every other fault is a ModelFileError
             import crfkit
 
             self._model = crfkit.load(source).tagger_
@@ -86,11 +87,11 @@ class _PythonTagger(Tagger):
 
     @property
     def takes_tokens(self) -> bool:
-        return False
+        return self.n_columns is not None
 
     @property
-    def n_columns(self) -> None:
-        return None
+    def n_columns(self) -> int | None:
+        return self._model.n_columns if hasattr(self._model, "encoder") else None
 
     def tag(self, items: Any) -> list[Any]:
         """Return the labels of a sequence of items."""
@@ -102,16 +103,17 @@ class _PythonTagger(Tagger):
         return self._model.analyse(items)
 
     def tag_tokens(self, tokens: Any) -> list[Any]:
-        """Raise: the model has no features that are made from tokens."""
-        raise _no_tokens()
+        """Return the labels of a sequence of tokens, or rows of cells."""
+        labels: list[Any] = self.analyse_tokens(tokens).labels()
+        return labels
 
     def analyse_tokens(self, tokens: Any) -> Any:
-        """Raise: the model has no features that are made from tokens."""
-        raise _no_tokens()
-
-
-def _no_tokens() -> InputError:
-    return InputError("the model is a kernel CRF, which makes no attributes from tokens: use tag(items)")
+        """Return the scores of a sequence of tokens, or rows of cells."""
+        if not self.takes_tokens:
+            raise InputError(
+                f"the model is a {self._model.in_files} that makes no attributes from tokens: use tag(items)"
+            )
+        return self.analyse([[one] if isinstance(one, str) else one for one in tokens])
 
 
 def open_native(path: str | os.PathLike[str]) -> _native.Tagger:

@@ -95,6 +95,13 @@ def test_second_order(data):
     assert "on the test file" in printed
 
 
+def test_segments(data):
+    printed = output("segments.py", "--quick", data=data)
+    assert "The last 6 of 30 sentences of the training file" in printed
+    assert printed.count("segments with attributes") == 4
+    assert printed.count("segments alone") == 1
+
+
 def test_second_order_leaves_the_test_file_alone(data):
     printed = output("second_order.py", "--quick", "--orders", 2, "--c2", 1, "--no-test", data=data)
     assert "test file" not in printed

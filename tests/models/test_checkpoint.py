@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from crfkit import CRF, Checkpoint, ConstrainedCRF, KernelCRF, TreeCRF
+from crfkit import CRF, Checkpoint, ConstrainedCRF, KernelCRF, SemiCRF, TreeCRF
 from crfkit.datasets import addresses, gaussian_mixtures
 from crfkit.exceptions import InputError, InputWarning, ModelFileError
 from crfkit.features import token_features
@@ -59,6 +59,8 @@ CASES = {
     "saddle point": (lambda: ConstrainedCRF(validation=3, tau=0.01, max_iterations=30), letters, 2),
     "under constraints, dev set": (lambda: ConstrainedCRF(validation=5, patience=2), letters, 5),
     "largest penalty": (lambda: ConstrainedCRF(c2="largest", max_outer=6, max_iterations=20), letters, 2),
+    "segments": (lambda: SemiCRF(c1=0.2, last_attributes=True, max_iterations=25), letters, 2),
+    "segments, dev set": (lambda: SemiCRF(c2=0.01, patience=4, max_length=3), letters, 5),
     "trees": (lambda: TreeCRF(line_search=True, **SMALL), points, 2),
     "factored trees, dev set": (
         lambda: TreeCRF(potentials="factored", transition_every=3, patience=3, **SMALL),

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from model_files import saved
+from model_files import rewritten, saved
 from refusals import refuses, unreadable
 
 import crfkit
-from crfkit import CRF, Checkpoint, SemiCRF
+from crfkit import CRF, SemiCRF
 from crfkit.exceptions import NoPathError
 from crfkit.features import Gazetteers
 from crfkit.inference import SEGMENTATIONS, Constraints, Lattice, log_partition, marginals, scheme_constraints
@@ -157,6 +157,9 @@ def test_other_schemes():
     model = SemiCRF(c2=0.3).fit(X, other, X_dev=X, y_dev=other)
     assert model.predict(X) == SemiCRF(c2=0.3).fit(X, Y, X_dev=X, y_dev=Y).predict(X)
     assert model.score(X, other) == model.score(X, Y) > 0.7
+    table, flat = np.eye(4), np.array(["B-X", "E-X", "S-Y", "O"])  # labels of all positions in one array
+    numbers = SemiCRF(c2=0.01).fit(table, flat, lengths=[2, 2])
+    assert numbers.score(table, flat, lengths=[2, 2]) == 1
     assert str(model.calibrate(X, other).calibration_) == str(model.calibrate(X, Y).calibration_)
 
 
@@ -321,14 +324,41 @@ def test_attributes_of_segments_need_the_input_itself(model):
     refuses("segment_features need X itself", SemiCRF(segment_features=whole).fit, encoded, Y)
 
 
-def test_a_killed_training_continues(tmp_path):
-    path = tmp_path / "part"
-    whole_run = SemiCRF(c2=0.01, tol=1e-9).fit(X, Y)
-    with pytest.warns(UserWarning, match="before it converged"):
-        SemiCRF(c2=0.01, tol=1e-9, max_iterations=4).fit(X, Y, checkpoint=Checkpoint(path, 0, keep=True))
-    again = Checkpoint(path, 0, resume=True)
-    refuses("max_iterations was 4", SemiCRF(c2=0.01, tol=1e-9).fit, X, Y, checkpoint=again)
-    assert whole_run.n_iter_ > 4
+def test_one_sequence_per_call(model):
+    """``crfkit.Tagger`` takes its files, through Python."""
+    tagger = crfkit.Tagger(saved(model))
+    assert (tagger.labels, tagger.takes_tokens) == (model.classes_, False)
+    assert [tagger.tag(x) for x in X[:5]] == model.predict(X[:5])
+    assert tagger.analyse(X[0]).marginals() == model.predict_marginals(X[:1])[0]
+    refuses("is a semi-Markov CRF that makes no attributes from tokens", tagger.tag_tokens, ["a"])
+    words = [[item[0] for item in x] for x in X]
+    lists = Gazetteers({"two": ["a b", "d"]})
+    made = SemiCRF(extractor=crfkit.features.token_features, segment_features=lists).fit(words, Y)
+    tagger = crfkit.Tagger(saved(made))
+    assert tagger.takes_tokens
+    assert [tagger.tag_tokens(one) for one in words[:5]] == made.predict(words[:5])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lengths.longest": lambda old: old + 1}, "its lengths are malformed"),
+        ({"lengths.longest": lambda old: old * 0}, "its lengths are malformed"),
+        ({"lengths.weights": None}, "expected an array 'lengths.weights'"),
+        ({"edge.mask": lambda old: old[:1]}, "expected an array 'edge.mask'"),
+        ({"state.ids": lambda old: old + 100}, "its feature index does not fit together"),
+        ({"state.weights": lambda old: old + 1e10}, "it has weights above"),
+        ({"tail.weights": None}, "expected an array 'tail.weights'"),
+        ({"segments": None}, "its record of segments is malformed"),
+        ({"segments": {"runs": True}}, "expected an array"),
+        ({"segments": {"features": {"gazetteers": []}}}, "its attributes of segments are malformed"),
+        ({"classes": ["B-X", "O"]}, "its labels are not those of segments"),
+        ({"classes": ["B-X", "E-X", "O"]}, "is not 'O'"),
+    ],
+    ids=range(12),
+)
+def test_falsified_files(model, changes, message):
+    unreadable(message, SemiCRF.load, rewritten(saved(model), changes))
 
 
 def test_data_frames():

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from small_genomes import random_windows
 
-from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
+from crfkit import CRF, ConstrainedCRF, KernelCRF, SemiCRF, TreeCRF
 from crfkit.apps.genes import GeneFinder
 from crfkit.datasets import addresses, casino, galaxy
-from crfkit.features import Features, Template, column, token_features
+from crfkit.features import Features, Gazetteers, Template, column, token_features
 from crfkit.kernels import GraphKernel
 from crfkit.mining import AssociationMiner
 from crfkit.selection import GradientSelector
@@ -71,6 +71,8 @@ def tasks_of_features():
     words = [token_features(address, window=1) for address in tokens]
     for algorithm in ("ap", "arow"):
         yield algorithm, CRF(algorithm=algorithm, max_iterations=5), words, labels, {}
+    lists = Gazetteers({"street": ["Main Street", "Oak Avenue"]})
+    yield "segments", SemiCRF(extractor=token_features, segment_features=lists), tokens, labels, {}
 
 
 def main() -> None:

@@ -110,11 +110,6 @@ class LabelCodec:
     def n_types(self) -> int:
         return len(self.types)
 
-    @property
-    def scheme(self) -> str:
-        """The scheme in which the labels are read as segments."""
-        return RUNS if self.runs else TAGS
-
     def in_background(self) -> BoolArray:
         """Return which types are the background [L]."""
         found: BoolArray = np.arange(self.n_types) == (-1 if self.background is None else self.background)

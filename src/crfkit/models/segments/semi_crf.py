@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -234,8 +234,8 @@ class SemiCRF(LinearFrames, SequenceLabeller[SegmentTagger]):
 
     def _labelled(self, X: Any, y: Any, lengths: Any) -> tuple[Any, Any, Any]:
         X, y, lengths = super()._labelled(X, y, lengths)
-        if self.scheme == RUNS or not isinstance(y, (list, tuple)):
-            return X, y, lengths
+        if self.scheme == RUNS or isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+            return X, y, lengths  # an error, if it is one, comes later
         y = list(cut_labels(y, lengths))
         known = [i for i, labels in enumerate(y) if labels is not None]
         spelt = in_own_scheme(label_lists([y[i] for i in known]), self.scheme)

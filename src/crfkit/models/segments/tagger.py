@@ -229,8 +229,8 @@ class SegmentTagger(FittedModel):
             raise arrays.wrong("its labels are not those of segments")
         L = codec.n_types
         longest = take("lengths.longest", np.int64, (L,))
-        K = int(longest.max())
-        if longest.min() < 1 or arrays.arrays["lengths.weights"].size < K:
+        lengths = take("lengths.weights", np.float64, (L, None))
+        if longest.min() < 1 or longest.max() != lengths.shape[1]:
             raise arrays.wrong("its lengths are malformed")
         encoder = InputEncoder.of_parts(classes, header, arrays)
         span_names = Vocabulary()
@@ -239,7 +239,7 @@ class SegmentTagger(FittedModel):
         tails = take("tail.mask", np.bool_, (L,)) if "tail.mask" in arrays else None
         sizes = (len(encoder.vocabulary), len(encoder.vocabulary), len(span_names))
         rows: list[Rows | None] = []
-        weights = [take("edge.weights", np.float64, (L, L)), take("lengths.weights", np.float64, (L, K))]
+        weights = [take("edge.weights", np.float64, (L, L)), lengths]
         if tails is not None:
             weights.append(take("tail.weights", np.float64, (L,)))
         for name, n, width in zip(_PARTS, sizes, (2 * L, L, L), strict=True):

@@ -21,6 +21,7 @@ using Ids = Array<const int32_t>;
 GraphPlan make_plan(Array<const int32_t, 2> edges, Array<const int64_t> offsets,
                     Array<const int64_t> edge_offsets) {
   require(edges.shape(1) == 2 && offsets.shape(0) == edge_offsets.shape(0), "edges must be [E, 2]");
+  require(edges.shape(0) < (size_t{1} << 30), "too many edges");
   require(offsets.shape(0) >= 1 && offsets(offsets.shape(0) - 1) < INT32_MAX, "too many nodes");
   check_bounds(offsets, static_cast<size_t>(offsets(offsets.shape(0) - 1)), "offsets must ascend from 0");
   check_bounds(edge_offsets, edges.shape(0), "edge_offsets must ascend from 0 to the number of edges");

@@ -6,7 +6,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <queue>
 #include <tuple>
 #include <vector>

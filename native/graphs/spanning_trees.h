@@ -3,6 +3,7 @@
 // it used least (Kruskal's algorithm), so that all shares are positive and about equal. Bridges have 1.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>

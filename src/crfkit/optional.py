@@ -27,6 +27,7 @@ _LIBRARIES = {
     "starlette": ("Starlette", "crfkit[annotate]"),
     "uvicorn": ("uvicorn", "crfkit[annotate]"),
     "jinja2": ("Jinja2", "crfkit[report]"),
+    "distributed": ("Dask", "crfkit[dask]"),
 }
 
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 _PLACES = {
+    "frame parts": "crfkit.distributed.frames:frame_parts",  # TakesFrames.fit of a Dask data frame
     "report": "crfkit.report.model_report:model_report",  # SequenceLabeller.report
 }
 

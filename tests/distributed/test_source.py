@@ -1,12 +1,15 @@
 """The likelihood on a cluster against the one in memory: vocabulary, features, value and gradient."""
 
+from functools import partial
+
 import dask
 import dask.bag as db
 import numpy as np
+import pandas as pd
 import pytest
 from refusals import refuses
 
-from crfkit import CRF, ConstrainedCRF
+from crfkit import CRF, ConstrainedCRF, tag_partition
 from crfkit.distributed import from_files
 from crfkit.features import Features, column, token_features
 from crfkit.models.linear.source import Given, open_source
@@ -175,3 +178,41 @@ def test_refusals(client):
 def test_without_a_cluster():
     X, y = sentences(6)
     refuses("make a client first", CRF().fit, [dask.delayed((X, y))])
+
+
+def test_a_data_frame(client, tmp_path):
+    frames = pytest.importorskip("dask.dataframe")
+    X, y = sentences(40)
+    rows = [
+        (i, word, len(word), tag)
+        for i, s in enumerate(zip(X, y, strict=True))
+        for word, tag in zip(*s, strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["sid", "word", "size", "tag"])
+    halves = frames.concat([frames.from_pandas(table[table.sid % 2 == k], npartitions=1) for k in (0, 1)])
+    model = CRF(c2=0.1, tol=1e-3).fit(halves, label="tag", sequence="sid")
+    assert np.mean(model.predict(table) == table.tag) > 0.9
+    model.save(tmp_path / "model.crfkit")
+    tagged = halves.map_partitions(
+        partial(tag_partition, tmp_path / "model.crfkit"), meta=halves._meta.assign(predicted="")
+    ).compute()
+    assert tagged.predicted.to_list() == model.predict(halves.compute()).to_list()
+
+
+def test_the_command(client, tmp_path, capfd):
+    from crfkit.cli import main
+
+    X, y = sentences(60)
+    for k in range(2):
+        pairs = zip(X[30 * k : 30 * k + 30], y[30 * k : 30 * k + 30], strict=True)
+        rows = ["\n".join(map(" ".join, zip(*pair, strict=True))) for pair in pairs]
+        (tmp_path / f"part-{k}.txt").write_text("\n\n".join(rows) + "\n")
+    files, address = [str(tmp_path / f"part-{k}.txt") for k in range(2)], client.scheduler.address
+    words = ["train", *files, "-m", str(tmp_path / "m"), "--c2", "0.1", "--tol", "1e-3"]
+    assert main([*words, "--dask", address]) == 0
+    assert f"2 files, read by the workers of {address}" in capfd.readouterr().err
+    assert main([*words[:-1], "1e-3", "-m", str(tmp_path / "here"), "-q"]) == 0
+    there, here = (CRF.load(tmp_path / name) for name in ("m", "here"))
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-3)
+    assert there.classes_ == here.classes_
+    assert main([*words, "--dask", address, "--blocks", "b"]) == 2

@@ -39,6 +39,7 @@ examples:
   crfkit train new.txt -m better.crfkit --continue chunks.crfkit
   crfkit train train.txt -m chunks.crfkit --checkpoint chunks.part --resume
   crfkit train part-*.txt.gz -m chunks.crfkit --blocks chunks.blocks
+  crfkit train part-*.txt.gz -m chunks.crfkit --dask tcp://scheduler:8786
   crfkit train train.txt -m chunks.crfkit --associations features
   crfkit train train.txt -m chunks.crfkit --kind constrained --c2 largest
   crfkit train table.csv -m trees.crfkit --kind trees --window 7
@@ -214,8 +215,7 @@ def _fit_until_stopped(job: Job, checkpoint: Checkpoint | None) -> bool:
 def _report(
     crf: Any, facts: list[tuple[str, str]], data: Data, path: str, seconds: tuple[float, float, float]
 ) -> None:
-    of, parts = data.words
-    lines = [("data", f"{data.n_sequences:,} {of}, {data.n_tokens:,} {parts}"), *facts]
+    lines = [("data", str(data)), *facts]
     if crf.history_ and "dev_accuracy" in crf.history_[-1]:
         best = max(record["dev_accuracy"] for record in crf.history_)
         lines.append(("dev accuracy", f"{100 * best:.2f} %"))

@@ -62,6 +62,16 @@ class Data:
     def n_tokens(self) -> int:
         return int(self.x.sequences.n_positions) if self.y is None else sum(map(len, self.y))
 
+    @property
+    def n_labels(self) -> int:
+        return len(self.x.classes if self.y is None else {label for labels in self.y for label in labels})
+
+    def close(self) -> None:
+        """Release what training needed."""
+
+    def __str__(self) -> str:
+        return f"{self.n_sequences:,} {self.words[0]}, {self.n_tokens:,} {self.words[1]}"
+
 
 @overload
 def read_data(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from crfkit.cli import options, rule_options, validation_options
 from crfkit.cli.messages import UsageError, ending, note, penalties_in_words, warn
 from crfkit.cli.rule_options import check_template, check_training, training_miner, use_in_words
 from crfkit.cli.train_blocks import check_blocks, read_blocks
+from crfkit.cli.train_cluster import check_cluster, read_partitions
 from crfkit.cli.train_data import Data, Job, read_data, read_dev, read_template, word_features
 from crfkit.cli.validation_options import AUTO, check_validation, constraints_in_words, estimator
 from crfkit.exceptions import InputError
@@ -51,6 +53,8 @@ linear models:
 large data:
   --blocks DIR              encode DATA once, in DIR, and train from there: for data larger than memory, and
       for the next training, which reuses DIR unless DATA or options have changed
+  --dask ADDRESS            train on a Dask cluster, the address of whose scheduler this is: its workers read
+      DATA, one partition per file, and must see the files under the same names
 features:
   --features FILE           use exactly the features of this file, written by 'crfkit select'
   --min-freq N:float        leave out features that occur less often
@@ -85,7 +89,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--continue and --start cannot be combined")
 
 
-CHECKS = (_check, check_blocks, check_training, check_validation)
+CHECKS = (_check, check_blocks, check_cluster, check_training, check_validation)
 
 
 def prepare(arguments: argparse.Namespace) -> Job:
@@ -101,6 +105,7 @@ def prepare(arguments: argparse.Namespace) -> Job:
     # Rules and selected features refer to the lines of a template.
     default = word_features if miner is None and arguments.features is None else None
     reader = read_data if arguments.blocks is None else read_blocks
+    reader = reader if arguments.dask is None else read_partitions
     data, maker = reader(arguments.data, arguments, template or crf.extractor, crf, default)
     if maker is None or isinstance(maker, Template):
         template = maker
@@ -110,7 +115,7 @@ def prepare(arguments: argparse.Namespace) -> Job:
         crf.set_params(extractor=maker)
     crf.set_params(associations=miner)
     dev = read_dev(data, arguments, maker, crf)
-    n_labels = len(data.x.classes if data.y is None else {label for labels in data.y for label in labels})
+    n_labels = data.n_labels
     is_small = data.n_sequences >= _FEWEST and data.n_tokens * n_labels <= _SEARCHED
     if arguments.c2 is None and not arguments.constrained and _is_searched(crf, arguments, is_small):
         crf.set_params(c2=AUTO)
@@ -122,7 +127,8 @@ def prepare(arguments: argparse.Namespace) -> Job:
 
     def fit(*given: Any, checkpoint: Any, **groups: Any) -> None:
         if arguments.continued is None:
-            crf.fit(*given, checkpoint=checkpoint, **groups)
+            with contextlib.closing(data):
+                crf.fit(*given, checkpoint=checkpoint, **groups)
         else:
             crf.partial_fit(*given, checkpoint=checkpoint)
         if miner is not None and not len(crf.rules_):

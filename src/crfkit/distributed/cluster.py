@@ -17,6 +17,7 @@ from crfkit.exceptions import InputError
 from crfkit.log import inform
 from distributed import CancelledError, Client, Future, KilledWorker, default_client
 
+_TO_CONNECT = 15  # seconds
 _LOSSES = 20  # in a row, without any result in between
 _SECONDS = 3  # to reach a worker that may be lost; Dask's own limit is ten times as long
 
@@ -27,6 +28,14 @@ class Cluster:
     def __init__(self, client: Client) -> None:
         self.client = client
         self._kept: list[Future] = []
+
+    @staticmethod
+    def connect(address: str) -> Client:
+        """Make the cluster of a scheduler the current one, until the client is closed."""
+        try:
+            return Client(address, timeout=_TO_CONNECT)
+        except (OSError, ValueError) as error:
+            raise InputError(f"there is no Dask scheduler at {address}: {error}") from error
 
     @classmethod
     def current(cls) -> Cluster:

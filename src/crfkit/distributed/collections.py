@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -13,6 +14,11 @@ from crfkit.exceptions import InputError
 from distributed import Future
 
 _KNOWN = "a bag of pairs (x, y), two bags X and y, a list of delayed (X, y), or a data frame with label="
+
+
+def delayed(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return a task for a worker; what it returns is a partition."""
+    return dask.delayed(function)(*arguments)
 
 
 def from_files(pattern: str | os.PathLike[str], *more: str | os.PathLike[str]) -> list[Any]:
@@ -29,7 +35,7 @@ def from_files(pattern: str | os.PathLike[str], *more: str | os.PathLike[str]) -
         if not found:
             raise InputError(f"{one}: no file has such a name")
         paths += map(os.path.abspath, found)
-    return [dask.delayed(read_file)(path) for path in paths]
+    return [delayed(read_file, path) for path in paths]
 
 
 def partitions_of(X: Any, y: Any) -> list[Any]:
@@ -54,4 +60,4 @@ def partitions_of(X: Any, y: Any) -> list[Any]:
     labels = y.to_delayed()
     if len(labels) != len(parts):
         raise InputError(f"X has {len(parts)} partitions, but y has {len(labels)}: they must be the same")
-    return [dask.delayed(paired)(one, other) for one, other in zip(parts, labels, strict=True)]
+    return [delayed(paired, one, other) for one, other in zip(parts, labels, strict=True)]

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from crfkit.data.columns import Columns
 from crfkit.data.frames import TableRecord, TableRows, is_one_frame
 from crfkit.exceptions import InputError
+from crfkit.upper_floors import source_of, upstairs
 
 _Self = TypeVar("_Self", bound="TakesFrames")
 
@@ -43,7 +44,10 @@ class TakesFrames:
             raise InputError(
                 "a data frame needs label=, the name of the column with the labels, and no y and lengths"
             )
-        record, rows = TableRecord.learn(X, label, sequence, group)
+        parted = source_of(X) is not None
+        record, rows = TableRecord.learn(
+            X.get_partition(0).compute() if parted else X, label, sequence, group
+        )
         record = self._complete(record, rows)
         if group is not None and self._has_folds:
             more["groups"] = rows.groups
@@ -52,7 +56,10 @@ class TakesFrames:
             more |= {"X_dev": self._of_rows(dev, record), "y_dev": dev.labels}
         with self._set_for(record, rows):
             fit: Any = self.fit  # type: ignore[attr-defined]
-            fit(self._of_rows(rows, record), rows.labels, **{**more, "lengths": self._lengths_of(rows)})
+            if parted:
+                fit(upstairs("frame parts")(X, record, self), **more)
+            else:
+                fit(self._of_rows(rows, record), rows.labels, **{**more, "lengths": self._lengths_of(rows)})
         self.table_ = record
         return self
 

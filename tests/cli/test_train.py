@@ -422,6 +422,7 @@ def test_the_penalty_is_found_unless_it_is_given(run, tmp_path, monkeypatch):
     monkeypatch.setattr(train_linear, "_SEARCHED", 10)
     assert c2_of() == (0.1, None)
     assert c2_of("--c1", "auto", "--max-iterations", 50)[0] == "auto"
+    assert "  c1 = c2 = " in run.ok("inspect", tmp_path / "m").out
     data.write_text(SMALL, encoding="utf-8")
     monkeypatch.undo()
     assert c2_of() == (0.1, None)

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from crfkit.cli.reasons import cliques_of
 from crfkit.cli.tables import fact_lines, file_size, score_matrix, screen_width, shorten
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ def sections(arguments: argparse.Namespace, tagger: KernelTagger, header: dict[s
 
 def _cliques(header: dict[str, Any], label: str | None) -> list[Clique]:
     """Return the selected cliques, or those with a coefficient for the label."""
+    from crfkit.models.kernels.cliques import cliques_of
+
     found = cliques_of(header)
     if label is None:
         return found

@@ -183,9 +183,8 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
         lines.append(f"  {'objective':15}{training['objective']:>11,.2f}  {given}")
     found = PenaltyRecord.from_header(header)
     if found is not None:
-        lines.append(
-            f"  {'penalties':15}{len(found.groups):>11,}  {penalties_in_words(found.c2, found.groups)}"
-        )
+        words = penalties_in_words((header.get("params") or {}).get("c1"), found.c2, found.groups)
+        lines.append(f"  {'penalties':15}{len(found.groups):>11,}  {words}")
     return lines
 
 

@@ -13,14 +13,15 @@ class UsageError(Exception):
     """Wrong or contradicting options; the message names them and says what to do."""
 
 
-def penalties_in_words(c2: float, penalties: Mapping[str, float]) -> str:
-    """Describe penalties that training has found or that belong to groups."""
+def penalties_in_words(c1: Any, c2: float, penalties: Mapping[str, float]) -> str:
+    """Describe penalties that training has found or that belong to groups; ``c1`` is the parameter."""
     from crfkit.features.penalty_groups import PenaltyScales
 
+    common = f"c1 = c2 = {c2:.3g}" if c1 == "auto" else f"c2 {c2:.3g}"
     if len(penalties) == 1:
-        return f"c2 {c2:.3g}"
+        return common
     scales = PenaltyScales({name: penalty / c2 for name, penalty in penalties.items()})
-    return f"c2 {c2:.3g}; {scales.in_words()}"
+    return f"{common}; {scales.in_words()}"
 
 
 def ending(history: list[dict[str, Any]], converged: bool) -> str:

@@ -108,8 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
     constraints = constraint_options.constraints_of(arguments, tagger)
 
     from crfkit.cli.batches import read_batches
-    from crfkit.cli.reasons import decisions
     from crfkit.cli.tag_output import Layout
+    from crfkit.models.explanation import explained
 
     if arguments.input == "-" and sys.stdin.isatty() and not arguments.quiet:
         note("reading from the terminal: an empty line ends a sequence, Ctrl-D ends the input")
@@ -146,7 +146,8 @@ def run(arguments: argparse.Namespace) -> int:
         """Return the lines of a batch; the batches come in order."""
         if arguments.why:
             try:
-                return layout.with_reasons(batch, decisions(tagger, header, batch, lattice))
+                reasons = tagger.reasons(batch.x, lattice, header)
+                return layout.with_reasons(batch, explained(tagger, lattice, reasons))
             except NoPathError as error:
                 raise _at_its_line(error, batch) from error
         if arguments.nbest:

@@ -219,6 +219,6 @@ def report(crf: CRF) -> list[tuple[str, str]]:
     how = ending(crf.history_, crf.converged_)
     lines.append(("objective", f"{crf.objective_:,.4f} after {crf.n_iter_:,} iterations ({how})"))
     if isinstance(getattr(crf, "penalties_", None), dict):
-        lines.append(("penalties", penalties_in_words(crf.c2_, crf.penalties_)))
+        lines.append(("penalties", penalties_in_words(crf.c1, crf.c2_, crf.penalties_)))
     constraints = constraints_in_words(crf)
     return lines if constraints is None else [*lines, ("constraints", constraints)]

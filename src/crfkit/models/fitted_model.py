@@ -32,6 +32,7 @@ from crfkit.warn import warn
 if TYPE_CHECKING:
     from crfkit.inference import SegmentRules, Segments
     from crfkit.models.analysis import SequenceAnalysis
+    from crfkit.models.explanation import Reasons
 
 _Self = TypeVar("_Self", bound="FittedModel")
 
@@ -196,6 +197,10 @@ class FittedModel(ABC):
         from crfkit.models.analysis import SequenceAnalysis  # which uses this class
 
         return SequenceAnalysis(self, items)
+
+    def reasons(self, X: Any, lattice: Any, header: Mapping[str, Any]) -> Reasons:
+        """Return the reasons for labels of X with these scores; ``header`` is that of the model's file."""
+        raise InputError(f"the labels of this model cannot be explained: it is a {self.in_files}")
 
     @abstractmethod
     def prepare(self, X: Any, lengths: Any = None) -> Prepared:

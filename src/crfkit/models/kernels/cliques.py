@@ -11,6 +11,7 @@ import numpy as np
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.labelled_positions import TrainingSet
 from crfkit.data.sequences import place_of
+from crfkit.exceptions import ModelFileError
 from crfkit.io.axes import AxesRow, new_row
 from crfkit.models.kernels.clique_selection import Pick
 from crfkit.potentials.kernel import KernelPotential
@@ -110,3 +111,11 @@ def draw_path(path: Sequence[dict[str, Any]], axes: Sequence[Axes] | Axes | None
         pane.set_xlabel("selected cliques")
         pane.set_title(title, fontsize=10)
     return panes
+
+
+def cliques_of(header: Mapping[str, Any]) -> list[Clique]:
+    """Return the selected cliques in the header of a model's file."""
+    try:
+        return [Clique.from_json(record) for record in header.get("cliques", [])]
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"the model's list of cliques is malformed: {error}") from error

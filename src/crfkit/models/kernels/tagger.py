@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored
 from crfkit.models.kernels.kernel_file import load_term, store_terms
 from crfkit.models.kinds import KINDS
 from crfkit.potentials.kernel import KernelPotential
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import Reasons
 
 
 class KernelTagger(FittedModel):
@@ -66,6 +69,12 @@ class KernelTagger(FittedModel):
     def scored(self, X: Any) -> Scored:
         positions = self.positions(X)
         return Scored(self.potential.scores(positions), None, True)
+
+    def reasons(self, X: Any, lattice: Any, header: Mapping[str, Any]) -> Reasons:
+        from crfkit.models.kernels.cliques import cliques_of
+        from crfkit.models.kernels.explanation import KernelReasons
+
+        return KernelReasons(self, self.positions(X), cliques_of(header))
 
     def prepare(self, X: Any, lengths: Any = None) -> Prepared:
         positions = self.positions(X, lengths)

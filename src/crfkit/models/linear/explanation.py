@@ -19,14 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.data.sequences import Sequences
-from crfkit.inference.lattice import ScoredSequences
-from crfkit.models.explanation import Explanations, Reason, Reasons, explained
+from crfkit.models.explanation import Reason, Reasons
 from crfkit.models.linear.tagger import LinearTagger
-
-
-def explain(tagger: LinearTagger, sequences: Sequences, lattice: ScoredSequences) -> Iterator[Explanations]:
-    """Yield the decisions of each sequence. ``lattice``: the scores, with any constraints applied."""
-    return explained(tagger, lattice, linear_reasons(tagger, sequences))
 
 
 def linear_reasons(tagger: LinearTagger, sequences: Sequences) -> Reasons:

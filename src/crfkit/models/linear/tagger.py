@@ -28,6 +28,7 @@ from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 if TYPE_CHECKING:
     from crfkit.mining.associations import Associations
+    from crfkit.models.explanation import Reasons
 
 
 class LinearTagger(FittedModel):
@@ -94,6 +95,11 @@ class LinearTagger(FittedModel):
     def lattice(self, X: Encoded) -> Lattice:
         """Return the scores of encoded data."""
         return self.potential.scores(X.sequences, n_jobs=self.n_jobs)
+
+    def reasons(self, X: Any, lattice: Any, header: Mapping[str, Any]) -> Reasons:
+        from crfkit.models.linear.explanation import linear_reasons
+
+        return linear_reasons(self, self.encode(X).sequences)
 
     def prepare(self, X: Any, lengths: Any = None) -> Prepared:
         encoded = self.encode(X, lengths)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from crfkit.potentials.segments import (
     SegmentPotential,
     SegmentWeights,
 )
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import Reasons
 
 IN_HEADER = "segments"  # the record in the header of a model file
 _PARTS = ("state", "last", "span")
@@ -94,6 +97,11 @@ class SegmentTagger(FittedModel):
         if self.boundaries is not None:
             bounds = read_boundaries(self.boundaries, items, sequences.offsets, self.codec)
         return SegmentInput(sequences, spans, of_spans, bounds)
+
+    def reasons(self, X: Any, lattice: Any, header: Mapping[str, Any]) -> Reasons:
+        from crfkit.models.segments.explanation import SegmentReasons
+
+        return SegmentReasons(self, self.encode(X), lattice)
 
     def prepare(self, X: Any, lengths: Any = None) -> Prepared:
         batch = self.encode(X, lengths)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from crfkit.models.kinds import KINDS
 from crfkit.potentials.forest import CATEGORY, MISSING_LEFT, SEEN_MISSING, Forest
 from crfkit.potentials.transitions import TransitionTables
 from crfkit.potentials.tree import TreePotential
+
+if TYPE_CHECKING:
+    from crfkit.models.explanation import Reasons
 
 Stage = tuple[int, TransitionTables | None]  # after a round: how many trees there are, and the tables
 
@@ -88,6 +91,11 @@ class TreeTagger(FittedModel):
     def lattice(self, X: Table) -> Lattice:
         """Return the scores of an encoded table."""
         return self.potential.scores(X, n_jobs=self.n_jobs)
+
+    def reasons(self, X: Any, lattice: Any, header: Mapping[str, Any]) -> Reasons:
+        from crfkit.models.trees.explanation import TreeReasons
+
+        return TreeReasons(self, self.encode(X))
 
     def prepare(self, X: Any, lengths: Any = None) -> Prepared:
         table = self.encode(X, lengths)

@@ -115,11 +115,12 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     Array<const int64_t> state_indptr, Array<const int32_t> state_labels,
                     Array<const int32_t> labels, std::optional<Array<const uint8_t, 2>> allowed,
                     std::optional<Array<const double>> weights, std::optional<Array<const float>> log_cost,
-                    Array<const uint8_t> free_edges, std::optional<Array<const uint8_t>> free_edges2,
+                    Array<const uint8_t> free_edges, Array<const int32_t, 2> ngrams,
                     std::optional<Array<const int64_t>> pair_indptr,
                     std::optional<Array<const int32_t>> pair_ids, std::optional<Array<const int32_t>> kinds,
                     std::optional<Array<const uint8_t>> permitted, std::optional<Array<const double>> units,
-                    int n_labels, int n_threads, bool as_given, const std::string& scratch) {
+                    int n_labels, int n_threads, bool as_given, const std::string& scratch, bool tables,
+                    double prune) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
   check_features(state_indptr, state_labels, n_labels);
@@ -140,7 +141,13 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   if (weights) require(weights->shape(0) + 1 == offsets.shape(0), "weights must have one entry per sequence");
   if (log_cost) require(log_cost->shape(0) == L, "log_cost must have one entry per label");
   require(free_edges.shape(0) == L * L, "free_edges must be [labels * labels]");
-  if (free_edges2) require(free_edges2->shape(0) == L * L * L, "free_edges2 must be [labels ** 3]");
+  require(ngrams.shape(1) >= 2 && (ngrams.shape(1) > 2 || ngrams.shape(0) == 0),
+          "ngrams must be [rows, order + 1]");
+  require(!tables || ngrams.shape(1) <= 3, "tables need order 1 or 2");
+  const auto order = static_cast<int>(ngrams.shape(1)) - 1;
+  for (size_t i = 0; i < ngrams.size(); ++i)
+    require(ngrams.data()[i] >= (order > 2 ? -1 : 0) && ngrams.data()[i] < n_labels,
+            "a label of ngrams is out of range");
   AttributeData pairs = x;
   require(pair_indptr.has_value() == pair_ids.has_value(), "pair_indptr and pair_ids must be given together");
   if (pair_indptr) {
@@ -162,15 +169,17 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
 
   LinearSettings s;
   s.labels = n_labels;
-  s.order = free_edges2 ? 2 : 1;
+  s.order = order;
+  s.tables = tables;
+  s.prune = prune;
   s.threads = n_threads;
   s.offsets = copy<int64_t>(offsets);
   s.targets = labels.data();
   if (allowed) s.allowed = allowed->data();
   if (weights) s.weights = copy<double>(*weights);
   if (log_cost) s.log_cost = copy<float>(*log_cost);
-  s.free[0] = copy<uint8_t>(free_edges);
-  if (free_edges2) s.free[1] = copy<uint8_t>(*free_edges2);
+  s.free = copy<uint8_t>(free_edges);
+  s.ngrams.assign(ngrams.data(), ngrams.data() + ngrams.size());
   if (kinds) {
     s.kinds = kinds->data();
     s.permitted = copy<uint8_t>(*permitted);
@@ -200,21 +209,19 @@ double evaluate(LinearObjective& self, Array<const double> theta, Array<double> 
   return self.evaluate(theta.data(), subset, n, gradient.data(), diagonal ? diagonal->data() : nullptr);
 }
 
-// The parts of a vector with a weight per feature: edges | edges2 | pairs | state.
+// The parts of a vector with a weight per feature: edges | ngrams | pairs | state.
 template <class Real>
 struct FeatureWeights {
-  Real* tables[kMaxOrder] = {};
+  Real* edges;
+  Real* ngrams;
   Real* pairs;
   Real* state;
 
   FeatureWeights(const LinearObjective& self, const Array<Real>& weights, size_t theta) {
     require(static_cast<int64_t>(theta) == self.n_parameters(), "theta has a wrong length");
-    Real* next = weights.data();
-    for (int k = 0; k < self.order(); ++k) {
-      tables[k] = next;
-      next += self.edge_table(k).size();
-    }
-    pairs = next;
+    edges = weights.data();
+    ngrams = edges + power(self.dims().labels, 2);
+    pairs = ngrams + self.n_ngrams();
     state = pairs + self.n_pair_features();
     require(weights.data() + weights.shape(0) == state + self.n_features(), "weights has the wrong length");
   }
@@ -222,12 +229,12 @@ struct FeatureWeights {
 
 void to_features(const LinearObjective& self, Array<const double> theta, Array<double> weights) {
   const FeatureWeights<double> w(self, weights, theta.shape(0));
-  self.to_features(theta.data(), w.state, w.tables, w.pairs);
+  self.to_features(theta.data(), w.state, w.edges, w.ngrams, w.pairs);
 }
 
 void from_features(const LinearObjective& self, Array<const double> weights, Array<double> theta) {
   const FeatureWeights<const double> w(self, weights, theta.shape(0));
-  self.from_features(w.state, w.tables, w.pairs, theta.data());
+  self.from_features(w.state, w.edges, w.ngrams, w.pairs, theta.data());
 }
 
 auto state_features(Array<const int64_t> indptr, Array<const int32_t> indices, Array<const int32_t> labels,
@@ -263,13 +270,14 @@ void bind_linear(nb::module_& m) {
   nb::class_<LinearObjective>(m, "LinearObjective")
       .def("__init__", &make_objective, "offsets"_array, "indptr"_array, "indices"_array, "values"_array,
            "state_indptr"_array, "state_labels"_array, "labels"_array, "allowed"_array, "weights"_array,
-           "log_cost"_array, "free_edges"_array, "free_edges2"_array, "pair_indptr"_array, "pair_ids"_array,
+           "log_cost"_array, "free_edges"_array, "ngrams"_array, "pair_indptr"_array, "pair_ids"_array,
            "kinds"_array, "permitted"_array, "units"_array, "n_labels"_a, "n_threads"_a, "as_given"_a = false,
-           "scratch"_a = "",
+           "scratch"_a = "", "tables"_a = false, "prune"_a = 0.0,
            // The arrays that grow with the data are not copied: labels, allowed and kinds.
            nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(), nb::keep_alive<1, 16>())
       .def_prop_ro("done", &LinearObjective::done, "The share of the present pass that is done.")
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
+      .def_prop_ro("in_tables", &LinearObjective::in_tables)
       .def(
           "show",
           [](LinearObjective& self, int64_t positions) {
@@ -319,6 +327,13 @@ void bind_linear(nb::module_& m) {
           "theta"_array)
       .def("to_features", &to_features, "theta"_array, "weights"_array)
       .def("from_features", &from_features, "weights"_array, "theta"_array);
+  m.def(
+      "ngrams_cost_less",
+      [](int n_labels, int order, int64_t nodes) {
+        return ngrams_cost_less(n_labels, order, kTableSpeed * nodes);
+      },
+      "n_labels"_a, "order"_a, "nodes"_a,
+      "Return whether training is cheaper over labels and label n-grams, `nodes` in all, than with tables.");
   m.def("state_features", &state_features, "indptr"_array, "indices"_array, "labels"_array, "allowed"_array,
         "n_attributes"_a, "n_labels"_a, "min_count"_a, "counts"_array = nb::none(), "part"_a = 1 << 24,
         "Return (indptr int64 [A + 1], labels int32 [F]): the labels seen min_count times with an attribute. "

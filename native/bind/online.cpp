@@ -11,6 +11,7 @@ void make_learner(MistakeLearner* self, const LinearObjective& objective, Array<
   require(static_cast<int64_t>(theta.shape(0)) == objective.n_parameters(), "theta has a wrong length");
   require(least >= 0 && most >= least && slack >= 0 && variance >= 0, "a setting of the rule is negative");
   require(variance == 0 || slack > 0, "variances need slack > 0");
+  require(objective.in_tables(), "the objective must have tables of transitions");
   new (self) MistakeLearner(objective, {least, most, slack, power, variance, averaged}, theta.data());
 }
 

@@ -24,6 +24,7 @@ void make_sets(ValidationSets* self, LinearObjective& objective, Array<const int
   spans.last.assign(last.data(), last.data() + n);
   spans.set.assign(sets.data(), sets.data() + n);
   spans.n_sets = n_sets;
+  require(objective.in_tables(), "the objective must have tables of transitions");
   new (self) ValidationSets(objective, std::move(spans), margin);
 }
 

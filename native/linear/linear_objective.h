@@ -1,6 +1,6 @@
 // The objective of a linear-chain CRF for an optimiser: takes a vector θ, returns value and gradient.
 //
-// θ = [state parameters | free bigram transitions | free trigram transitions | parameters of label pairs],
+// θ = [state parameters | free bigram transitions | longer label n-grams | parameters of label pairs],
 // where features that the data cannot tell apart share one parameter (LinearLayout).
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "linear/linear_edges.h"
 #include "linear/linear_group.h"
+#include "linear/linear_ngrams.h"
 #include "linear/linear_problem.h"
 #include "linear/linear_workspace.h"
 #include "linear/pair_group.h"
@@ -23,31 +24,20 @@
 
 namespace crfkit {
 
-struct LinearSettings {
-  int labels, order, threads;
-  std::vector<int64_t> offsets;          // [N + 1]
-  const int32_t* targets;                // [ΣT]; this and the next two belong to the caller
-  const uint8_t* allowed = nullptr;      // [ΣT, L] or null
-  const int32_t* kinds = nullptr;        // [ΣT] which table of permitted pairs holds; or null
-  std::vector<double> weights;           // [N] or empty
-  std::vector<float> log_cost;           // [L] or empty
-  std::vector<uint8_t> free[kMaxOrder];  // [L^(k+2)] which transitions are parameters; the others stay 0
-  std::vector<uint8_t> permitted;        // [M, L, L] or empty
-  std::string scratch;                   // directory for everything that grows with the data; "": memory
-};
-
 class LinearObjective {
  public:
   // pairs: the attributes that score label pairs, with "labels" previous * L + label; or null.
   LinearObjective(const AttributeData& attributes, const AttributeData* pairs, LinearSettings settings)
       : s_(std::move(settings)),
-        d_(chain_dims(s_.order, s_.labels)),
+        model_(ngram_model(s_, pairs)),
+        d_(chain_dims(model_.ngrams ? 1 : s_.order, s_.labels)),
         place_{s_.scratch, run_positions()},
         state_(attributes, d_.padded, place_),
-        edges_(d_, s_.free) {
+        edges_(d_, s_.free, ngram_rows(s_), model_.ngrams.get()) {
     if (pairs) pair_.emplace(make_pair_group(*pairs, s_.offsets, d_, place_));
     make_masks();
     lengths_ = PieceLengths::of(d_, with_pairs(), s_.allowed != nullptr);
+    if (model_.ngrams) lengths_.whole = INT64_MAX;
     all_offsets_ = s_.offsets;
     count_observed();
   }
@@ -61,7 +51,8 @@ class LinearObjective {
   int64_t n_pair_features() const { return pair_ ? pair_->n_features() : 0; }
   int order() const { return s_.order; }
   const std::vector<int64_t>& offsets() const { return s_.offsets; }
-  const std::vector<double>& edge_table(int k) const { return edges_.weights[static_cast<size_t>(k)]; }
+  int64_t n_ngrams() const { return edges_.n_rows(); }
+  bool in_tables() const { return !model_.ngrams; }  // whether transitions are in tables
 
   // The data and the parts of θ: the state parameters first, then the edges, then the label pairs.
   const LinearSettings& settings() const { return s_; }
@@ -100,15 +91,16 @@ class LinearObjective {
 
   // Converts θ to feature weights [F], edge tables and weights of label pairs [G], and back. Back takes the
   // sum over features that share a parameter, which leaves every score on the training data unchanged.
-  void to_features(const double* theta, double* features, double* const* edges, double* pairs) const {
+  void to_features(const double* theta, double* features, double* edges, double* ngrams,
+                   double* pairs) const {
     state_.to_features(theta, features);
-    edges_.from_theta(theta + first_edge(), edges);
+    edges_.to_features(theta + first_edge(), edges, ngrams);
     if (pair_) pair_->to_features(theta + first_pair(), pairs);
   }
-  void from_features(const double* features, const double* const* edges, const double* pairs,
+  void from_features(const double* features, const double* edges, const double* ngrams, const double* pairs,
                      double* theta) const {
     state_.from_features(features, theta);
-    edges_.to_theta(edges, theta + first_edge());
+    edges_.from_features(edges, ngrams, theta + first_edge());
     if (pair_) pair_->from_features(pairs, theta + first_pair());
   }
 
@@ -262,6 +254,8 @@ class LinearObjective {
   }
 
   struct Block {
+    std::unique_ptr<NgramPosterior> ngrams;
+    NgramCalls calls{};
     GroupSums state, pair, state_diag, pair_diag;
     std::vector<double> label_diag, counts, expand[kMaxOrder];
     LinearWorkspace workspace;
@@ -317,7 +311,8 @@ class LinearObjective {
 
   void prepare_chain() {
     const double* edges[kMaxOrder] = {};
-    for (int k = 0; k < s_.order; ++k) edges[k] = edge_table(k).data();
+    for (int k = 0; k < edges_.n_tables(); ++k) edges[k] = edges_.weights[static_cast<size_t>(k)].data();
+    if (model_.ngrams) return model_.load(edges[0], edges[1]);
     float_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
     double_memory_.resize(static_cast<size_t>(shared_edges_size(d_)));
     training_kernels().prepare_edges_float(d_, edges, nullptr, nullptr, float_memory_.data(), &shared_);
@@ -346,7 +341,8 @@ class LinearObjective {
     w.scale = static_cast<float>(scale_);
     w.state = state_.weights();
     if (pair_) w.pair = pair_->weights();
-    for (int k = 0; k < s_.order; ++k) w.edges[k] = edge_table(k).data();
+    if (model_.ngrams) return w;
+    for (int k = 0; k < edges_.n_tables(); ++k) w.edges[k] = edges_.weights[static_cast<size_t>(k)].data();
     w.shared = &shared_;
     w.exact = &exact_;
     w.tables = &tables_;
@@ -459,12 +455,18 @@ class LinearObjective {
 
   // Returns a block with sums of transitions only, and the workspace.
   LinearBlock transitions_of(Block& b, int64_t longest) const {
-    b.counts.assign(static_cast<size_t>(d_.states * d_.labels), 0.0);
+    const int64_t n_counts = model_.ngrams ? model_.ngrams->n_nodes() : d_.states * d_.labels;
+    b.counts.assign(static_cast<size_t>(n_counts), 0.0);
     LinearBlock out{};
+    if (model_.ngrams) {
+      if (!b.ngrams) b.ngrams = std::make_unique<NgramPosterior>(model_);
+      b.calls = calls_of(*b.ngrams);
+      out.ngrams = &b.calls;
+    }
     b.workspace.lend(d_, with_pairs(), s_.allowed != nullptr, lengths_, longest, out);
     out.step = 1;
     out.counts = b.counts.data();
-    for (int t = 1; t < s_.order; ++t) {
+    for (int t = 1; t < d_.order; ++t) {
       b.expand[t].assign(static_cast<size_t>(power(d_.labels, t) * d_.padded), 0.0);
       out.expand[t] = b.expand[t].data();
     }
@@ -485,18 +487,20 @@ class LinearObjective {
     if (pair_) pair_->add_settled(out + first_pair(), power, pairs);
   }
 
-  void add_expected(const Block& b, EdgeTables& table) const {
+  void add_expected(Block& b, EdgeTables& table) const {
+    if (model_.ngrams) return edges_.add_expected(b.counts.data(), table);
     const double* expand[kMaxOrder];
-    for (int t = 1; t < s_.order; ++t) expand[t] = b.expand[t].data();
+    for (int t = 1; t < d_.order; ++t) expand[t] = b.expand[t].data();
     edges_.add_expected(b.counts.data(), expand, table);
   }
-  EdgeTables expected_transitions() const {
+  EdgeTables expected_transitions() {
     EdgeTables table = edges_.zeros();
     for (size_t b = 0; b < used_; ++b) add_expected(blocks_[b], table);
     return table;
   }
 
   LinearSettings s_;
+  NgramModel model_;
   ChainDims d_;
   LayoutPlace place_;
   LinearGroup state_;

@@ -132,6 +132,7 @@ inline void add_path_score(const LinearProblem& p, const LinearWeights& w, int64
   for (int64_t t = from; t < to; ++t, node += Lp) {
     path->score += static_cast<double>(node[y[t]]);
     if (pairs && t > 0) path->score += static_cast<double>(pairs[((t - from) * L + y[t - 1]) * Lp + y[t]]);
+    if (!w.edges[0]) continue;
     const int known = t < p.dims.order ? static_cast<int>(t) : p.dims.order;
     path->score += history_score(w.edges, known, L, path->history, y[t]);
     if (t < p.dims.order) path->span *= L;

@@ -73,7 +73,7 @@ struct LinearTable {
 struct LinearWeights {
   float scale;  // of state and pair: the weights are scale times these
   LinearTable<const float> state, pair;
-  const double* edges[kMaxOrder];    // edges[k]: [L^(k+2)]
+  const double* edges[kMaxOrder];    // edges[k]: [L^(k+2)]; null if the chain is over label n-grams
   const SharedEdges<float>* shared;  // the same, exponentiated
   const SharedEdges<double>* exact;  // for sequences where float loses too much
   const LogTables* tables;           // for those where double does, too
@@ -86,6 +86,22 @@ struct LinearSums {
   LinearTable<double> settled;
 };
 
+// The labels of a sequence: known ones [T], -1 where they are not known, and which are allowed there [T, L].
+struct KeptLabels {
+  const int32_t* labels;
+  const uint8_t* allowed;  // or null: every label is known
+};
+
+// The chain over label n-grams, which takes the place of tables of transitions (orders/ngram_posterior.h):
+// the kernels do not know it.
+struct NgramCalls {
+  void* worker;  // of the thread
+  // Does what linear_posterior.h does.
+  double (*posterior)(void* worker, int64_t T, float* node, float* pairs, double weight, double* counts,
+                      const KeptLabels* kept);
+  double (*transitions)(void* worker, int64_t T, const int32_t* labels);  // the score of a path's transitions
+};
+
 // The sums over a block of sequences; each block has its own, added up in block order.
 struct LinearBlock {
   LinearSums state, pair;  // gradient
@@ -93,7 +109,8 @@ struct LinearBlock {
   LinearSums state_diag, pair_diag;
   int64_t next_event[4];      // events of settle.h: those of `state`, then those of `pair`
   double* label_diag;         // [Lp] Σ p (1 - p) by label; null: not requested
-  double* counts;             // [C, L, Lp] expected minus (for partial labels) constrained transitions
+  double* counts;             // [C, L, Lp] expected minus (for partial labels) constrained transitions; nodes
+  const NgramCalls* ngrams;   // null: transitions are in tables
   double* expand[kMaxOrder];  // [L^t, Lp]
   int64_t whole;              // sequences of more positions are computed in pieces
   int64_t piece;              // positions of a piece

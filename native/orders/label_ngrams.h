@@ -74,7 +74,11 @@ class LabelNgrams {
     if (keys.size() > INT32_MAX) throw std::invalid_argument("too many label n-grams");
     keys_ = std::move(keys);
     make_nodes();
-    for (const uint64_t key : wanted) node_of_row.push_back(find(key));
+    row_of_node.assign(keys_.size(), -1);
+    for (const uint64_t key : wanted) {
+      row_of_node[static_cast<size_t>(find(key))] = static_cast<int32_t>(node_of_row.size());
+      node_of_row.push_back(find(key));
+    }
   }
 
   const int L, order;
@@ -95,6 +99,7 @@ class LabelNgrams {
   IntLists state_below;              // the states whose state_fail is this one
   IntLists children;                 // the nodes that continue this state, in the order of their labels
   std::vector<int32_t> node_of_row;  // [rows] the node of each given row
+  std::vector<int32_t> row_of_node;  // -1: it is there because it is a part of others
 
   // The node that label l after state s makes: the longest n-gram that matches.
   int32_t step(int32_t s, int32_t l) const {

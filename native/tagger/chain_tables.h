@@ -13,6 +13,8 @@
 #include "chain/nbest.h"
 #include "chain/path_score.h"
 #include "chain/segment_probability.h"
+#include "orders/ngram_chain.h"
+#include "orders/ngram_paths.h"
 #include "simd/kernels.h"
 
 namespace crfkit {
@@ -50,20 +52,39 @@ struct SequenceScores {
   std::vector<double> edge;  // [T, L, L], the transition scores included; or empty
 };
 
+// Label n-grams of a model and their weights.
+struct OwnNgrams {
+  std::vector<int32_t> labels;  // [rows, width]
+  std::vector<double> weights;  // [rows]
+  int width = 0;
+
+  NgramRows rows() const { return {labels.data(), static_cast<int64_t>(weights.size()), width}; }
+};
+
 class ChainTables {
  public:
-  // edge: [L, L]; edge2: [L, L, L] or empty; start, end: [L] or empty.
+  // edge: [L, L]; edge2: [L, L, L] or empty; start, end: [L] or empty. ngrams: instead of edge2, for any
+  // order.
   ChainTables(int labels, std::vector<double> edge, std::vector<double> edge2, std::vector<double> start,
-              std::vector<double> end)
-      : dims_(chain_dims(edge2.empty() ? 1 : 2, labels)),
-        edge_(std::move(edge)),
+              std::vector<double> end, OwnNgrams ngrams = {})
+      : edge_(std::move(edge)),
         edge2_(std::move(edge2)),
         start_(std::move(start)),
-        end_(std::move(end)) {
+        end_(std::move(end)),
+        ngrams_(std::move(ngrams)) {
     check("edge", edge_);
     check("edge2", edge2_);
     check("start", start_);
     check("end", end_);
+    check("n-gram", ngrams_.weights);
+    if (ngrams_.width > 2) {
+      const ChainScores scores{labels,  ngrams_.width - 1, edge_.data(),
+                               nullptr, ngrams_.rows(),    ngrams_.weights.data()};
+      sparse_ = NgramChain::if_cheaper(scores);
+      if (!sparse_) edge2_ = table_of(labels, ngrams_.rows(), ngrams_.weights.data());
+    }
+    dims_ = chain_dims(edge2_.empty() ? 1 : 2, labels);
+    if (sparse_) return;
     const double* tables[kMaxOrder] = {edge_.data(), edge2_.data()};
     log_memory_.resize(static_cast<size_t>(log_tables_size(dims_)));
     log_tables_ = cut_log_tables(dims_, log_memory_.data(), true);
@@ -81,8 +102,9 @@ class ChainTables {
       for (double& s : scores) s *= factor;
       return scores;
     };
-    return std::make_unique<ChainTables>(dims_.labels, scaled(edge_), scaled(edge2_), scaled(start_),
-                                         scaled(end_));
+    const std::vector<double> triples = ngrams_.width > 2 ? std::vector<double>() : scaled(edge2_);
+    return std::make_unique<ChainTables>(dims_.labels, scaled(edge_), triples, scaled(start_), scaled(end_),
+                                         OwnNgrams{ngrams_.labels, scaled(ngrams_.weights), ngrams_.width});
   }
 
   int labels() const { return dims_.labels; }
@@ -107,6 +129,12 @@ class ChainTables {
 
   // Writes the best labels, [T >= 1].
   void best(const SequenceScores& x, ChainMemory* memory, int32_t* labels) const {
+    if (sparse_) {
+      const auto chain = chain_of(x);
+      const int64_t dead = NgramBest(chain->weights).path(ngram_view(x), labels);
+      if (dead >= 0) throw NoPath(dead);
+      return;
+    }
     const LatticeView view = this->view(x);
     const int64_t dead = kernels().viterbi(dims_, view, tables(x, memory),
                                            memory->room(viterbi_workspace_size(dims_, view.length)), labels);
@@ -130,7 +158,8 @@ class ChainTables {
       for (const double s : scores) out.push_back(s > -HUGE_VAL ? 0.0 : -HUGE_VAL);
       return out;
     };
-    const ChainTables legal(dims_.labels, mask(edge_), mask(edge2_), mask(start_), mask(end_));
+    const ChainTables legal(dims_.labels, mask(edge_), mask(edge2_), mask(start_), mask(end_),
+                            OwnNgrams{ngrams_.labels, mask(ngrams_.weights), ngrams_.width});
     SequenceScores gains{x.length, marginals, mask(x.edge)};
     for (size_t i = 0; i < gains.node.size(); ++i) {
       if (x.node[i] == -HUGE_VAL) gains.node[i] = -HUGE_VAL;
@@ -139,6 +168,7 @@ class ChainTables {
   }
 
   double path_score(const SequenceScores& x, const int32_t* labels) const {
+    if (sparse_) return crfkit::path_score(chain_of(x)->weights, ngram_view(x), labels);
     return crfkit::path_score(dims_, view(x), labels);
   }
 
@@ -153,6 +183,14 @@ class ChainTables {
     if (marginals != nullptr) {
       marginals->resize(static_cast<size_t>(x.length * L));
       out.node = marginals->data();
+    }
+    if (sparse_) {
+      const auto chain = chain_of(x);
+      const NgramOut wanted{&log_z, out.node, nullptr, 0, 1, nullptr, nullptr, nullptr, nullptr};
+      if (NgramSums(chain->weights).posterior(ngram_view(x), wanted)) return log_z;
+      const int64_t dead = NgramLogs(chain->weights).posterior(ngram_view(x), wanted);
+      if (dead >= 0) throw NoPath(dead);
+      return log_z;
     }
     if (x.edge.empty()) {
       std::call_once(once_, [this] { prepare_scaled(); });
@@ -183,6 +221,18 @@ class ChainTables {
   std::vector<double> segment_probabilities(const SequenceScores& x, const SegmentRules& rules,
                                             const std::vector<SegmentPlace>& places,
                                             ChainMemory* memory) const {
+    if (sparse_) {
+      const auto chain = chain_of(x);
+      const NgramView view = ngram_view(x);
+      NgramAlphas alphas(chain->weights);
+      std::vector<double> states(static_cast<size_t>(x.length * chain->ngrams.n_states()));
+      const int64_t dead = alphas.fill(view, states.data());
+      if (dead >= 0) throw NoPath(dead);
+      std::vector<double> found;
+      for (const SegmentPlace& place : places)
+        found.push_back(segment_probability(chain->weights, view, rules, place, alphas, states.data()));
+      return found;
+    }
     const LatticeView view = this->view(x);
     const LogTables log_tables = tables(x, memory);
     const auto T = static_cast<size_t>(x.length), L = static_cast<size_t>(dims_.labels);
@@ -209,15 +259,23 @@ class ChainTables {
   // Calls visit(labels [T], score) for the k best paths, best first. T >= 1.
   template <class Visit>
   void nbest(const SequenceScores& x, size_t k, ChainMemory* memory, Visit&& visit) const {
+    const auto enumerate = [&](const auto& trellis, auto&& score) {
+      PathEnumerator paths(trellis);
+      if (paths.dead() >= 0) throw NoPath(paths.dead());
+      std::vector<int32_t> path(static_cast<size_t>(x.length));
+      for (size_t rank = 0; rank < k && paths.path(rank, path.data()); ++rank)
+        visit(path, score(path.data()));
+    };
+    if (sparse_) {
+      const auto chain = chain_of(x);
+      const NgramView view = ngram_view(x);
+      return enumerate(NgramTrellis(chain->weights, view),
+                       [&](const int32_t* path) { return crfkit::path_score(chain->weights, view, path); });
+    }
     const LatticeView view = this->view(x);
     const LogTables log_tables = tables(x, memory);
-    const ChainTrellis trellis(dims_, view, log_tables);
-    PathEnumerator paths(trellis);
-    if (paths.dead() >= 0) throw NoPath(paths.dead());
-    std::vector<int32_t> path(static_cast<size_t>(x.length));
-    for (size_t rank = 0; rank < k && paths.path(rank, path.data()); ++rank) {
-      visit(path, crfkit::path_score(dims_, view, path.data()));
-    }
+    enumerate(ChainTrellis(dims_, view, log_tables),
+              [&](const int32_t* path) { return crfkit::path_score(dims_, view, path); });
   }
 
  private:
@@ -242,6 +300,20 @@ class ChainTables {
                             end_.empty() ? nullptr : end_.data(), exp_memory_.data(), &exp_edges_);
   }
 
+  // The n-grams of a sequence: those of the model, or of its pair scores, which may be of any pairs.
+  std::shared_ptr<const NgramChain> chain_of(const SequenceScores& x) const {
+    if (x.edge.empty()) return sparse_;
+    std::call_once(paired_once_, [this] {
+      paired_ = NgramChain::if_cheaper({dims_.labels, std::max(3, ngrams_.width - 1), nullptr, nullptr,
+                                        ngrams_.rows(), ngrams_.weights.data()});
+    });
+    return paired_;
+  }
+  NgramView ngram_view(const SequenceScores& x) const {
+    const LatticeView v = view(x);
+    return {v.length, v.node, v.start, v.end, x.edge.empty() ? nullptr : x.edge.data(), dims_.labels};
+  }
+
   LatticeView view(const SequenceScores& x) const {
     LatticeView v = {};
     v.length = x.length;
@@ -262,6 +334,10 @@ class ChainTables {
 
   ChainDims dims_;
   std::vector<double> edge_, edge2_, start_, end_;
+  OwnNgrams ngrams_;
+  std::shared_ptr<const NgramChain> sparse_;  // null: transitions are in tables
+  mutable std::once_flag paired_once_;
+  mutable std::shared_ptr<const NgramChain> paired_;  // with all pairs, for pair scores per position
   bool forbids_ = false;
   std::vector<double> log_memory_;
   LogTables log_tables_;

@@ -55,7 +55,8 @@ class LinearModel {
     if (second) file.take<bool>("edge2.mask", {n_labels, n_labels, n_labels});
     paired_ = paired_ && !pair_.columns.empty();
     chain_ = std::make_unique<ChainTables>(static_cast<int>(L), std::vector<double>(edge.begin(), edge.end()),
-                                           std::move(edge2), std::vector<double>(), std::vector<double>());
+                                           std::move(edge2), std::vector<double>(), std::vector<double>(),
+                                           read_ngrams(file, L));
     if (!compact) {
       read_vocabulary(file);
       file.take<int64_t>("state.indptr", {vocabulary_->size() + 1});
@@ -228,6 +229,25 @@ class LinearModel {
 
   static std::string_view text_of(std::span<const uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  static OwnNgrams read_ngrams(const ModelFile& file, int64_t L) {
+    OwnNgrams found;
+    if (!file.has("ngrams.labels")) return found;
+    const auto labels = file.take<int32_t>("ngrams.labels", {ModelFile::kAny, ModelFile::kAny});
+    const auto weights = file.take<double>("ngrams.weights", {ModelFile::kAny});
+    const size_t width = weights.empty() ? 3 : labels.size() / weights.size();
+    bool sound = width >= 3 && labels.size() == width * weights.size();
+    for (size_t i = 0; sound && i < labels.size(); ++i) {
+      const bool filled = i % width + 3 >= width;  // three labels or more, after -1 where there are fewer
+      const bool after_label = i % width > 0 && labels[i - 1] >= 0;
+      sound = labels[i] < L && labels[i] >= (filled || after_label ? 0 : -1);
+    }
+    if (!sound) throw Damage("its label n-grams are malformed");
+    found.labels.assign(labels.begin(), labels.end());
+    found.weights.assign(weights.begin(), weights.end());
+    found.width = static_cast<int>(width);
+    return found;
   }
 
   void read_vocabulary(const ModelFile& file) {

@@ -74,7 +74,7 @@ struct StoredArray {
 
 class ModelFile {
  public:
-  static constexpr uint32_t kVersion = 1, kCompact = 2;
+  static constexpr uint32_t kVersion = 1, kNgrams = 3;
   static constexpr uint64_t kAny = ~uint64_t{0};  // in a shape: any length
 
   // The bytes must be aligned to 8.
@@ -155,10 +155,10 @@ class ModelFile {
     if (crc32(file_.substr(0, kPreamble - 4)) != load_word<uint32_t>(p + 60)) {
       throw Damage("the checksum of its first 64 bytes is wrong");
     }
-    if (version != kVersion && version != kCompact) {
+    if (version < kVersion || version > kNgrams) {
       throw Damage("it has format version " + std::to_string(version) + ", this crfkit reads versions " +
-                   std::to_string(kVersion) + " and " + std::to_string(kCompact) +
-                   (version > kCompact ? "; install a newer crfkit" : ""));
+                   std::to_string(kVersion) + " to " + std::to_string(kNgrams) +
+                   (version > kNgrams ? "; install a newer crfkit" : ""));
     }
     if (!all_zero(file_.substr(32, 28)) || json_size_ > kLargestHeader || kPreamble + json_size_ > total) {
       throw Damage("its sizes are impossible (" + std::to_string(json_size_) +

@@ -89,6 +89,12 @@ def test_graphs(data):
         assert name in printed
 
 
+def test_orders(data):
+    few = ("--words", 30, "--test-words", 5, "--orders", 1, 2, 3, "--no-stress")
+    printed = output("orders.py", "nettalk", "--tune", *few, data=data)
+    assert printed.count("labels") == 3
+
+
 def test_second_order(data):
     printed = output("second_order.py", "--quick", "--c1", 0, "--c2", 0.1, 1, data=data)
     assert "Held-out parts of the training file" in printed

@@ -238,7 +238,7 @@ def check_gradient(rng: np.random.Generator) -> None:
         int(rng.integers(2**31)),
         int(rng.integers(1, 4)),
         [max(1, lengths[0]), *lengths[1:]],
-        order=int(rng.integers(1, 3)),
+        order=int(rng.integers(1, 4)),
         scale=float(rng.choice([0.3, 1.0, 4.0])),
         real=bool(rng.random() < 0.5),
         partial=str(rng.choice(test_likelihood.KINDS)),

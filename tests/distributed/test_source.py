@@ -68,7 +68,7 @@ def test_the_same_function(how, client):
         there = open_source(crf, given(bag_of(X, y, n)))
         assert there.classes == here.classes
         assert there.encoder.vocabulary.strings() == here.encoder.vocabulary.strings()
-        for name in ("state_indptr", "state_labels", "edges", "edges2", "pair_indptr", "pair_ids"):
+        for name in ("state_indptr", "state_labels", "edges", "ngrams", "pair_indptr", "pair_ids"):
             np.testing.assert_array_equal(getattr(there.index, name), getattr(here.index, name))
         np.testing.assert_array_equal(there.offsets, here.offsets)
         np.testing.assert_array_equal(there.class_weights, here.class_weights)

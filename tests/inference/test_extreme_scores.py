@@ -90,7 +90,7 @@ def test_training_takes_scores_that_are_too_large_as_infinite_loss() -> None:
     from crfkit.data.sequences import Sequences
     from crfkit.features.index import FeatureIndex
 
-    index = FeatureIndex(2, np.array([0, 2]), np.array([0, 1], np.int32), np.ones((2, 2), bool), None)
+    index = FeatureIndex(2, np.array([0, 2]), np.array([0, 1], np.int32), np.ones((2, 2), bool))
     data = Sequences(np.array([0, 2]), np.arange(3), np.zeros(2, np.int32), None, 1)
     f = LinearLikelihood(data, Labels(np.array([0, 1], np.int32), None), index, n_threads=1, as_given=True)
     for size in (1e3, 1e9):

@@ -91,6 +91,9 @@ def score_of(lattice, path):
             total += (lattice.edge2 if lattice.edge2.ndim == 3 else lattice.edge2[t])[
                 tuple(path[t - 2 : t + 1])
             ]
+    if lattice.ngrams is not None:
+        for which in lattice.ngrams.ends_in(np.array(path, np.int32), np.arange(len(path))):
+            total += lattice.ngrams.scores[which[which >= 0]].sum()
     for table, k in ((lattice.start, path[0]), (lattice.end, path[-1])):
         total += 0.0 if table is None else table[k]
     return total

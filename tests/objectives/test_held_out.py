@@ -27,11 +27,11 @@ def likelihood(problem, *, apart=False, n_threads=1):
 def three_groups(problem):
     """Return the group of each feature: transitions, then attributes in turn."""
     index = problem.index()
-    edges, edges2, _, _ = index.sizes
+    edges, ngrams, _, _ = index.sizes
     by_attribute = 1 + np.arange(index.n_attributes) % 2
     pairs = np.repeat(by_attribute, np.diff(index.pair_indptr))
     return np.concatenate(
-        [np.zeros(edges + edges2, np.int64), pairs, np.repeat(by_attribute, np.diff(index.state_indptr))]
+        [np.zeros(edges + ngrams, np.int64), pairs, np.repeat(by_attribute, np.diff(index.state_indptr))]
     )
 
 

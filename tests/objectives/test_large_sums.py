@@ -22,7 +22,9 @@ def index(kind: str) -> FeatureIndex:
     """Return the features of one attribute: of both labels, of one label, or of label pairs as well."""
     labels = np.array([0] if kind == "list" else [0, 1], np.int32)
     pairs = (np.array([0, 4]), np.arange(4, dtype=np.int32)) if kind == "pairs" else ()
-    return FeatureIndex(2, np.array([0, len(labels)]), labels, np.ones((2, 2), bool), None, *pairs)
+    return FeatureIndex(
+        2, np.array([0, len(labels)]), labels, np.ones((2, 2), bool), np.zeros((0, 2)), *pairs
+    )
 
 
 def repeated(n_positions: int, value: float, *, joined: bool = False) -> tuple[Sequences, Labels]:
@@ -80,9 +82,7 @@ def test_one_sequence_of_a_million_positions() -> None:
 def test_the_penalty_of_stochastic_steps_on_many_sequences() -> None:
     """The factor 1 - step·λ of one step is so close to 1 that float cannot hold it."""
     n, step, c2 = 1_000_000, 0.01, 1.0
-    features = FeatureIndex(
-        2, np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.ones((2, 2), bool), None
-    )
+    features = FeatureIndex(2, np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.ones((2, 2), bool))
     indices = np.ones(n, np.int32)
     indices[0] = 0  # the only place of attribute 0, which no step visits
     data = Sequences(np.arange(n + 1), np.arange(n + 1), indices, None, 2)

@@ -45,8 +45,8 @@ def check(problem: Problem, *, value: float | None = None, n_threads: int = 1, t
     size = 1 + problem.sequence_weights.max(initial=1) * np.abs(problem.attributes).sum(axis=0)[:, None]
     assert (np.abs(got - state) / size).max(initial=0) < tol
     np.testing.assert_allclose(back.edge, gradient.edge, atol=tol * (1 + len(problem.attributes)))
-    if problem.edge2 is not None:
-        np.testing.assert_allclose(back.edge2, gradient.edge2, atol=tol * (1 + len(problem.attributes)))
+    if len(problem.ngrams):
+        np.testing.assert_allclose(back.ngrams, gradient.ngrams, atol=tol * (1 + len(problem.attributes)))
     if problem.pair is not None:
         error = np.zeros(problem.pair.shape)
         error[problem.pair_features] = back.pair - gradient.pair
@@ -59,7 +59,7 @@ def check_diagonal(problem: Problem, objective: PenalisedLikelihood, diagonal: n
     assert (diagonal >= 0).all()
     p = marginals(problem.lattices()[0]).node
     spread = np.repeat(problem.sequence_weights, np.diff(problem.offsets))[:, None] * p * (1 - p)
-    n_edges = int(problem.edges.sum()) + (0 if problem.edges2 is None else int(problem.edges2.sum()))
+    n_edges = int(problem.edges.sum()) + len(problem.ngrams)
     n_pairs = len(objective.parameters(problem.linear_weights())) - len(
         replace(problem, pair=None, pair_features=None).objective(c1=1.0).l1
     )
@@ -90,7 +90,7 @@ def check_diagonal(problem: Problem, objective: PenalisedLikelihood, diagonal: n
     seed=st.integers(0, 2**31),
     n_labels=st.integers(1, 3),
     lengths=st.lists(st.integers(0, 5), min_size=1, max_size=4),
-    order=st.integers(1, 2),
+    order=st.integers(1, 3),
     scale=st.sampled_from([0.0, 1.0, 5.0]),
     real=st.booleans(),
     partial=st.sampled_from(KINDS),
@@ -129,7 +129,7 @@ def test_every_width_of_row(n_labels, order, partial, pairs):
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("partial", KINDS)
 @pytest.mark.parametrize("scale", [20.0, 50.0, 500.0, 1e4])
 def test_extreme_weights(order, partial, scale, pairs):
@@ -171,7 +171,7 @@ def test_a_path_that_is_poor_at_both_ends(size):
 @given(
     seed=st.integers(0, 2**31),
     n_labels=st.sampled_from([1, 2, 3, 9, 20]),
-    order=st.integers(1, 2),
+    order=st.integers(1, 3),
     partial=st.sampled_from(KINDS),
     weighted=st.booleans(),
     costs=st.booleans(),
@@ -195,7 +195,7 @@ def test_gradient_is_the_slope_of_the_value(seed, n_labels, **options):
         assert gradient @ u == pytest.approx(slope, abs=2e-3 * (1 + np.linalg.norm(gradient) * 0.1))
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("n_threads", [2, 3, 7])
 @pytest.mark.parametrize("pairs", [False, True])
 def test_threads_give_the_same_sum(order, n_threads, pairs):
@@ -298,7 +298,7 @@ def test_diagonal_where_all_rows_are_of_one_kind(rows):
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3])
 def test_penalty_pulls_to_the_centre(order, pairs):
     problem = make_problem(8, 3, [5, 7], order=order, copies=2, pairs=pairs)
     centre = problem.linear_weights()
@@ -325,7 +325,7 @@ def test_values_too_large_for_single_precision_are_refused_with_the_place():
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("partial", ["full", "mixed"])
 def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
     """Against the same steps computed from the full gradients of single sequences, in the data's units."""
@@ -334,7 +334,7 @@ def test_stochastic_steps_follow_the_gradient(order, partial, pairs):
     )
     objective = problem.objective(c2=0.4)
     native, P = objective.function.native, objective.n_parameters
-    n_edges = int(problem.edges.sum()) + (0 if order == 1 else int(problem.edges2.sum()))
+    n_edges = int(problem.edges.sum()) + len(problem.ngrams)
     before = replace(problem, pair=None, pair_features=None).objective().n_parameters
     edge = np.arange(before - n_edges, before)
     state = np.setdiff1d(np.arange(P), edge)  # labels and label pairs

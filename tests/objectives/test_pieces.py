@@ -188,7 +188,7 @@ offsets = np.array([0, n])
 data = Sequences(offsets, np.arange(n + 1), rng.integers(0, A, n).astype(np.int32), None, A)
 labels = Labels(rng.integers(0, L, n).astype(np.int32), None)
 on_pairs = rows_of(np.arange(A * L * L), L * L, A) if pairs else ()
-index = FeatureIndex(L, *rows_of(np.arange(A * L), L, A), np.ones((L, L), bool), None, *on_pairs)
+index = FeatureIndex(L, *rows_of(np.arange(A * L), L, A), np.ones((L, L), bool), np.zeros((0, 2)), *on_pairs)
 before = peak()
 function = LinearLikelihood(data, labels, index, n_threads=threads)
 value = function(np.zeros(function.n_parameters)).value

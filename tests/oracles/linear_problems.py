@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from enumeration import enumerate_paths
+from lattices import random_ngrams
 
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.features.index import FeatureIndex
-from crfkit.inference import Lattice, log_partition
+from crfkit.inference import LabelNgrams, Lattice, log_partition
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.objectives.linear_function import PenalisedLikelihood
 from crfkit.objectives.linear_likelihood import LinearLikelihood
@@ -32,6 +33,7 @@ class Problem:
     class_weights: np.ndarray | None = None
     pair_features: np.ndarray | None = None  # bool [A, L, L]
     pair: np.ndarray | None = None  # [A, L, L], 0 where there is no feature
+    runs: LabelNgrams | None = None  # of order 3
 
     @property
     def n_labels(self) -> int:
@@ -56,12 +58,22 @@ class Problem:
             attributes, ids = np.nonzero(self.pair_features.reshape(len(self.features), -1))
             pair_indptr = np.searchsorted(attributes, np.arange(len(self.features) + 1)).astype(np.int64)
             pairs = (pair_indptr, ids.astype(np.int32))
-        return FeatureIndex(self.n_labels, indptr, labels.astype(np.int32), self.edges, self.edges2, *pairs)
+        return FeatureIndex(self.n_labels, indptr, labels.astype(np.int32), self.edges, self.ngrams, *pairs)
+
+    @property
+    def ngrams(self) -> np.ndarray:
+        """Label n-grams with a weight [M, order + 1]."""
+        if self.runs is not None:
+            return self.runs.labels
+        rows = np.zeros((0, 2)) if self.edges2 is None else np.argwhere(self.edges2)
+        return rows.astype(np.int32)
 
     def linear_weights(self) -> np.ndarray:
         """Return one weight per feature, in the order of the index."""
         pair = np.zeros(0) if self.pair is None else self.pair[self.pair_features]
-        return LinearWeights(self.edge, self.edge2, pair, self.state[self.features]).vector
+        triples = np.zeros(0) if self.edge2 is None else self.edge2[tuple(self.ngrams.T)]
+        triples = triples if self.runs is None else self.runs.scores
+        return LinearWeights(self.edge, triples, pair, self.state[self.features]).vector
 
     def parts(self, w: np.ndarray) -> LinearWeights:
         return LinearWeights.of(self.index(), w)
@@ -104,8 +116,10 @@ class Problem:
         if self.pair is not None:
             edge = edge + np.einsum("ta,ajl->tjl", self.attributes, self.pair)
         return (
-            Lattice(node, edge, self.offsets, edge2=self.edge2),
-            Lattice(np.where(permitted, node, -np.inf), edge, self.offsets, edge2=self.edge2),
+            Lattice(node, edge, self.offsets, edge2=self.edge2, ngrams=self.runs),
+            Lattice(
+                np.where(permitted, node, -np.inf), edge, self.offsets, edge2=self.edge2, ngrams=self.runs
+            ),
         )
 
     @property
@@ -191,4 +205,5 @@ def make_problem(
         rng.uniform(0.2, 5, size=L) if costs else None,
         pair_features,
         np.where(pair_features, scale * rng.normal(size=pair_features.shape), 0.0) if pairs else None,
+        random_ngrams(rng, L, 3, scale * rng.normal(size=8 * L)) if order == 3 else None,
     )

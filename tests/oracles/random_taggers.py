@@ -18,7 +18,7 @@ def random_tagger(seed, names, classes, order):
     features = rng.random((len(names), L)) < 0.6
     attribute, label = np.nonzero(features)
     edges = rng.random((L, L)) < 0.6
-    edges2 = rng.random((L, L, L)) < 0.6 if order == 2 else None
+    ngrams = np.argwhere(rng.random((L, L, L)) < 0.6) if order == 2 else np.zeros((0, 2))
     indptr = np.searchsorted(attribute, np.arange(len(names) + 1)).astype(np.int64)
     pairs = rng.random((len(names), L * L)) < rng.choice([0.0, 0.4])
     attribute, pair = np.nonzero(pairs)
@@ -26,7 +26,7 @@ def random_tagger(seed, names, classes, order):
     if pairs.any():
         pair_indptr = np.searchsorted(attribute, np.arange(len(names) + 1)).astype(np.int64)
         pair_rows = (pair_indptr, pair.astype(np.int32))
-    index = FeatureIndex(L, indptr, label.astype(np.int32), edges, edges2, *pair_rows)
+    index = FeatureIndex(L, indptr, label.astype(np.int32), edges, ngrams.astype(np.int32), *pair_rows)
     weights = np.zeros(sum(index.sizes))
     weights[index.places] = rng.normal(size=index.n_features)
     return LinearTagger(classes, InputEncoder(Vocabulary(names), None), index, weights)

@@ -13,7 +13,7 @@ from random_graphs import all_features, graph_input, random_graphs
 
 from crfkit.data.labels import Labels
 from crfkit.data.tables import Table
-from crfkit.inference import CHAIN, Graphs
+from crfkit.inference import CHAIN, Graphs, LabelNgrams
 from crfkit.kernels import Kernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.clique_selection import take_all
@@ -90,6 +90,7 @@ def graph_expansion(edge):
 POTENTIALS = {
     "linear": linear,
     "linear of order 2": lambda: linear(order=2),
+    "linear of order 3": lambda: linear(order=3),
     "linear with label pairs": lambda: linear(pairs=True),
     "kernel": lambda: expansion(False),
     "kernel on edges": lambda: expansion(True, transitions=False, bias=False),
@@ -134,7 +135,9 @@ def test_shapes(case):
     found = Likelihood(potential, batch, LABELS["whole"], structure=structure).residuals(w, expected=True)
     for part in (found.d_scores, found.expected):
         for name, values in part._asdict().items():
-            assert np.shape(values) == np.shape(getattr(lattice, name)), name
+            score = getattr(lattice, name)
+            score = score.scores if isinstance(score, LabelNgrams) else score
+            assert np.shape(values) == np.shape(score), name
     back = potential.backward(batch, found.d_scores)
     assert (back.shape, back.dtype) == ((potential.n_parameters,), np.float64)
     assert isinstance(potential, Curved) == curved

@@ -29,7 +29,11 @@ def make(seed, n_labels, lengths, **options):
 def test_scores_are_the_dense_product(**drawn):
     problem, batch, potential = make(**drawn)
     lattice, (expected, _) = potential.scores(batch), problem.lattices()
-    for name in ("node", "edge", "edge2", "offsets"):
+    if expected.edge2 is not None:
+        table = np.zeros_like(expected.edge2)
+        table[tuple(lattice.ngrams.labels.T)] = lattice.ngrams.scores
+        np.testing.assert_allclose(table, expected.edge2, atol=1e-12)
+    for name in ("node", "edge", "offsets"):
         found, dense = getattr(lattice, name), getattr(expected, name)
         assert (found is None) == (dense is None)
         if dense is not None:
@@ -41,9 +45,10 @@ def test_backward_is_the_transpose_of_scores(seed, **drawn):
     """⟨scores(w), d⟩ = ⟨w, backward(d)⟩ for any d, with 0 for transitions without a feature."""
     problem, batch, potential = make(seed, **drawn)
     rng, lattice = np.random.default_rng(seed), potential.scores(batch)
-    scores = [lattice.node, lattice.edge, *([] if lattice.edge2 is None else [lattice.edge2])]
+    scores = [lattice.node, lattice.edge, *([] if lattice.ngrams is None else [lattice.ngrams.scores])]
     d_scores = [rng.normal(size=part.shape) for part in scores]
-    back = potential.backward(batch, ScoreGradient(*d_scores))
+    ngrams = None if lattice.ngrams is None else d_scores[2]
+    back = potential.backward(batch, ScoreGradient(*d_scores[:2], ngrams=ngrams))
     parts = problem.parts(back)
     np.testing.assert_allclose(
         parts.state, (problem.attributes.T @ d_scores[0])[problem.features], atol=1e-12

@@ -68,7 +68,7 @@ def test_every_kind_of_model(name):
     }
     for text in learnt.get(type(model).__name__, ("Weights by label", "Transitions")):
         assert text in page.words or (text == "Cliques" and not model.cliques_)
-    assert ("Label triples" in page.words) == (name == "second order")
+    assert ("Label n-grams" in page.words) == (name == "second order")
 
 
 def test_the_table_of_kinds_names_the_views():

@@ -118,7 +118,7 @@ def test_feature_index():
     assert index.state_keys().tolist() == [1 * 2 + 1, 2 * 2 + 0]
     assert index.pair_keys().tolist() == [0 * 4 + 1]
     assert np.argwhere(index.edges).tolist() == [[0, 1]]
-    assert np.argwhere(index.edges2).tolist() == [[0, 1, 0]]
+    assert index.ngrams.tolist() == [[0, 1, 0]]
     back = Selection.of_index(index, vocabulary, ["a", "b"])
     assert {f.key for f in back} == {f.key for f in MIXED}
     with pytest.warns(InputWarning, match=r"1 of 5 selected features.*T\(a, b, a\)"):

@@ -139,7 +139,7 @@ def with_version(content, version):
 
 
 BAD_FILES = {
-    "newer": lambda good: with_version(good, 3),
+    "newer": lambda good: with_version(good, 4),
     "cut off": lambda good: good[:-100],
     "cut off early": lambda good: good[:40],
     "too long": lambda good: good + b"x",

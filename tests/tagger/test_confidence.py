@@ -158,7 +158,7 @@ def test_damage_has_the_same_words(change):
     assert words[0] == words[1]
 
 
-@pytest.mark.parametrize("version", [0, 3])
+@pytest.mark.parametrize("version", [0, 4])
 def test_other_versions(version):
     file = bytearray(content(trained("attributes")[0]))
     struct.pack_into("<I", file, 8, version)
@@ -166,7 +166,7 @@ def test_other_versions(version):
     words = []
     for load in (CRF.load, Tagger):
         with pytest.raises(
-            ModelFileError, match=f"format version {version}, this crfkit reads versions 1 and 2"
+            ModelFileError, match=f"format version {version}, this crfkit reads versions 1 to 3"
         ) as error:
             load(bytes(file))
         words.append(str(error.value).split(": ", 1)[1])

@@ -161,9 +161,14 @@ def _show_summary(path: str, facts: Facts, header: dict[str, Any]) -> list[str]:
         ("pair features", f"{counts['pair_features']:,}", "an attribute, the previous label and a label"),
         ("transitions", f"{counts['transition_features']:,}", f"of {n_labels**2:,} possible"),
         ("trigrams", f"{counts['trigram_features']:,}", f"of {n_labels**3:,} possible"),
+        (
+            "longer n-grams",
+            f"{counts['longer_features']:,}",
+            f"of up to {facts.tagger.index.order + 1} labels",
+        ),
         ("weights not 0", f"{counts['nonzero_weights']:,}", ""),
     ]
-    optional = ("pair features", "trigrams")
+    optional = ("pair features", "trigrams", "longer n-grams")
     rows = [row for row in rows if row[1] != "0" or row[0] not in optional]
     lines = [f"{path}: linear-chain CRF of order {facts.tagger.index.order}{file_size(path)}"]
     lines += fact_lines(rows)

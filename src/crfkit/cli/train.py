@@ -65,7 +65,7 @@ the data:
 {group_column.OPTION}
   --dev FILE                held-out data; training keeps the model that is best on it
 training:
-  --order 1|2:int           number of previous labels that a label depends on (default: 1)
+  --order N>=1              number of previous labels that a label depends on (default: 1; trees: 1 or 2)
   --max-iterations N>=1     most iterations (default: depends on the algorithm)
   --patience N>=1 = 10      stop after N iterations without improvement on --dev
   --class-weight balanced   errors at rare labels cost more

@@ -58,6 +58,8 @@ large data:
 features:
   --features FILE           use exactly the features of this file, written by 'crfkit select'
   --min-freq N:float        leave out features that occur less often
+  --prune P:float = 0       with --order 2 or higher: leave out labels of less probability in order 1;
+      0.0001 makes training much faster with many labels
   --all-possible-states     also features for attributes and labels never seen together
   --all-possible-transitions  also features for transitions never seen
 {validation_options.OPTIONS}

@@ -101,7 +101,7 @@ def check_validation(arguments: argparse.Namespace) -> None:
 def estimator(arguments: argparse.Namespace, settings: dict[str, Any]) -> CRF:
     """Return an estimator of ``--kind`` with these settings."""
     crf: Any = KINDS[arguments.kind].estimator
-    own = _SETTINGS if arguments.constrained else ("penalty_groups", "penalty_folds")
+    own = _SETTINGS if arguments.constrained else ("penalty_groups", "penalty_folds", "prune")
     made: CRF = crf(**settings, **options.given(arguments, "c2", *own))
     return made
 

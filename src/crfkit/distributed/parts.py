@@ -92,11 +92,11 @@ def part_of(shard: Shard, common: Common, n_threads: int) -> Part:
     """Return the part of the likelihood that a shard is."""
     own = common.vocabulary.lookup(shard.vocabulary.strings())
     index = common.index
-    edges, edges2, pairs, _ = index.sizes
+    edges, ngrams, pairs, _ = index.sizes
     state_indptr, states = gather(index.state_indptr, own.astype(np.int64))
     pair_indptr, scored = gather(index.pair_indptr, own.astype(np.int64))
-    transitions = np.arange(edges + edges2)
-    places = np.concatenate([transitions, edges + edges2 + scored, edges + edges2 + pairs + states])
+    transitions = np.arange(edges + ngrams)
+    places = np.concatenate([transitions, edges + ngrams + scored, edges + ngrams + pairs + states])
     local = replace(
         index,
         state_indptr=state_indptr,

@@ -181,6 +181,7 @@ def _check(estimator: CRF, given: Given) -> None:
     wrong = {
         "c2='auto'": estimator.c2 == AUTO,
         "associations=": estimator.associations is not None,
+        "prune=": estimator.prune > 0,
         "sample_weight=": given.sample_weight is not None,
         "lengths=": given.lengths is not None,
         "permitted=": given.permitted is not None,

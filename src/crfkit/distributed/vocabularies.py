@@ -117,7 +117,7 @@ def common(
         raise InputError("there is nothing to train on: no partition has a sequence with a position")
     if not classes:
         raise InputError("there is nothing to learn: every label is None")
-    check_label_count(len(classes), settings.order)
+    check_label_count(len(classes))
     if settings.features is not None:
         index = settings.features.feature_index(vocabulary, classes, order=settings.order)
     else:
@@ -148,5 +148,5 @@ def _with_all_possible(
     if settings.all_possible_states:
         found |= {name: getattr(everything, name) for name in ("state_indptr", "state_labels")}
     if settings.all_possible_transitions:
-        found |= {name: getattr(everything, name) for name in ("edges", "edges2", "pair_indptr", "pair_ids")}
+        found |= {name: getattr(everything, name) for name in ("edges", "ngrams", "pair_indptr", "pair_ids")}
     return replace(index, **found)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from crfkit.arrays import IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
-from crfkit.features.index import FeatureIndex, build_index, rows_of, transition_counts
+from crfkit.features.index import FeatureIndex, build_index, padded_runs, renamed_ngrams, rows_of, run_counts
 
 _ENTRIES = 1 << 22  # counted at once
 
@@ -31,7 +31,8 @@ class FeatureCounts:
     pair_keys: IntArray  # [G] (attribute * L + previous label) * L + label, ascending
     pairs: IntArray  # [G]
     edges: IntArray  # [L, L]
-    edges2: IntArray | None  # [L, L, L]; None in a first-order model
+    ngrams: IdArray  # [M, order + 1] longer runs of labels, ascending
+    runs: IntArray  # [M]
 
     @classmethod
     def of(
@@ -48,17 +49,23 @@ class FeatureCounts:
         L = n_labels
         if L == 0:  # nothing is known of this part's labels
             none = np.zeros(0, np.int64)
-            edges, edges2 = np.zeros((0, 0), np.int64), np.zeros((0, 0, 0), np.int64) if order == 2 else None
-            return cls(L, sequences.n_attributes, none, none, none, none, edges, edges2)
+            edges, ngrams = np.zeros((0, 0), np.int64), np.zeros((0, order + 1), np.int32)
+            return cls(L, sequences.n_attributes, none, none, none, none, edges, ngrams, none)
         seen = build_index(sequences, labels, L, order=order, kinds=kinds)
         state_keys, pair_keys = seen.state_keys(), seen.pair_keys()
         state, pairs = np.ones(len(state_keys), np.int64), np.ones(len(pair_keys), np.int64)
         if exact:
             state = _count(sequences, labels, L, state_keys)
             pairs = _count_pairs(sequences, labels, L, pair_keys)
-        edges = transition_counts(sequences.offsets, labels, L, 2)
-        edges2 = transition_counts(sequences.offsets, labels, L, 3) if order == 2 else None
-        return cls(L, sequences.n_attributes, state_keys, state, pair_keys, pairs, edges, edges2)
+        (bigrams, n_bigrams), *longer = (
+            run_counts(sequences.offsets, labels, L, span) for span in range(2, order + 2)
+        )
+        edges = np.zeros((L, L), np.int64)
+        edges[tuple(bigrams.T)] = n_bigrams
+        ngrams = padded_runs([rows for rows, _ in longer], order)
+        runs = np.concatenate([np.zeros(0, np.int64), *(counts for _, counts in longer)])
+        ngrams, runs = _added_rows([(ngrams, runs)])
+        return cls(L, sequences.n_attributes, state_keys, state, pair_keys, pairs, edges, ngrams, runs)
 
     def renumbered(
         self, attributes: IdArray, labels: IdArray, n_attributes: int, n_labels: int
@@ -79,7 +86,7 @@ class FeatureCounts:
             pair_keys[by_pair],
             self.pairs[by_pair],
             _spread(self.edges, labels, width),
-            None if self.edges2 is None else _spread(self.edges2, labels, width),
+            *_added_rows([(renamed_ngrams(self.ngrams, label)[0], self.runs)]),
         )
 
     def frequent(self, min_freq: float, *, transitions: bool) -> FeatureIndex:
@@ -90,7 +97,7 @@ class FeatureCounts:
             L,
             *rows_of(self.state_keys[self.state >= least], L, self.n_attributes),
             edges if transitions else np.zeros_like(edges),
-            None if self.edges2 is None else self.edges2 >= least,
+            self.ngrams[self.runs >= least],
             *rows_of(self.pair_keys[self.pairs >= least], L**2, self.n_attributes),
         )
 
@@ -101,12 +108,10 @@ def added(parts: Iterable[FeatureCounts]) -> FeatureCounts:
     first = all_parts[0]
     state_keys, state = _added_keys([(part.state_keys, part.state) for part in all_parts])
     pair_keys, pairs = _added_keys([(part.pair_keys, part.pairs) for part in all_parts])
-    edges2 = None
-    if first.edges2 is not None:
-        edges2 = np.sum([part.edges2 for part in all_parts if part.edges2 is not None], axis=0)
+    ngrams = _added_rows([(part.ngrams, part.runs) for part in all_parts])
     edges = np.sum([part.edges for part in all_parts], axis=0)
     return FeatureCounts(
-        first.n_labels, first.n_attributes, state_keys, state, pair_keys, pairs, edges, edges2
+        first.n_labels, first.n_attributes, state_keys, state, pair_keys, pairs, edges, *ngrams
     )
 
 
@@ -115,6 +120,15 @@ def _added_keys(parts: list[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntAr
     counts = np.zeros(len(keys), np.int64)
     np.add.at(counts, place, np.concatenate([counts for _, counts in parts]))
     return keys, counts
+
+
+def _added_rows(parts: list[tuple[IdArray, IntArray]]) -> tuple[IdArray, IntArray]:
+    """Return rows of labels ascending, each once, with the sums of their counts."""
+    rows, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if not len(rows):
+        return rows, counts
+    found, place = np.unique(rows, axis=0, return_inverse=True)
+    return found, np.bincount(place.reshape(-1), counts, len(found)).astype(np.int64)
 
 
 def _spread(counts: IntArray, labels: IdArray, n_labels: int) -> IntArray:

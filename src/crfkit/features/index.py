@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,10 +15,14 @@ from crfkit.arrays import BoolArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences, first_positions, offsets_of, whole_pieces
 from crfkit.data.training_data import check_label_count
+from crfkit.exceptions import InputError
 from crfkit.features.edge_attributes import EDGE, STATE
 
 Mask = BoolArray
 _BLOCK = 1 << 20  # numbers at once
+_MOST_POSSIBLE = 1 << 24  # label n-grams that need not occur
+_MOST_OPEN_RUNS = 1 << 24  # runs of labels that are counted under partial labels
+NO_NGRAMS: IdArray = np.zeros((0, 2), np.int32)  # of a first-order model
 
 
 @dataclass(frozen=True)
@@ -33,27 +38,27 @@ class FeatureIndex:
     state_indptr: IntArray  # [A+1]
     state_labels: IdArray  # [F]
     edges: Mask  # [L, L] label bigrams with a weight
-    edges2: Mask | None = None  # [L, L, L] label trigrams with a weight; None in a first-order model
+    ngrams: IdArray = field(default_factory=lambda: NO_NGRAMS)  # [M, order + 1] longer ones, ascending
     pair_indptr: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [A+1] by default: no pairs
     pair_ids: IdArray = field(default_factory=lambda: np.zeros(0, np.int32))  # [G] previous label * L + label
 
-    # The parts of a vector of weights: edges [L, L], edges2 [L, L, L], pair features [G], state features [F].
-    # Transitions without a feature have a place too; their weight is 0.
+    # The parts of a vector of weights: edges [L, L], n-grams [M], pair features [G], state features [F].
+    # Label bigrams without a feature have a place too; their weight is 0.
     sizes: tuple[int, int, int, int] = field(init=False)
     has_pairs: bool = field(init=False)  # whether attributes score label pairs
 
     def __post_init__(self) -> None:
         if not len(self.pair_indptr):
             object.__setattr__(self, "pair_indptr", np.zeros_like(self.state_indptr))
-        n_trigrams = 0 if self.edges2 is None else self.edges2.size
-        sizes = self.edges.size, n_trigrams, len(self.pair_ids), len(self.state_labels)
+        object.__setattr__(self, "ngrams", np.ascontiguousarray(self.ngrams, np.int32))
+        sizes = self.edges.size, len(self.ngrams), len(self.pair_ids), len(self.state_labels)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "has_pairs", len(self.pair_ids) > 0)
 
     @property
     def order(self) -> int:
-        """1, or 2 if label trigrams have weights."""
-        return 1 if self.edges2 is None else 2
+        """Number of previous labels that a weight may depend on."""
+        return int(self.ngrams.shape[1]) - 1
 
     @property
     def n_attributes(self) -> int:
@@ -62,14 +67,12 @@ class FeatureIndex:
     @property
     def n_features(self) -> int:
         """F + G + the number of transitions."""
-        n_transitions = sum(int(mask.sum()) for mask in (self.edges, self.edges2) if mask is not None)
-        return len(self.state_labels) + n_transitions + len(self.pair_ids)
+        return int(self.edges.sum()) + sum(self.sizes[1:])
 
     @cached_property
     def places(self) -> IntArray:
         """The place of each feature in a vector of weights, ascending [n_features]."""
-        masks = [mask.ravel() for mask in (self.edges, self.edges2) if mask is not None]
-        return np.flatnonzero(np.concatenate([*masks, np.ones(sum(self.sizes[2:]), np.bool_)]))
+        return np.flatnonzero(np.concatenate([self.edges.ravel(), np.ones(sum(self.sizes[1:]), np.bool_)]))
 
     def state_keys(self) -> IntArray:
         """Return ``attribute * L + label`` of every state feature, ascending [F]."""
@@ -90,7 +93,7 @@ class FeatureIndex:
         indptr, labels = rows_of(kept, self.n_labels, self.n_attributes)
         return replace(self, state_indptr=indptr, state_labels=labels)
 
-    def union(self, keys: IntArray, edges: Mask, edges2: Mask | None, pair_keys: IntArray) -> FeatureIndex:
+    def union(self, keys: IntArray, edges: Mask, ngrams: IdArray, pair_keys: IntArray) -> FeatureIndex:
         """Return this index with more state features (as ``state_keys``), transitions and pair features."""
         merged = np.union1d(self.state_keys(), keys)
         merged_pairs = np.union1d(self.pair_keys(), pair_keys)
@@ -98,7 +101,7 @@ class FeatureIndex:
             self.n_labels,
             *rows_of(merged, self.n_labels, self.n_attributes),
             self.edges | edges,
-            self.edges2 if self.edges2 is None or edges2 is None else self.edges2 | edges2,
+            unique_ngrams(np.concatenate([self.ngrams, ngrams])),
             *rows_of(merged_pairs, self.n_labels**2, self.n_attributes),
         )
 
@@ -112,6 +115,29 @@ def rows_of(keys: IntArray, width: int, n_attributes: int) -> tuple[IntArray, Id
     """Convert ascending keys ``attribute * width + id`` to indptr [A+1] and ids."""
     indptr = np.searchsorted(keys // width, np.arange(n_attributes + 1)).astype(np.int64)
     return indptr, (keys % width).astype(np.int32)
+
+
+def unique_ngrams(rows: npt.NDArray[Any]) -> IdArray:
+    """Return rows of labels [M, order + 1] ascending, each once."""
+    return np.unique(rows, axis=0).astype(np.int32, copy=False) if len(rows) else rows.astype(np.int32)
+
+
+def places_of(rows: IdArray, ngrams: IdArray) -> IntArray:
+    """Return the place of each row of labels among n-grams, which ascend; -1: it is not among them."""
+    if not len(rows) or not len(ngrams):
+        return np.full(len(rows), -1, np.int64)
+    found, number = np.unique(np.concatenate([ngrams, rows]), axis=0, return_inverse=True)
+    number = number.reshape(-1)
+    place = np.full(len(found), -1, np.int64)
+    place[number[: len(ngrams)]] = np.arange(len(ngrams))
+    return place[number[len(ngrams) :]]
+
+
+def renamed_ngrams(ngrams: IdArray, ids: IntArray) -> tuple[IdArray, IntArray]:
+    """Return n-grams over the new labels ``ids`` of the old ones (-1: none), and their places before."""
+    new = np.where(ngrams >= 0, ids[ngrams], -1)
+    kept = np.flatnonzero(((new >= 0) | (ngrams < 0)).all(axis=1))
+    return new[kept].astype(np.int32), kept
 
 
 def spread(table: npt.NDArray[Any], ids: IntArray, n_labels: int) -> npt.NDArray[Any]:
@@ -142,7 +168,12 @@ def build_index(
     features are counted where both labels are known. ``transitions=False`` leaves out label bigrams.
     """
     L = n_labels
-    check_label_count(L, order)
+    check_label_count(L)
+    if all_possible_transitions and order > 1 and L ** (order + 1) > _MOST_POSSIBLE:
+        raise InputError(
+            f"all_possible_transitions with order={order} and {L:,} labels means {L ** (order + 1):,} "
+            f"weights of label n-grams; at most {_MOST_POSSIBLE:,} are possible: take those that occur"
+        )
     allowed = None if labels.allowed is None else labels.allowed.view(np.uint8)
     if all_possible_states:
         has = np.ones(sequences.n_attributes, np.int64) if kinds is None else np.minimum(kinds & STATE, 1)
@@ -159,16 +190,20 @@ def build_index(
             _least(min_freq),
             None if kinds is None else (kinds & STATE).astype(np.uint8),
         )
-    spans = range(2, order + 2)
-    edges = [transition_counts(sequences.offsets, labels, L, span) >= max(1, min_freq) for span in spans]
+    edges = np.zeros((L, L), np.bool_)
     if all_possible_transitions:
-        edges = [np.ones_like(mask) for mask in edges]
-    if not transitions:
-        edges[0] = np.zeros_like(edges[0])
+        edges[:] = transitions
+        runs = [np.argwhere(np.ones((L,) * span, np.bool_)) for span in range(3, order + 2)]
+    else:
+        found = [run_counts(sequences.offsets, labels, L, span) for span in range(2, order + 2)]
+        often = [rows[counts >= max(1, min_freq)] for rows, counts in found]
+        edges[tuple(often[0].T)] = transitions
+        runs = often[1:]
+    ngrams = unique_ngrams(padded_runs(runs, order))
     pairs: tuple[()] | tuple[IntArray, IdArray] = ()
     if kinds is not None and (kinds & EDGE).any():
         pairs = _pair_features(sequences, labels, L, kinds, min_freq, all_possible_transitions)
-    return FeatureIndex(L, state_indptr, state_labels, edges[0], edges[1] if order == 2 else None, *pairs)
+    return FeatureIndex(L, state_indptr, state_labels, edges, ngrams, *pairs)
 
 
 def _least(min_freq: float) -> int:
@@ -206,28 +241,47 @@ def _pair_features(
     )
 
 
-def transition_counts(offsets: IntArray, labels: Labels, n_labels: int, span: int) -> IntArray:
-    """Return how often each run of ``span`` labels occurs, [L] * span."""
-    counts = np.zeros((n_labels,) * span, np.int64)
+def run_counts(offsets: IntArray, labels: Labels, n_labels: int, span: int) -> tuple[IntArray, IntArray]:
+    """Return the runs of ``span`` labels that occur [M, span], ascending, and how often each does [M].
+
+    Runs with positions of which only a set of labels is known count for all labellings that they permit, as
+    long as a table of all runs has at most 2²⁴ entries; otherwise they count for none.
+    """
+    if n_labels**span >= 2**63:
+        raise InputError(
+            f"runs of {span} of {n_labels:,} labels are too many to tell apart: use a lower order"
+        )
+    keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     for first, last in whole_pieces(offsets):
-        counts += _runs(offsets[first : last + 1], labels, n_labels, span)
-    return counts
+        more, here = _counted_runs(offsets[first : last + 1], labels, n_labels, span)
+        keys, places = np.unique(np.concatenate([keys, more]), return_inverse=True)
+        counts = np.bincount(places, np.concatenate([counts, here]), len(keys)).astype(np.int64)
+    return np.stack(np.unravel_index(keys, (n_labels,) * span), axis=1).astype(np.int64), counts
 
 
-def _runs(offsets: IntArray, labels: Labels, n_labels: int, span: int) -> IntArray:
-    """Return how often each run of ``span`` labels occurs in sequences with these offsets, [L] * span."""
-    shape = (n_labels,) * span
+def padded_runs(parts: Sequence[IntArray], order: int) -> IdArray:
+    """Return runs of different lengths as rows [M, order + 1], one part after the other."""
+    rows = [np.pad(part, ((0, 0), (order + 1 - part.shape[1], 0)), constant_values=-1) for part in parts]
+    return np.concatenate([np.zeros((0, order + 1), np.int32), *rows]).astype(np.int32)
+
+
+def _counted_runs(offsets: IntArray, labels: Labels, n_labels: int, span: int) -> tuple[IntArray, IntArray]:
+    """Return which runs of ``span`` labels sequences with these offsets have, as numbers, and how often."""
     start, stop = int(offsets[0]), int(offsets[-1])
     ids = labels.ids[start:stop].astype(np.int64)
     begin = np.repeat(offsets[:-1], np.diff(offsets)) - start  # first position of its sequence
     last = np.arange(span - 1, len(ids))
     last = last[begin[last] <= last - span + 1]
+    shape = (n_labels,) * span
     runs = np.stack([ids[last - span + 1 + k] for k in range(span)])  # [span, M]
     known = (runs >= 0).all(axis=0)
-    counts = np.bincount(np.ravel_multi_index(tuple(runs[:, known]), shape), minlength=n_labels**span)
-    if labels.allowed is not None:
-        counts = counts + _open_runs(labels.allowed[start:stop], last[~known], span).ravel()
-    return counts.reshape(shape)
+    keys, counts = np.unique(np.ravel_multi_index(tuple(runs[:, known]), shape), return_counts=True)
+    if labels.allowed is not None and not known.all() and n_labels**span <= _MOST_OPEN_RUNS:
+        table = _open_runs(labels.allowed[start:stop], last[~known], span).ravel()
+        table[keys] += counts
+        keys = np.flatnonzero(table)
+        counts = table[keys]
+    return keys, counts
 
 
 def _open_runs(allowed: BoolArray, last: IntArray, span: int) -> IntArray:

@@ -216,8 +216,8 @@ def feature_groups(
             f"penalty_groups makes {len(number):,} groups of {len(names):,} attributes (such as {some}); at "
             f"most {_MOST} make sense: name prefixes, as in penalty_groups={{'words': 'w='}}"
         )
-    edges, edges2, _, _ = index.sizes
-    triples = np.full(edges2, number.setdefault(TRIPLES, len(number)) if edges2 else 0)
+    edges, ngrams, _, _ = index.sizes
+    triples = np.full(ngrams, number.setdefault(TRIPLES, len(number)) if ngrams else 0)
     of = np.concatenate([np.zeros(edges, np.int64), triples, pairs, states])
     kept = np.unique(of[index.places])
     found = [list(number)[int(g)] for g in kept]

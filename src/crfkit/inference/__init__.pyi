@@ -31,6 +31,9 @@ from crfkit.inference.posterior import expected_counts as expected_counts
 from crfkit.inference.posterior import log_partition as log_partition
 from crfkit.inference.posterior import marginals as marginals
 from crfkit.inference.posterior import max_marginal as max_marginal
+from crfkit.inference.pruning import PrunedShare as PrunedShare
+from crfkit.inference.pruning import pruned as pruned
+from crfkit.inference.pruning import pruned_shares as pruned_shares
 from crfkit.inference.rules import rule_constraints as rule_constraints
 from crfkit.inference.schemes import scheme_constraints as scheme_constraints
 from crfkit.inference.schemes import seen_constraints as seen_constraints

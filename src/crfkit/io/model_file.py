@@ -27,6 +27,7 @@ from crfkit.parameters import DIGITS
 
 VERSION = 1
 COMPACT = 2  # version of files with compact arrays, which earlier readers must refuse
+NGRAMS = 3  # version of files with label n-grams, likewise
 ALIGNMENT = 64
 MAX_HEADER = 64 << 20  # bytes of JSON
 
@@ -205,11 +206,11 @@ def _unpack_preamble(data: bytes | bytearray | memoryview, name: str) -> tuple[i
     _, version, json_crc, json_size, total, zeros, crc = _PREAMBLE.unpack(data)
     if zlib.crc32(data[:-4]) != crc:
         raise _damaged(name, "the checksum of its first 64 bytes is wrong")
-    if version not in (VERSION, COMPACT):
+    if version not in (VERSION, COMPACT, NGRAMS):
         raise _damaged(
             name,
-            f"it has format version {version}, this crfkit reads versions {VERSION} and {COMPACT}"
-            + ("; install a newer crfkit" if version > COMPACT else ""),
+            f"it has format version {version}, this crfkit reads versions {VERSION} to {NGRAMS}"
+            + ("; install a newer crfkit" if version > NGRAMS else ""),
         )
     if any(zeros) or json_size > MAX_HEADER or _PREAMBLE.size + json_size > total:
         raise _damaged(name, f"its sizes are impossible ({json_size} bytes of header in a file of {total})")

@@ -22,7 +22,7 @@ from crfkit.exceptions import InputError, InputWarning
 from crfkit.inference import Constraints, permitted_labels
 from crfkit.inference.lattice import ScoredSequences
 from crfkit.io.model_arrays import ModelArrays, open_model
-from crfkit.io.model_file import COMPACT, VERSION, Arrays, Source, write_model
+from crfkit.io.model_file import COMPACT, NGRAMS, VERSION, Arrays, Source, write_model
 from crfkit.io.shown_list import ShownList, ShownLists
 from crfkit.models.answers import CHAIN_ANSWERS, Answers
 from crfkit.models.calibration import Calibration
@@ -100,7 +100,8 @@ class FittedModel(ABC):
         if compact and "history" in header:
             header = {**header, "history": []}
         content = {"model": self.in_files, "classes": self.classes, **own, **header}
-        write_model(path, content, arrays, version=COMPACT if compact else VERSION)
+        version = NGRAMS if "ngrams.labels" in arrays else COMPACT if compact else VERSION
+        write_model(path, content, arrays, version=version)
 
     @classmethod
     def load(

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from crfkit.exceptions import InputError, ModelFileError
-from crfkit.features.index import FeatureIndex
+from crfkit.features.index import NO_NGRAMS, FeatureIndex
 from crfkit.features.template import Template
 from crfkit.io.model_file import Source
 from crfkit.io.model_formats import MODEL_FORMATS, OWN, START, model_format
@@ -134,11 +134,11 @@ def _tagger(model: ForeignModel, name: str, n_jobs: int | None) -> LinearTagger:
         model.state_indptr,
         model.state_labels,
         model.edge_mask,
-        None,
+        NO_NGRAMS,
         *(() if model.pair_indptr is None or model.pair_ids is None else (model.pair_indptr, model.pair_ids)),
     )
     pairs = np.zeros(0) if model.pair_weights is None else model.pair_weights
-    weights = LinearWeights(model.edge_weights, None, pairs, model.state_weights)
+    weights = LinearWeights(model.edge_weights, np.zeros(0), pairs, model.state_weights)
     too_large = weight_problem(weights)
     if too_large is not None:
         raise ModelFileError(f"cannot read the model {name}: {too_large}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -51,6 +52,7 @@ class LinearLikelihood(LinearFunction):
         c2: float = 0.0,  # the L2 penalty it will get, by which stochastic steps measure the variables
         as_given: bool = False,  # one parameter per feature, even if it does not occur
         apart: bool = False,  # the same, measured in units of the data
+        prune: float = 0.0,  # labels of less probability in order 1 are left out of Z
     ) -> None:
         _check_values(sequences)
         if permitted is not None:
@@ -66,8 +68,12 @@ class LinearLikelihood(LinearFunction):
         self._sizes = None if as_given else AttributeSizes(sequences)
         self.n_examples = sequences.n_sequences  # N
         self.n_threads = max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD))
-        _check_memory(index, min(self.n_threads, max(1, sequences.n_sequences)))
-        self.native = _native.LinearObjective(
+        blocks = min(self.n_threads, max(1, sequences.n_sequences))
+        nodes = index.n_labels + int(index.edges.sum()) + len(index.ngrams)
+        if not _native.ngrams_cost_less(index.n_labels, index.order, nodes):
+            _check_memory(index, blocks)
+        self._native = partial(
+            _native.LinearObjective,
             sequences.offsets,
             sequences.indptr,
             sequences.indices,
@@ -79,7 +85,7 @@ class LinearLikelihood(LinearFunction):
             weights,
             None if class_weights is None else np.log(class_weights).astype(np.float32),
             index.edges.ravel().view(np.uint8),
-            None if index.edges2 is None else index.edges2.ravel().view(np.uint8),
+            index.ngrams,
             index.pair_indptr if index.has_pairs else None,
             index.pair_ids if index.has_pairs else None,
             None if permitted is None else permitted.kinds,
@@ -90,7 +96,19 @@ class LinearLikelihood(LinearFunction):
             as_given or apart,
             sequences.home or "",
         )
+        self.native = self._native(prune=prune)
+        if self.native.in_tables:
+            _check_memory(index, blocks)
         self._near = sequences.home is not None
+
+    def in_tables(self, what: str) -> _native.LinearObjective:
+        """Return the core's objective with tables of all transitions, which ``what`` needs."""
+        if self.native.in_tables:
+            return self.native
+        if self._index.order > 2:
+            raise InputError(f"{what} needs order 1 or 2, got {self._index.order}")
+        _check_memory(self._index, 1)
+        return self._native(tables=True)
 
     @property
     def n_parameters(self) -> int:
@@ -184,7 +202,10 @@ class LinearLikelihood(LinearFunction):
             raise InputError(
                 "class_weight works with the likelihood only: use algorithm='auto', or sample_weight instead"
             )
-        return MistakeLearner(_native.MistakeLearner(self.native, x, **asdict(rule)), self.n_parameters)
+        return MistakeLearner(
+            _native.MistakeLearner(self.in_tables("learning from mistakes"), x, **asdict(rule)),
+            self.n_parameters,
+        )
 
 
 @dataclass(frozen=True)
@@ -240,7 +261,7 @@ def _check_memory(index: FeatureIndex, n_threads: int) -> None:
 
     Everything else grows with the data and its features alone: long sequences are computed in pieces.
     """
-    L, order = index.n_labels, 1 if index.edges2 is None else 2
+    L, order = index.n_labels, index.order
     rows = L**order * ((L + 7) // 8 * 8)  # entries of a table of transitions, padded
     shared = 56 * rows  # weights, observed and expected transitions; exponentials in two precisions
     own = 16 * rows + (40 * L * L if index.has_pairs else 0)  # of a thread: sums, and scores of a position

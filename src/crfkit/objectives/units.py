@@ -52,6 +52,6 @@ class AttributeSizes:
 
 def by_feature(units: FloatArray, index: FeatureIndex) -> FloatArray:
     """Return the unit of each feature, in the order of ``index.sizes``; 1 for transitions."""
-    edges, edges2, _, _ = index.sizes
+    edges, ngrams, _, _ = index.sizes
     pairs = np.repeat(units, np.diff(index.pair_indptr))
-    return np.concatenate([np.ones(edges + edges2), pairs, np.repeat(units, np.diff(index.state_indptr))])
+    return np.concatenate([np.ones(edges + ngrams), pairs, np.repeat(units, np.diff(index.state_indptr))])

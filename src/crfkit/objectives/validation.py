@@ -77,7 +77,12 @@ class ValidationConstraints:
         self.spans, self.tau, self.gradient = spans, tau, gradient
         self._c, self._objective = c, objective
         self._native = _native.ValidationSets(
-            objective.function.native, spans.first, spans.last, spans.sets, spans.n_sets, margin
+            objective.function.in_tables("training under validation constraints"),
+            spans.first,
+            spans.last,
+            spans.sets,
+            spans.n_sets,
+            margin,
         )
         self._likely = np.ones(spans.n_sets)  # [V] the coefficients of the last call of pull
         self._decoded = 0  # number of decodings: each one overwrites the paths of the last

@@ -1,4 +1,4 @@
-"""The linear potential: node_t(l) = Σ_a value_a · w[a, l], edge(k, l) = w[k, l], and trigrams in order 2.
+"""The linear potential: node_t(l) = Σ_a value_a · w[a, l], edge(k, l) = w[k, l], and longer label n-grams.
 
 Attributes may also score label pairs. Then every position has its own edge scores:
 edge_t(k, l) = w[k, l] + Σ_a value_a · w[a, k, l].
@@ -15,7 +15,7 @@ from crfkit.arrays import FloatArray
 from crfkit.data.sequences import Sequences
 from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
-from crfkit.inference import Lattice
+from crfkit.inference import LabelNgrams, Lattice
 from crfkit.inference.chain import ScoreGradient
 from crfkit.threads import thread_count
 
@@ -31,23 +31,21 @@ class LinearWeights:
     """
 
     edge: FloatArray  # [L, L]
-    edge2: FloatArray | None  # [L, L, L]; None in a first-order model
+    ngrams: FloatArray  # [M]
     pair: FloatArray  # [G]
     state: FloatArray  # [F]
 
     @classmethod
     def of(cls, index: FeatureIndex, vector: FloatArray) -> LinearWeights:
         """Return the parts of a vector."""
-        edge, edge2, pair, state = np.split(vector, np.cumsum(index.sizes)[:-1])
+        edge, ngrams, pair, state = np.split(vector, np.cumsum(index.sizes)[:-1])
         L = index.n_labels
-        trigrams = None if index.edges2 is None else edge2.reshape(L, L, L)
-        return cls(edge.reshape(L, L), trigrams, pair, state)
+        return cls(edge.reshape(L, L), ngrams, pair, state)
 
     @property
     def vector(self) -> FloatArray:
         """All weights as one vector."""
-        edge2 = np.zeros(0) if self.edge2 is None else self.edge2.ravel()
-        return np.concatenate([self.edge.ravel(), edge2, self.pair, self.state])
+        return np.concatenate([self.edge.ravel(), self.ngrams, self.pair, self.state])
 
 
 class LinearPotential:
@@ -90,7 +88,8 @@ class LinearPotential:
             pairs = np.empty((n_positions, L * L))
             self._pairs.scores(batch.indptr, batch.indices, batch.values, weights.pair, pairs, threads)
             edge = np.add(pairs.reshape(-1, L, L), edge, out=pairs.reshape(-1, L, L))
-        return Lattice(node, edge, batch.offsets, edge2=weights.edge2)
+        runs = LabelNgrams(self.index.ngrams, weights.ngrams) if self.index.order > 1 else None
+        return Lattice(node, edge, batch.offsets, ngrams=runs)
 
     def backward(self, batch: Sequences, d_scores: ScoreGradient) -> FloatArray:
         """Return the gradient with respect to the weights; 0 for transitions without a feature."""
@@ -103,6 +102,6 @@ class LinearPotential:
             self._pairs.backward(batch.indptr, batch.indices, batch.values, by_pair, parts.pair)
             edge = edge.sum(axis=0)
         np.copyto(parts.edge, edge, where=index.edges)
-        if index.edges2 is not None and parts.edge2 is not None and d_scores.edge2 is not None:
-            np.copyto(parts.edge2, d_scores.edge2, where=index.edges2)
+        if d_scores.ngrams is not None:
+            parts.ngrams[:] = d_scores.ngrams
         return gradient

@@ -52,12 +52,12 @@ def relevance(pool: Pool) -> FloatArray:
     n_pairs = float(after_known.sum())
     table = np.bincount(pair[after_known], minlength=L * L).reshape(L, L).astype(float)
     scores = [information(table, table.sum(1)[:, None], table.sum(0), n_pairs)[pool.index.edges]]
-    if pool.index.edges2 is not None:
+    if pool.index.order == 2:
         early = np.concatenate((pair[:1], pair[:-1]))  # the pair that ends one position before
         known = after_known & (early >= 0) & np.concatenate(([False], inner[:-1]))
         runs = np.bincount(early[known] * L + ids[known], minlength=L**3).reshape(L * L, L).astype(float)
         found = information(runs, runs.sum(1)[:, None], runs.sum(0), float(known.sum()))
-        scores.append(found.reshape(L, L, L)[pool.index.edges2])
+        scores.append(found.reshape(L, L, L)[tuple(pool.index.ngrams.T)])
     if pool.index.pair_ids is not None:
         scores.append(_with_attributes(pool, pair, L * L, pool.index.pair_keys()))
     scores.append(_with_attributes(pool, ids, L, pool.index.state_keys()))

@@ -59,9 +59,7 @@ class Pool:
     def parts(self) -> tuple[int, int, int, int]:
         """How many transitions, trigrams, features on label pairs and state features there are."""
         index = self.index
-        masks = (index.edges, index.edges2)
-        n_edges, n_trigrams = (0 if mask is None else int(mask.sum()) for mask in masks)
-        return n_edges, n_trigrams, len(index.pair_ids), len(index.state_labels)
+        return int(index.edges.sum()), len(index.ngrams), len(index.pair_ids), len(index.state_labels)
 
     @property
     def n_candidates(self) -> int:
@@ -88,12 +86,12 @@ class Pool:
         index, L = self.index, self.index.n_labels
         kept = np.zeros(sum(index.sizes), np.bool_)
         kept[index.places[chosen]] = True
-        edges, edges2, pairs, states = np.split(kept, np.cumsum(index.sizes)[:-1])
+        edges, ngrams, pairs, states = np.split(kept, np.cumsum(index.sizes)[:-1])
         small = FeatureIndex(
             L,
             *rows_of(index.state_keys()[states], L, index.n_attributes),
             edges.reshape(L, L),
-            None if index.edges2 is None else edges2.reshape(L, L, L),
+            index.ngrams[ngrams],
             *rows_of(index.pair_keys()[pairs], L * L, index.n_attributes),
         )
         w = np.zeros(sum(small.sizes))
@@ -107,8 +105,7 @@ class Pool:
         L, parts = self.index.n_labels, self.parts
         kinds = np.searchsorted(np.cumsum(parts), chosen, side="right")  # [n] 0 … 3
         ends = np.cumsum((0, *parts))
-        tables = [np.argwhere(self.index.edges)]
-        tables.append(np.zeros((0, 3), int) if self.index.edges2 is None else np.argwhere(self.index.edges2))
+        tables = [np.argwhere(self.index.edges), self.index.ngrams]
         pair_keys, state_keys = self.index.pair_keys(), self.index.state_keys()
         found = []
         for number, kind, score in zip(chosen.tolist(), kinds.tolist(), scores.tolist(), strict=True):
@@ -176,7 +173,7 @@ class Pool:
             new, self.labels, len(self.classes), min_freq=self.settings.min_freq, transitions=False
         ).state_keys()
         index = _widened(self.index, len(vocabulary)).union(
-            keys, np.zeros_like(self.index.edges), None, np.zeros(0, np.int64)
+            keys, np.zeros_like(self.index.edges), self.index.ngrams, np.zeros(0, np.int64)
         )
         return replace(
             self,

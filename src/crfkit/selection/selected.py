@@ -19,7 +19,7 @@ from crfkit.data.training_data import check_label_count
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, InputWarning
 from crfkit.features.conjunctions import expand
-from crfkit.features.index import FeatureIndex, rows_of
+from crfkit.features.index import FeatureIndex, rows_of, unique_ngrams
 from crfkit.features.inputs import encode_input
 from crfkit.io.opening import open_input, source_name
 from crfkit.io.shown_table import ShownTable
@@ -143,17 +143,20 @@ class Selection(Sequence[Feature]):
         ids = dict(zip(self.attributes, vocabulary.lookup(self.attributes).tolist(), strict=True))
         state: list[int] = []
         pairs: list[int] = []
-        check_label_count(L, order)
+        check_label_count(L)
         edges = np.zeros((L, L), np.bool_)
-        edges2 = np.zeros((L, L, L), np.bool_) if order == 2 else None
+        ngrams: list[tuple[int, ...]] = []
         missing: list[Feature] = []
         for feature in self._features:
             labels = tuple(places.get(label, -1) for label in feature.labels)
             attribute = 0 if feature.attribute is None else ids[feature.attribute]
-            if attribute < 0 or min(labels) < 0 or (len(labels) == 3 and edges2 is None):
+            if attribute < 0 or min(labels) < 0 or len(labels) > order + 1:
                 missing.append(feature)
             elif feature.attribute is None:
-                (edges if len(labels) == 2 or edges2 is None else edges2)[labels] = True
+                if len(labels) == 2:
+                    edges[labels] = True
+                else:
+                    ngrams.append((-1,) * (order + 1 - len(labels)) + labels)
             elif len(labels) == 1:
                 state.append(attribute * L + labels[0])
             else:
@@ -174,7 +177,7 @@ class Selection(Sequence[Feature]):
             L,
             *rows_of(_ascending(state), L, A),
             edges,
-            edges2,
+            unique_ngrams(np.array(ngrams, np.int32).reshape(-1, order + 1)),
             *(rows_of(_ascending(pairs), L * L, A) if pairs else ()),
         )
 
@@ -233,8 +236,8 @@ class Selection(Sequence[Feature]):
         """Return a selection of all features of a model."""
         names, L = vocabulary.strings(), index.n_labels
         found: list[tuple[str | None, tuple[int, ...]]] = []
-        for mask in (index.edges, *(() if index.edges2 is None else (index.edges2,))):
-            found += [(None, tuple(place)) for place in np.argwhere(mask).tolist()]
+        for run in (*np.argwhere(index.edges).tolist(), *index.ngrams.tolist()):
+            found.append((None, tuple(label for label in run if label >= 0)))
         found += [(names[key // L**2], (key // L % L, key % L)) for key in index.pair_keys().tolist()]
         found += [(names[key // L], (key % L,)) for key in index.state_keys().tolist()]
         return cls(

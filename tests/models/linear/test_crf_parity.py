@@ -51,7 +51,7 @@ def objective_at(crf, X, y, state, transitions):
     edge = np.zeros((len(classes),) * 2)
     for (one, two), weight in transitions.items():
         edge[classes.index(one), classes.index(two)] = weight
-    weights = LinearWeights(edge, None, np.zeros(0), table.ravel()).vector
+    weights = LinearWeights(edge, np.zeros(0), np.zeros(0), table.ravel()).vector
     objective = LinearLikelihood(sequences, labels, index, n_threads=1)
     loss = objective(objective.parameters(weights)).value
     size = np.concatenate([table.ravel(), edge.ravel()])

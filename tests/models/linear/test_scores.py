@@ -1,5 +1,6 @@
 """The scores of a linear model are its weights, by name."""
 
+import numpy as np
 import pytest
 
 from crfkit import CRF
@@ -21,5 +22,9 @@ def test_scores_are_the_weights_by_name(crf):
             assert lattice.node[t, i] == pytest.approx(sum(state.get((name, label), 0) for name in names))
     for (first, second, *more), weight in crf.transition_features_.items():
         i, j = crf.classes_.index(first), crf.classes_.index(second)
-        table = lattice.edge if not more else lattice.edge2[:, :, crf.classes_.index(more[0])]
-        assert table[i, j] == weight
+        if not more:
+            assert lattice.edge[i, j] == weight
+            continue
+        run = [i, j, *(crf.classes_.index(label) for label in more)]
+        (place,) = np.flatnonzero((lattice.ngrams.labels[:, -len(run) :] == run).all(axis=1))
+        assert lattice.ngrams.scores[place] == weight

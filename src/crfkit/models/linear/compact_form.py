@@ -121,7 +121,7 @@ def _sorted(tagger: LinearTagger) -> LinearTagger:
     conjunctions = Conjunctions(vocabulary, tagger.conjunctions.atoms)
     weights = tagger.weights
     return tagger.with_features(
-        FeatureIndex(L, *rows, old.edges, old.edges2, *pair_rows),
+        FeatureIndex(L, *rows, old.edges, old.ngrams, *pair_rows),
         replace(weights, state=weights.state[by_state], pair=weights.pair[by_pair]),
         replace(tagger.encoder, vocabulary=vocabulary, conjunctions=conjunctions),
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.features.index import FeatureIndex, spread
+from crfkit.features.index import FeatureIndex, places_of, renamed_ngrams, spread
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.potentials.linear import LinearWeights
 
@@ -23,8 +23,10 @@ def transfer(
     _carry(*_renamed_pair_keys(old, vocabulary, classes), old.weights.pair, index.pair_keys(), new.pair)
     ids, L = renamed_labels(old, classes), len(classes)
     np.copyto(new.edge, spread(old.weights.edge, ids, L), where=index.edges)
-    if index.edges2 is not None and new.edge2 is not None and old.weights.edge2 is not None:
-        np.copyto(new.edge2, spread(old.weights.edge2, ids, L), where=index.edges2)
+    if old.index.order == index.order:
+        ngrams, kept = renamed_ngrams(old.index.ngrams, ids)
+        at = places_of(ngrams, index.ngrams)
+        new.ngrams[at[at >= 0]] = old.weights.ngrams[kept[at >= 0]]
     return w
 
 

@@ -67,7 +67,12 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
     penalty_folds
         The number of parts that c2="auto" holds out in turn.
     order
-        1: a label depends on the one before it; 2: on the two before it.
+        1: a label depends on the one before it; 2: on the two before it; 3 and higher likewise. The cost
+        grows with the label n-grams that occur in training, not with all possible ones (docs/orders.md).
+    prune
+        For order 2 and higher: leave out labels whose probability at a position is below this number in the
+        same model without its n-grams of three labels and more; 0.0001 makes training much faster with many
+        labels. ``pruned_`` says how much probability was left out.
     algorithm
         "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", the fastest: a few stochastic
         epochs, then L-BFGS. Without likelihood and penalties: "ap", "pa" or "arow" (averaged perceptron,
@@ -134,6 +139,9 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
     c2_, penalties_, penalty_history_ : float, dict, list of dict
         With c2="auto" or penalty groups: the common penalty (which scales multiply; otherwise the geometric
         mean over the groups), the penalty of each group, and one record per step of the search.
+    pruned_ : PrunedShare
+        With ``prune``: the mean and the largest share of the probability that pruning leaves out, over some
+        of the training sequences, by passes without pruning.
     converged_ : bool
         Whether training ended at an optimum, as far as the gradient there can tell (docs/training.md).
     state_features_, transition_features_, edge_features_ : dict
@@ -157,7 +165,8 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         "c2": rule.either(rule.number(0), rule.one_of("auto")),
         "penalty_groups": GROUPING_RULE,
         "penalty_folds": rule.whole_number(2),
-        "order": rule.one_of(1, 2),
+        "order": rule.whole_number(1),
+        "prune": rule.number(0),
         "algorithm": algorithm_rule(),
         "max_iterations": rule.optional(rule.whole_number(1)),
         "tol": rule.number(0),
@@ -201,11 +210,13 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         warm_start: bool = False,
         penalty_groups: Any = None,
         penalty_folds: int = 5,
+        prune: float = 0.0,
     ) -> None:
         self.c1 = c1
         self.c2 = c2
         self.penalty_groups = penalty_groups
         self.penalty_folds = penalty_folds
+        self.prune = prune
         self.order = order
         self.algorithm = algorithm
         self.max_iterations = max_iterations
@@ -324,6 +335,8 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         """Keep a trained model; raise if training was interrupted, warn if it did not converge."""
         outcome = trained.outcome
         self._keep(trained.tagger, outcome)
+        if trained.pruned is not None:
+            self.pruned_ = trained.pruned
         if outcome.interrupted:
             raise KeyboardInterrupt(outcome.message)
         if trained.saving is not None:

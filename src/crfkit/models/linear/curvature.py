@@ -11,6 +11,7 @@ occasion to show it, and did not. So is a new transition, like the average one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +33,7 @@ class Curvature:
     """Half the second derivatives of the loss of all data so far."""
 
     edge: Numbers  # [L, L]
-    edge2: Numbers | None  # [L, L, L]; None in a first-order model
+    ngrams: Numbers  # [M]
     pair: Numbers  # [A] mean over the pair features of an attribute; [0] if there are none
     state: Numbers  # [A] mean over the state features of an attribute
 
@@ -42,7 +43,7 @@ class Curvature:
         parts = LinearWeights.of(index, h)
         return cls(
             np.maximum(parts.edge, 0).astype(np.float32),
-            None if parts.edge2 is None else np.maximum(parts.edge2, 0).astype(np.float32),
+            np.maximum(parts.ngrams, 0).astype(np.float32),
             _native.row_means(index.pair_indptr, parts.pair, _LARGEST)
             if index.has_pairs
             else np.zeros(0, np.float32),
@@ -51,12 +52,11 @@ class Curvature:
 
     def by_feature(self, index: FeatureIndex) -> FloatArray:
         """Return one number per feature, in the order of ``index.sizes``."""
-        edge2 = np.zeros(0) if self.edge2 is None else self.edge2.ravel()
         pair = np.repeat(self.pair, np.diff(index.pair_indptr)) if len(self.pair) else np.zeros(0)
         if index.has_pairs and not len(self.pair):
             pair = np.zeros(len(index.pair_ids))
         state = np.repeat(self.state, np.diff(index.state_indptr))
-        return np.concatenate([self.edge.ravel(), edge2, pair, state], dtype=np.float64)
+        return np.concatenate([self.edge.ravel(), self.ngrams, pair, state], dtype=np.float64)
 
     def at(self, attributes: IntArray) -> Curvature:
         """Return the curvature of these attributes only; 0 for ids beyond those it has."""
@@ -66,23 +66,25 @@ class Curvature:
             state=_at(self.state, attributes),
         )
 
-    def after(self, old: Curvature | None, labels: IntArray, attributes: IntArray, n: int) -> Curvature:
+    def after(
+        self, old: Curvature | None, labels: IntArray, ngrams: IntArray, attributes: IntArray, n: int
+    ) -> Curvature:
         """Return the sum with the curvature of earlier data, over n attributes.
 
-        ``labels`` are the old labels among the new ones, ``attributes`` are those of this batch among all.
+        ``labels`` and ``ngrams`` are the places of the old ones among the new ones, ``attributes`` are those
+        of this batch among all.
         """
         L, empty = len(self.edge), np.zeros(0, np.float32)
         state, pair = (empty, empty) if old is None else (old.state, old.pair)
-        edge, edge2 = self.edge, self.edge2
+        edge, runs = self.edge, self.ngrams.copy()
         if old is not None:
             edge = edge + spread(old.edge, labels, L)
-            if edge2 is not None and old.edge2 is not None:
-                edge2 = edge2 + spread(old.edge2, labels, L)
+            runs[ngrams] += old.ngrams
         pairs = len(pair) or len(self.pair)
         more = self.pair if len(self.pair) else np.zeros(len(attributes), np.float32)
         return Curvature(
             edge,
-            edge2,
+            runs,
             _sum(pair, more, attributes, n) if pairs else empty,
             _sum(state, self.state, attributes, n),
         )
@@ -92,8 +94,8 @@ class Curvature:
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a model file."""
         parts = {"state": self.state, "edge": self.edge}
-        if self.edge2 is not None:
-            parts["edge2"] = self.edge2
+        if len(self.ngrams):
+            parts["ngrams"] = self.ngrams
         if len(self.pair):
             parts["pair"] = self.pair
         return {name + _IN_FILES: array for name, array in parts.items()}
@@ -113,10 +115,18 @@ class Curvature:
 
         return cls(
             take("edge", L, L),
-            None if index.edges2 is None else take("edge2", L, L, L),
+            _of_ngrams(take, index, arrays),
             take("pair", A) if "pair" + _IN_FILES in arrays else np.zeros(0, np.float32),
             take("state", A),
         )
+
+
+def _of_ngrams(take: Callable[..., Numbers], index: FeatureIndex, arrays: Any) -> Numbers:
+    """Return the numbers of n-grams [M] in a model file; files of order 2 may have them as a table."""
+    if "edge2" + _IN_FILES in arrays:
+        table: Numbers = take("edge2", *(index.n_labels,) * 3)[tuple(index.ngrams.T)]
+        return table
+    return take("ngrams", len(index.ngrams)) if len(index.ngrams) else np.zeros(0, np.float32)
 
 
 def spread_over(table: Numbers, known: npt.NDArray[np.bool_]) -> Numbers:

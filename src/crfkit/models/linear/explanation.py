@@ -6,7 +6,7 @@ If the label l of position t is replaced by its rival r, the score of the path f
                         + w[y_{t-1}, l] - w[y_{t-1}, r]                    the transition in
                         + w[l, y_{t+1}] - w[r, y_{t+1}]                    the transition out
 
-(Attributes on label pairs and label trigrams add terms of the same kind.)
+(Attributes on label pairs and longer label n-grams add terms of the same kind.)
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crfkit.data.sequences import Sequences
+from crfkit.inference.label_ngrams import LabelNgrams
 from crfkit.models.explanation import Reason, Reasons
 from crfkit.models.linear.tagger import LinearTagger
 
@@ -60,10 +61,18 @@ def _reasons(
             yield Reason(" → ".join(str(tagger.classes[label]) for label in chosen[run]), difference)
 
     yield from attribute_term(index.state_indptr, index.state_labels, weights.state, t, int(labels[t]), rival)
-    for table in (weights.edge, weights.edge2):
-        if table is not None:
-            for last in range(max(t - start, table.ndim - 1), min(t - start + table.ndim, stop - start)):
-                yield from transition_term(table, last)
+    for last in range(max(t - start, 1), min(t - start + 2, stop - start)):
+        yield from transition_term(weights.edge, last)
+    if len(index.ngrams):
+        place = np.arange(len(chosen))
+        runs = LabelNgrams(index.ngrams, weights.ngrams)
+        mine, other = (runs.ends_in(path.astype(np.int32), place) for path in (chosen, changed))
+        for size, both in enumerate(zip(mine, other, strict=True), 3):
+            for last in range(t - start, min(t - start + size, stop - start)):
+                w = [0.0 if which[last] < 0 else float(weights.ngrams[which[last]]) for which in both]
+                if w[0] != w[1]:
+                    labels = chosen[last - size + 1 : last + 1]
+                    yield Reason(" → ".join(str(tagger.classes[label]) for label in labels), w[0] - w[1])
     if index.has_pairs:
         for last in range(max(t - start, 1), min(t - start + 2, stop - start)):
             good, bad = (int(path[last - 1] * L + path[last]) for path in (chosen, changed))

@@ -43,12 +43,14 @@ class Facts:
     def counts(self) -> dict[str, int]:
         """Return the numbers of labels, attributes, features and nonzero weights."""
         index, weights = self.tagger.index, self.tagger.weights
+        triples = ((index.ngrams >= 0).sum(axis=1) == 3).sum()
         return {
             "labels": len(self.labels),
             "attributes": index.n_attributes,
             "state_features": len(index.state_labels),
             "transition_features": int(index.edges.sum()),
-            "trigram_features": 0 if index.edges2 is None else int(index.edges2.sum()),
+            "trigram_features": int(triples),
+            "longer_features": len(index.ngrams) - int(triples),
             "pair_features": len(self._pair_ids),
             "nonzero_weights": int(np.count_nonzero(weights.vector)),
         }
@@ -88,7 +90,7 @@ class Facts:
         return loudest
 
     def transitions(self) -> list[tuple[tuple[str, ...], float]]:
-        """Return label pairs (in order 2 also triples) and their weights, the largest first."""
+        """Return label pairs (and longer n-grams) and their weights, the largest first."""
         found = [
             (tuple(map(str, labels)), weight) for labels, weight in self.tagger.transition_features().items()
         ]

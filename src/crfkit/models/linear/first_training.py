@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from crfkit.arrays import FloatArray
+from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.index import FeatureIndex
-from crfkit.inference import Lattice, PermittedPairs
+from crfkit.inference import Lattice, PermittedPairs, PrunedShare, pruned_shares
 from crfkit.models.checkpoint import Checkpoint, Saving
 from crfkit.models.linear.continuation import transfer
 from crfkit.models.linear.curvature import Curvature
@@ -28,6 +29,8 @@ from crfkit.potentials.linear import LinearPotential
 if TYPE_CHECKING:
     from crfkit.models.linear.crf import CRF
 
+_SOME = 100  # sequences for which it is computed what pruning leaves out
+
 
 _INTERRUPTED = (
     "training was interrupted before its first iteration, in the search for penalties: the mean of the "
@@ -43,6 +46,7 @@ class Trained(NamedTuple):
     advice: str
     saving: Saving | None  # the checkpoint, which is no longer needed once the model is kept
     penalties: FoundPenalties | None = None  # of groups of features
+    pruned: PrunedShare | None = None  # what pruning leaves out
 
 
 def trained(
@@ -98,9 +102,22 @@ def trained(
             lambda chosen: tagger.decode(tagger.potential.scores(some.subset(chosen))).labels,
             source.class_weights,
         )
+    pruned = None
+    if estimator.prune > 0 and index.order > 1 and not outcome.interrupted:
+        pruned = _pruned(
+            tagger, float(estimator.prune), *source.some(spread_sequences(source.offsets)[:_SOME])
+        )
     tagger = tagger.compact() if estimator._leaves_out else tagger
     words = advice(outcome, objective, index, encoder.vocabulary, classes, source.value_range)
-    return Trained(tagger, outcome, words, saving, found)
+    return Trained(tagger, outcome, words, saving, found, pruned)
+
+
+def _pruned(tagger: LinearTagger, threshold: float, some: Sequences, labels: Labels) -> PrunedShare:
+    """Return how much probability pruning leaves out in some sequences."""
+    lattice = tagger.potential.scores(some, n_jobs=tagger.n_jobs)
+    kept = labels.permitted(lattice.n_labels)
+    shares = pruned_shares(lattice, threshold, kept, n_jobs=tagger.n_jobs)
+    return PrunedShare(float(shares.mean()), float(shares.max()), len(shares))
 
 
 def advice(

@@ -15,7 +15,7 @@ from crfkit import _native
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.sequences import gather, offsets_of
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.features.index import FeatureIndex, rows_of
+from crfkit.features.index import FeatureIndex, places_of, renamed_ngrams, rows_of
 from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.linear.continuation import renamed_labels
 from crfkit.models.linear.curvature import Curvature
@@ -48,16 +48,18 @@ def grown(
     old_state = Rows(old.index.state_indptr, old.index.state_labels, old.weights.state)
     old_pair = Rows(old.index.pair_indptr, old.index.pair_ids, old.weights.pair)
     if classes != old.classes:
-        labels = renamed_labels(old, classes).astype(np.int32)
-        old_state = _renamed(old_state, labels, L)
-        old_pair = _renamed(old_pair, (labels[:, None] * L + labels).ravel(), L**2)
+        names = renamed_labels(old, classes).astype(np.int32)
+        old_state = _renamed(old_state, names, L)
+        old_pair = _renamed(old_pair, (names[:, None] * L + names).ravel(), L**2)
     state = _with_rows(old_state, Rows(index.state_indptr, index.state_labels, weights.state), ids, A)
     pair = _with_rows(old_pair, Rows(index.pair_indptr, index.pair_ids, weights.pair), ids, A)
-    whole = FeatureIndex(L, state.indptr, state.ids, index.edges, index.edges2, pair.indptr, pair.ids)
-    parts = LinearWeights(weights.edge, weights.edge2, pair.weights, state.weights)
+    whole = FeatureIndex(L, state.indptr, state.ids, index.edges, index.ngrams, pair.indptr, pair.ids)
+    parts = LinearWeights(weights.edge, weights.ngrams, pair.weights, state.weights)
     if curvature is not None:
         here = np.flatnonzero(ids >= 0)
-        curvature = curvature.at(here).after(old.curvature, renamed_labels(old, classes), ids[here], A)
+        labels = renamed_labels(old, classes)
+        ngrams = places_of(renamed_ngrams(old.index.ngrams, labels)[0], index.ngrams)
+        curvature = curvature.at(here).after(old.curvature, labels, ngrams, ids[here], A)
     if vocabulary is not encoder.vocabulary:
         encoder = encoder.over(vocabulary, classes)
     return LinearTagger(classes, encoder, whole, parts, old.n_jobs, curvature)
@@ -102,7 +104,7 @@ def _without_zeros(local: LocalProblem, weights: LinearWeights) -> tuple[Feature
         L,
         *rows_of(index.state_keys()[state], L, A),
         index.edges,
-        index.edges2,
+        index.ngrams,
         *rows_of(index.pair_keys()[pair], L**2, A),
     )
     return fewer, replace(weights, state=weights.state[state], pair=weights.pair[pair])

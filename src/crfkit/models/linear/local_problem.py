@@ -16,7 +16,7 @@ from crfkit.data.labels import Labels
 from crfkit.data.sequences import Encoded, Sequences, gather
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
-from crfkit.features.index import FeatureIndex, spread
+from crfkit.features.index import FeatureIndex, places_of, renamed_ngrams, spread
 from crfkit.features.labelled import LabelledInput
 from crfkit.models.linear.continuation import renamed_labels
 from crfkit.models.linear.curvature import Curvature, spread_over
@@ -70,8 +70,8 @@ def local_problem(
     before, label = np.divmod(old.index.pair_ids[pair], old.index.n_labels)
     pair_keys = pair_keys * L**2 + labels[before] * L + labels[label]
     edges = spread(old.index.edges, labels, L)
-    edges2 = None if old.index.edges2 is None else spread(old.index.edges2, labels, L)
-    index = index.union(state_keys, edges, edges2, pair_keys)
+    ngrams, _ = renamed_ngrams(old.index.ngrams, labels)
+    index = index.union(state_keys, edges, ngrams, pair_keys)
 
     state_at = np.searchsorted(index.state_keys(), state_keys)
     pair_at = np.searchsorted(index.pair_keys(), pair_keys)
@@ -79,20 +79,19 @@ def local_problem(
     start = np.zeros(sum(index.sizes))
     new, weights = LinearWeights.of(index, start), old.weights
     np.copyto(new.edge, spread(weights.edge, labels, L), where=edges)
-    if new.edge2 is not None and weights.edge2 is not None and edges2 is not None:
-        np.copyto(new.edge2, spread(weights.edge2, labels, L), where=edges2)
+    ngrams_at = places_of(ngrams, index.ngrams)
+    new.ngrams[ngrams_at] = weights.ngrams
     new.state[state_at], new.pair[pair_at] = weights.state[state], weights.pair[pair]
 
     known = np.zeros(len(start), np.bool_)
     known[: edges.size] = edges.ravel()
-    if edges2 is not None:
-        known[edges.size : edges.size + edges2.size] = edges2.ravel()
+    known[edges.size + ngrams_at] = True
     n_transitions = sum(index.sizes[:2])
     known[n_transitions + pair_at] = True
     known[n_transitions + index.sizes[2] + state_at] = True
     hold = np.zeros(len(start))
     if old.curvature is not None:
-        hold = _held(old.curvature.at(attributes), edges, edges2, labels).by_feature(index)
+        hold = _held(old.curvature.at(attributes), edges, labels, ngrams_at, index).by_feature(index)
     return LocalProblem(
         attributes,
         index,
@@ -103,13 +102,17 @@ def local_problem(
     )
 
 
-def _held(local: Curvature, edges: BoolArray, edges2: BoolArray | None, labels: IntArray) -> Curvature:
-    """Return the curvature over the new labels; transitions that are new are held like the average one."""
-    L = len(edges)
-    edge = spread_over(spread(local.edge, labels, L), edges)
-    if local.edge2 is None or edges2 is None:
-        return replace(local, edge=edge)
-    return replace(local, edge=edge, edge2=spread_over(spread(local.edge2, labels, L), edges2))
+def _held(
+    local: Curvature, edges: BoolArray, labels: IntArray, ngrams_at: IntArray, index: FeatureIndex
+) -> Curvature:
+    """Return the curvature over the new labels; transitions that are new are held like the average one.
+
+    ``ngrams_at`` are the places of the old n-grams among those of the index.
+    """
+    edge = spread_over(spread(local.edge, labels, len(edges)), edges)
+    ngrams, known = np.zeros(len(index.ngrams), np.float32), np.zeros(len(index.ngrams), np.bool_)
+    ngrams[ngrams_at], known[ngrams_at] = local.ngrams, True
+    return replace(local, edge=edge, ngrams=spread_over(ngrams, known))
 
 
 def _old_rows(indptr: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
@@ -134,7 +137,7 @@ def _free(index: FeatureIndex, spoken: BoolArray) -> BoolArray:
     """Return which features have only labels that the batch speaks about, in the order of ``sizes``."""
     both = spoken[:, None] & spoken
     parts = [(index.edges & both).ravel()]
-    if index.edges2 is not None:
-        parts.append((index.edges2 & both[:, :, None] & spoken).ravel())
+    heard: BoolArray = spoken[index.ngrams] | (index.ngrams < 0)  # [M, order + 1]
+    parts.append(np.logical_and.reduce(heard, axis=1))
     parts += [both.ravel()[index.pair_ids], spoken[index.state_labels]]
     return np.concatenate(parts)

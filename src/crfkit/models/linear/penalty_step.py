@@ -13,7 +13,7 @@ from crfkit.data.sequences import Encoded
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.features.general_scales import GENERAL, general_scales
-from crfkit.features.index import FeatureIndex
+from crfkit.features.index import FeatureIndex, places_of
 from crfkit.features.labelled import LabelledInput
 from crfkit.features.penalty_groups import FeatureGroups, PenaltyScales, feature_groups
 from crfkit.inference import PermittedPairs
@@ -151,7 +151,7 @@ def held_out_folds(
 
 def _shared(index: FeatureIndex, own: FeatureIndex) -> BoolArray:
     """Return which of the features of an index another one has, in the order of ``FeatureIndex.sizes``."""
-    edges = [m.ravel() for m in (own.edges, own.edges2) if m is not None]
+    edges = [own.edges.ravel(), places_of(index.ngrams, own.ngrams) >= 0]
     pairs = np.isin(index.pair_keys(), own.pair_keys(), assume_unique=True)
     states = np.isin(index.state_keys(), own.state_keys(), assume_unique=True)
     return np.concatenate([*edges, pairs, states])

@@ -69,12 +69,12 @@ def steepest_words(
     range_of: Callable[[int], tuple[float, float] | None],  # ``value_range`` of an attribute
 ) -> str:
     """Return which feature stands at a place of the weights, where training got stuck."""
-    edges, edges2, pairs, _ = index.sizes
-    if place < edges + edges2:
-        span, place = (2, place) if place < edges else (3, place - edges)
-        run = np.unravel_index(place, (index.n_labels,) * span)
-        return f"The gradient is largest for the transition {[classes[int(label)] for label in run]}"
-    indptr, at = index.pair_indptr, place - edges - edges2
+    edges, ngrams, pairs, _ = index.sizes
+    if place < edges + ngrams:
+        run = divmod(place, index.n_labels) if place < edges else index.ngrams[place - edges].tolist()
+        labels = [classes[label] for label in run if label >= 0]
+        return f"The gradient is largest for the transition {labels}"
+    indptr, at = index.pair_indptr, place - edges - ngrams
     if at >= pairs:
         indptr, at = index.state_indptr, at - pairs
     attribute = int(np.searchsorted(indptr, at, side="right")) - 1

@@ -164,6 +164,7 @@ def local_source(estimator: CRF, given: Given) -> LocalSource:
         permitted=given.permitted,
         c2=estimator._l2,
         apart=bool(estimator.c1 != 0) and estimator.penalty_groups is not None,
+        prune=float(estimator.prune),
     )
     return LocalSource(data, encoded, encoder, index, function, given)
 

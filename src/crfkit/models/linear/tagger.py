@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from crfkit import _native
-from crfkit.arrays import BoolArray, FloatArray, IdArray
+from crfkit.arrays import FloatArray, IdArray
 from crfkit.data.sequences import Encoded, Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.conjunctions import Conjunctions
@@ -24,6 +25,7 @@ from crfkit.models.fitted_model import FittedModel, Piece, Prepared, Scored, war
 from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.kinds import KINDS
 from crfkit.models.linear.curvature import Curvature
+from crfkit.models.linear.ngram_arrays import ngram_arrays, ngrams_of_file
 from crfkit.potentials.linear import LinearPotential, LinearWeights
 
 if TYPE_CHECKING:
@@ -157,8 +159,8 @@ class LinearTagger(FittedModel):
             "attributes": f"{index.n_attributes:,}",
             "features": f"{len(weights.vector):,}, {int(np.count_nonzero(weights.vector)):,} of them not 0",
         }
-        if index.edges2 is not None:
-            facts["order"] = "2"
+        if index.order > 1:
+            facts["order"] = str(index.order)
         if self.associations is not None:
             facts["association rules"] = f"{len(self.associations.rules):,}"
         return facts
@@ -167,11 +169,10 @@ class LinearTagger(FittedModel):
         return np.where(self.index.edges, self.weights.edge, np.nan)
 
     def transition_features(self) -> dict[tuple[Any, ...], float]:
-        """Return {(label, next label): weight}, in order 2 also {(label, next, next but one): weight}."""
-        table = _transition_dict(self.classes, self.index.edges, self.weights.edge)
-        if self.index.edges2 is not None and self.weights.edge2 is not None:
-            table |= _transition_dict(self.classes, self.index.edges2, self.weights.edge2)
-        return table
+        """Return {(label, next label): weight}, and the longer label n-grams of higher orders, likewise."""
+        pairs = np.argwhere(self.index.edges)
+        table = _transition_dict(self.classes, pairs, self.weights.edge[self.index.edges])
+        return table | _transition_dict(self.classes, self.index.ngrams, self.weights.ngrams)
 
     def edge_features(self) -> dict[tuple[str, Any, Any], float]:
         """Return {(attribute, label, next label): weight} of attributes on label pairs, without the zeros."""
@@ -206,7 +207,7 @@ class LinearTagger(FittedModel):
         state = places[keys[kept] // L] * L + keys[kept] % L
         pairs = places[pair_keys[kept_pairs] // L**2] * L**2 + pair_keys[kept_pairs] % L**2
         index = FeatureIndex(
-            L, *rows_of(state, L, len(used)), old.edges, old.edges2, *rows_of(pairs, L**2, len(used))
+            L, *rows_of(state, L, len(used)), old.edges, old.ngrams, *rows_of(pairs, L**2, len(used))
         )
         vocabulary = Vocabulary([names[a] for a in used])
         associations = None if self.associations is None else self.associations.renumbered(vocabulary, places)
@@ -252,8 +253,7 @@ class LinearTagger(FittedModel):
             "edge.mask": self.index.edges,
             "edge.weights": self.weights.edge,
         }
-        if self.index.edges2 is not None and self.weights.edge2 is not None:
-            arrays |= {"edge2.mask": self.index.edges2, "edge2.weights": self.weights.edge2}
+        arrays |= ngram_arrays(self.index, self.weights.ngrams)
         if self.index.has_pairs:
             arrays |= {
                 "pair.indptr": self.index.pair_indptr,
@@ -273,7 +273,7 @@ class LinearTagger(FittedModel):
 
             arrays = of_compact(header, arrays, len(classes))
         take, L = arrays.take, len(classes)
-        second, paired = "edge2.weights" in arrays, "pair.weights" in arrays
+        paired = "pair.weights" in arrays
         indptr, state_labels = (
             take("state.indptr", np.int64, (None,)),
             take("state.labels", np.int32, (None,)),
@@ -284,9 +284,11 @@ class LinearTagger(FittedModel):
             pair_ids = take("pair.ids", np.int32, (None,))
         arrays.check_rows(indptr, state_labels, L, "its feature index")
         arrays.check_rows(pair_indptr, pair_ids, L**2, "its feature index")
+        edge = take("edge.weights", np.float64, (L, L))
+        ngrams, ngram_weights = ngrams_of_file(arrays, L)
         weights = LinearWeights(
-            take("edge.weights", np.float64, (L, L)),
-            take("edge2.weights", np.float64, (L, L, L)) if second else None,
+            edge,
+            ngram_weights,
             take("pair.weights", np.float64, (len(pair_ids),)) if paired else np.zeros(0),
             take("state.weights", np.float64, (len(state_labels),)),
         )
@@ -294,28 +296,25 @@ class LinearTagger(FittedModel):
         if too_large is not None:
             raise arrays.wrong(too_large)
         edges = take("edge.mask", np.bool_, (L, L))
-        edges2 = take("edge2.mask", np.bool_, (L, L, L)) if second else None
         encoder = InputEncoder.of_parts(classes, header, arrays)
         take("state.indptr", np.int64, (len(encoder.vocabulary) + 1,))
-        index = FeatureIndex(L, indptr, state_labels, edges, edges2, pair_indptr, pair_ids)
+        index = FeatureIndex(L, indptr, state_labels, edges, ngrams, pair_indptr, pair_ids)
         return cls(classes, encoder, index, weights, n_jobs, Curvature.from_arrays(arrays, index))
 
 
 def weight_problem(weights: LinearWeights) -> str | None:
     """Return what is wrong with the weights of a file that would give no usable scores; None: nothing."""
-    tables = (weights.edge, weights.edge2, weights.pair, weights.state)
-    if all(table is None or _native.scores_fit(table.reshape(-1), LARGEST_SCORE) for table in tables):
+    tables = (weights.edge, weights.ngrams, weights.pair, weights.state)
+    if all(_native.scores_fit(table.reshape(-1), LARGEST_SCORE) for table in tables):
         return None
     return f"it has weights above {LARGEST_SCORE:g} in size; no score may be that large"
 
 
 def _transition_dict(
-    classes: list[Any], mask: BoolArray, weights: FloatArray
+    classes: list[Any], runs: npt.NDArray[np.signedinteger[Any]], weights: FloatArray
 ) -> dict[tuple[Any, ...], float]:
-    places = np.argwhere(mask)
-    values = weights[mask].tolist()
     return {
-        tuple(classes[i] for i in place): w
-        for place, w in zip(places.tolist(), values, strict=True)
+        tuple(classes[label] for label in run if label >= 0): w
+        for run, w in zip(runs.tolist(), weights.tolist(), strict=True)
         if w != 0
     }

@@ -30,7 +30,7 @@ from crfkit.report.rules_page import HEADS, rule_rows
 
 _WEIGHTS = 7  # for a label, and as many against it
 _LABELS = 40
-_TRIPLES = 20
+_RUNS = 20
 _RULES = 30
 _VALUE = re.compile(r"[^=:]*[=:](.+)", re.DOTALL)  # of an attribute such as w=the or U02:the
 
@@ -44,8 +44,8 @@ class LinearView(ModelView[LinearTagger]):
             ("attributes", f"{counts['attributes']:,}"),
             ("weights not 0", f"{counts['nonzero_weights']:,}"),
         ]
-        if self.tagger.index.order == 2:
-            found.append(("order", "2"))
+        if self.tagger.index.order > 1:
+            found.append(("order", str(self.tagger.index.order)))
         if self.tagger.associations is not None:
             found.append(("association rules", f"{len(self.tagger.associations.rules):,}"))
         return found
@@ -62,8 +62,8 @@ class LinearView(ModelView[LinearTagger]):
     def learnt(self, data: Illustration) -> list[Part]:
         facts = Facts(self.tagger)
         parts: list[Part] = [self._weights(facts), self._transitions()]
-        if self.tagger.weights.edge2 is not None:
-            parts.append(_triples(facts))
+        if self.tagger.index.order > 1:
+            parts.append(_runs(facts))
         if self.tagger.associations is not None:
             parts.append(self._rules(facts, data))
         return parts
@@ -127,12 +127,13 @@ class LinearView(ModelView[LinearTagger]):
             return None
 
 
-def _triples(facts: Facts) -> Part:
-    found = sorted((t for t in facts.transitions() if len(t[0]) == 3), key=lambda item: -abs(item[1]))[
-        :_TRIPLES
-    ]
+def _runs(facts: Facts) -> Part:
+    found = sorted((t for t in facts.transitions() if len(t[0]) > 2), key=lambda item: -abs(item[1]))[:_RUNS]
     rows: list[list[tuple[str, float | None]]]
     rows = [[(" → ".join(labels), None), (f"{weight:+.2f}", weight)] for labels, weight in found]
     return TablePart(
-        "Label triples", "The strongest of the second order.", [("labels", False), ("weight", True)], rows
+        "Label n-grams",
+        "The strongest runs of three labels or more.",
+        [("labels", False), ("weight", True)],
+        rows,
     )

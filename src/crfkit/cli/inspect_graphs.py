@@ -59,7 +59,8 @@ def _summary_lines(path: str, tagger: GraphTagger, header: dict[str, Any]) -> li
     facts = {
         "labels": f"{len(tagger.classes):,}",
         **tagger.facts(),
-        "training": f"{params.get('training', '')}, {ending(history, header.get('converged', True))}",
+        "maximised": str(header.get("maximised", params.get("training", ""))),
+        "training": ending(history, header.get("converged", True)),
     }
     if isinstance(header.get("objective"), float):
         facts["objective"] = f"{header['objective']:,.2f}"

@@ -88,5 +88,6 @@ def report(crf: GraphCRF) -> list[tuple[str, str]]:
     how = ending(crf.history_, crf.converged_)
     return [
         ("model", size),
+        ("maximised", crf.maximised_),
         ("objective", f"{crf.objective_:,.4f} after {crf.n_iter_:,} iterations ({how})"),
     ]

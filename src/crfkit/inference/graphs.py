@@ -227,6 +227,12 @@ class Graphs:
         _require_labellings(scores, dead)
         return GraphBest(labels, score, bound, optimal.astype(np.bool_))
 
+    def is_exact(self, scores: GraphScores, *, n_jobs: int | None = None) -> BoolArray:
+        """Tell for each graph [N] whether its sums are exact, without computing them."""
+        how, _ = self._ways(scores, thread_count(n_jobs))
+        exact: BoolArray = (how == FOREST) | (how == CLIQUES)
+        return exact
+
     def _sums(
         self,
         scores: GraphScores,

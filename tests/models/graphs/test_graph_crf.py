@@ -72,6 +72,19 @@ def test_exact_answers_are_those_of_enumeration():
     assert first == {"P": pytest.approx(expected[0, 0]), "Q": pytest.approx(expected[0, 1])}
 
 
+def test_what_was_maximised_is_named():
+    wide = grid(RNG.normal(size=(30, 30)))
+    small, y = Graph(np.eye(1), []), [["P", "Q"] * 450, ["P"]]
+    settings = {"max_iterations": 1, "tol": 1}
+    with pytest.warns(UserWarning, match="stopped before it converged"):
+        mixed = GraphCRF(**settings).fit([wide, small], y)
+    assert mixed.maximised_.startswith("tree-reweighted surrogate")
+    assert mixed.maximised_.endswith("; likelihood of 1 of 2 graphs")
+    assert GraphCRF(**SETTINGS["pseudo"]).fit(X, Y).maximised_ == "pseudo-likelihood"
+    assert GraphCRF().fit(X, Y).maximised_ == "likelihood"
+    refuses("width", GraphCRF(training="likelihood").fit, [wide], y[:1])
+
+
 def test_training_learns_the_rows(model):
     assert model.converged_
     assert model.classes_ == ["P", "Q"]
@@ -109,6 +122,7 @@ def test_files_and_pickles(model, tmp_path):
         assert again.predict(X) == model.predict(X)
         assert again.predict_marginals(X) == model.predict_marginals(X)
         assert (again.objective_, again.n_iter_) == (model.objective_, model.n_iter_)
+        assert again.maximised_ == model.maximised_
     assert "graph CRF" in crfkit.models.fitted_facts.fitted_facts(model)["kind"]
 
 

@@ -169,4 +169,5 @@ def train_trees(task: GraphTask, settings: TreeCRF) -> Trained:
     kept = len(boosting.rounds) if watch.best is None else watch.best[1]
     value = boosting.objective()
     outcome = Outcome(np.zeros(0), value, complete, message, watch.history, not complete)
-    return Trained(task.tagger(TreePart(own, boosting.potential(kept))), outcome, None)
+    part = TreePart(own, boosting.potential(kept))
+    return Trained(task.tagger(part), outcome, None, task.maximised(part.scores(batch)))

@@ -83,6 +83,8 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         The labels, sorted.
     objective_, history_, n_iter_, converged_
         As in ``CRF``.
+    maximised_ : str
+        What training has maximised: the likelihood, or the surrogate that took its place.
     tagger_ : crfkit.models.graphs.tagger.GraphTagger
         The fitted model.
 
@@ -95,6 +97,7 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
     """
 
     _tagger = GraphTagger
+    maximised_: str
     _rules: ClassVar[dict[str, rule.Rule]] = {
         "potential": (
             "'linear', 'trees', 'kernel', a TreeCRF or a KernelCRF",
@@ -181,6 +184,7 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         outcome = found.outcome
         self.tagger_, self.classes_ = found.tagger, found.tagger.classes
         self.objective_, self.converged_ = outcome.value, outcome.converged
+        self.maximised_ = found.maximised
         self.history_, self.n_iter_ = ShownList(outcome.history), len(outcome.history)
         if outcome.interrupted:
             raise KeyboardInterrupt(outcome.message)
@@ -198,7 +202,7 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         return X, node_labels(X, y), lengths
 
     def _training_record(self) -> dict[str, Any]:
-        record = super()._training_record()
+        record = {**super()._training_record(), "maximised": self.maximised_}
         if not isinstance(self.potential, str):
             settings = TrainingRecord(self.potential.get_params(deep=False)).to_header()["params"]
             record["potential_settings"] = settings
@@ -211,6 +215,10 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
             kind = settings_class(tagger.part.name)
             params["potential"] = kind(**{k: settings[k] for k in kind._get_param_names() if k in settings})
         return params
+
+    def _restore(self, header: Mapping[str, Any]) -> None:
+        super()._restore(header)
+        self.maximised_ = str(header.get("maximised", "unknown"))
 
     def _reasoned(
         self, X: Any, lengths: Any, constraints: Constraints | None, known: Any

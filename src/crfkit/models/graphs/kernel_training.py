@@ -97,7 +97,7 @@ def train_kernels(task: GraphTask, settings: Any) -> Trained:
     how = Outcome(
         expansion.w, outcome.value, outcome.converged, outcome.message, history, outcome.interrupted
     )
-    return Trained(task.tagger(part), how, saving)
+    return Trained(task.tagger(part), how, saving, task.maximised(expansion.scores(stretch)))
 
 
 def _labelled(task: GraphTask, everything: GraphPoints) -> tuple[TrainingSet, GraphPoints]:

@@ -52,7 +52,8 @@ def train_linear(task: GraphTask) -> Trained:
         verbose=estimator.verbose,
         saving=saving,
     )
-    return Trained(task.tagger(LinearPart(own, GraphPotential(features, outcome.x))), outcome, saving)
+    part = LinearPart(own, GraphPotential(features, outcome.x))
+    return Trained(task.tagger(part), outcome, saving, task.maximised(part.scores(batch)))
 
 
 def _everything(asked: bool | str, own: GraphVocabularies) -> tuple[bool, bool]:

@@ -11,6 +11,7 @@ from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.sequences import Batch, offsets_of
 from crfkit.data.training_data import class_weights, require_data, sequence_weights, with_unlabelled
 from crfkit.exceptions import InputError
+from crfkit.inference.graph_scores import GraphScores
 from crfkit.inference.graphs import Graphs
 from crfkit.models.checkpoint import Checkpoint, Saving
 from crfkit.models.graphs.names import GraphNames
@@ -38,6 +39,7 @@ class Trained(NamedTuple):
     tagger: GraphTagger
     outcome: Outcome
     saving: Saving | None
+    maximised: str  # what training has maximised, in words
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,16 @@ class GraphTask:
     @property
     def is_pseudo(self) -> bool:
         return self.estimator.training == "pseudo-likelihood"
+
+    def maximised(self, scores: GraphScores) -> str:
+        """Return in words what training maximises, given the scores of its graphs."""
+        if self.is_pseudo:
+            return "pseudo-likelihood"
+        exact = self.structure.is_exact(scores, n_jobs=self.estimator.n_jobs)
+        if exact.all():
+            return "likelihood"
+        some = f"; likelihood of {exact.sum()} of {len(exact)} graphs" if exact.any() else ""
+        return f"tree-reweighted surrogate of the likelihood (log Z from above){some}"
 
     def tagger(self, part: Any) -> GraphTagger:
         """Return the tagger with a part."""

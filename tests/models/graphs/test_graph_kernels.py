@@ -69,6 +69,15 @@ def test_files_and_settings():
         unreadable(message, GraphCRF.load, file.getvalue())
 
 
+@pytest.mark.parametrize("settings", [EDGES, KernelCRF(n_cliques=40, gamma=0.5, reg=0.3)])
+def test_a_dev_set(settings):
+    (X, y), (X_dev, y_dev) = ring_data(20, 5), ring_data(15, 6)
+    model = GraphCRF(settings, patience=2, n_jobs=1).fit(X, y, X_dev=X_dev, y_dev=y_dev)
+    best = max(model.history_, key=lambda record: record["dev_log_likelihood"])
+    assert best["dev_accuracy"] == pytest.approx(model.score(X_dev, y_dev), abs=0.03)
+    assert best["dev_log_likelihood"] < 0
+
+
 def test_a_graph_kernel_learns_from_unlabelled_graphs():
     X, y = ring_data(30, 3)
     kernel = GraphKernel(8, n_eigenvectors=20)
@@ -81,7 +90,6 @@ def test_a_graph_kernel_learns_from_unlabelled_graphs():
 def test_bad_input():
     X, y = ring_data(6, 4)
     refuses("kernel='precomputed' does not go with graphs", GraphCRF(KernelCRF("precomputed")).fit, X, y)
-    refuses("take no dev set yet", GraphCRF(EDGES).fit, X, y, X_dev=X, y_dev=y)
     refuses("graph 0: expected an array", GraphCRF(EDGES).fit, [Graph(["a", "b"], [[0, 1]])], [["A", "B"]])
     refuses("n_cliques must be", GraphCRF(KernelCRF(n_cliques=0)).fit, X, y)
     model = GraphCRF(EDGES, n_jobs=1).fit(X, y)

@@ -123,7 +123,7 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         self,
         potential: Any = "linear",
         c1: float = 0.0,
-        c2: float = 1.0,
+        c2: float = 0.1,
         training: str = "auto",
         inference: str = "auto",
         decode: str = "marginal",

@@ -7,15 +7,19 @@ kernel of edges has the same multiple of the median heuristic's gamma.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from crfkit.arrays import FloatArray
 from crfkit.conventions import clone
-from crfkit.data.labelled_positions import TrainingSet, labelled_part
+from crfkit.data.labelled_positions import LabelledPositions, TrainingSet, labelled_part
+from crfkit.data.labels import Labels
 from crfkit.data.positions import Positions
 from crfkit.exceptions import InputError
+from crfkit.inference.graph_scores import GraphScores
+from crfkit.inference.graphs import Graphs
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.kernels.mercer import Kernel, MercerKernel, Precomputed
 from crfkit.kernels.training_matrices import as_kernels, kernel_matrices
@@ -24,9 +28,10 @@ from crfkit.models.graphs.training import GraphTask, Trained
 from crfkit.models.kernels.estimator import Form
 from crfkit.models.kernels.risk import KernelRisk
 from crfkit.models.kernels.sizes import Sizes, sizes_of
-from crfkit.models.kernels.training import train_kernel
+from crfkit.models.kernels.training import HeldOut, train_kernel
 from crfkit.models.training import Outcome
-from crfkit.objectives.likelihood import Likelihood
+from crfkit.objectives.dev_set import DevSet
+from crfkit.objectives.likelihood import Likelihood, log_likelihood
 from crfkit.objectives.pseudo_likelihood import PseudoLikelihood
 from crfkit.optional import needed
 from crfkit.potentials.graph_kernels import GraphKernels, GraphStretch
@@ -39,9 +44,9 @@ from crfkit.threads import threads_of_products
 def train_kernels(task: GraphTask, settings: Any) -> Trained:
     """Return a model with the settings of a ``KernelCRF``."""
     needed("scipy.linalg", "training with kernels", "kernels")
-    if task.dev is not None:
-        raise InputError("kernels on graphs take no dev set yet: leave out X_dev and y_dev")
     own = clone(settings)
+    if task.dev is not None and own.patience is None:
+        own.set_params(patience=task.estimator.patience)
     own.set_params(n_jobs=task.estimator.n_jobs, random_state=task.estimator.random_state)
     edge_cliques = own.cliques == "vertex+edge"
     names = task.names
@@ -50,6 +55,9 @@ def train_kernels(task: GraphTask, settings: Any) -> Trained:
     progress = Progress(task.estimator.verbose)
     numbers, everything = GraphNumbers.learn(task.graphs, names)
     data, points = _labelled(task, everything)
+    held = None if task.dev is None else numbers.encode(task.dev[0])
+    if held is not None:
+        data = replace(data, dev=LabelledPositions(Positions(held.nodes.values, held.offsets), []))
     kernels = as_kernels(own.kernel, own.graph, gamma=own.gamma, degree=own.degree, coef0=own.coef0)
     if any(isinstance(kernel, Precomputed) for kernel in kernels):
         raise InputError("kernel='precomputed' does not go with graphs: give features and a kernel of them")
@@ -71,8 +79,13 @@ def train_kernels(task: GraphTask, settings: Any) -> Trained:
     if edge_cliques and points.edge_rows is not None and len(points.edge_rows.values):
         for kernel, matrix, median in zip(kernels, list(matrices), medians, strict=False):
             scale = _scale(matrix.kernel, median)
-            matrices.append(_edge_matrix(kernel, scale, points, own, sizes))
+            matrices.append(_edge_matrix(kernel, scale, points, held, own, sizes))
     stretch = GraphStretch(points, (0, 0), n_on_vertices, edge_cliques)
+    dev = None
+    if held is not None and task.dev is not None:
+        first = points.n_positions, len(_edge_rows(points))
+        of_dev = GraphStretch(held, first, n_on_vertices, edge_cliques)
+        dev = HeldOut(of_dev, _HeldOutLabels(task.dev[1], task.structure, own.n_jobs))
     expansion = KernelExpansion(
         L, edge_cliques=edge_cliques, transitions=points.layout.n_types, bias=bool(own.bias)
     )
@@ -90,7 +103,7 @@ def train_kernels(task: GraphTask, settings: Any) -> Trained:
     risk = KernelRisk(expansion, stretch, loss, own.reg_, reg)
     saving = task.saving(everything.layout, everything.nodes, everything.of_edges)
     with threads_of_products(points.n_positions * (sizes.n_cliques or points.n_positions), own.n_jobs):
-        outcome = train_kernel(risk, matrices, own._rounds(form, sizes), None, progress, saving)
+        outcome = train_kernel(risk, matrices, own._rounds(form, sizes), dev, progress, saving)
     terms, _ = expansion.terms(matrices)
     part = KernelPart(numbers, GraphKernels(terms, *expansion.parametric()))
     history = [{key: value for key, value in record.items() if key != "picks"} for record in outcome.history]
@@ -118,7 +131,7 @@ def _sizes(own: Any, n_positions: int, n_labels: int, edge_cliques: bool) -> Siz
         n_candidates=own.n_candidates,
         all_labelings=own.all_labelings,
         edge_cliques=edge_cliques,
-        patience=None,
+        patience=own.patience,
     )
 
 
@@ -130,14 +143,39 @@ def _scale(kernel: MercerKernel, median: Any) -> float:
     return 1.0
 
 
+def _edge_rows(points: GraphPoints) -> FloatArray:
+    return np.zeros((0, 0)) if points.edge_rows is None else points.edge_rows.values
+
+
+@dataclass(frozen=True)
+class _HeldOutLabels:
+    """Labels of held-out graphs (``ScoredLabels``)."""
+
+    labels: DevSet
+    structure: Graphs
+    n_jobs: int | None
+
+    def accuracy(self, scores: GraphScores) -> float:
+        node = self.structure.expectations(scores, n_jobs=self.n_jobs)[1].node
+        return self.labels.share_right(node.argmax(axis=1).astype(np.int32))
+
+    def log_likelihood(self, scores: GraphScores) -> float:
+        known = np.logical_or.reduce(self.labels.right, axis=1)  # [ΣV]
+        open_labels = Labels(np.full(len(known), -1, np.int32), self.labels.right | ~known[:, None])
+        total = log_likelihood(self.structure, scores, open_labels, self.n_jobs).sum()
+        return float(total) / max(1, int(known.sum()))
+
+
 def _edge_matrix(
-    kernel: MercerKernel, scale: float, points: GraphPoints, own: Any, sizes: Sizes
+    kernel: MercerKernel,
+    scale: float,
+    points: GraphPoints,
+    held: GraphPoints | None,
+    own: Any,
+    sizes: Sizes,
 ) -> KernelMatrix:
-    """Return the matrix of a kernel between the rows of edges."""
-    rows, seed = (
-        points.edge_rows.values if points.edge_rows is not None else np.zeros((0, 0)),
-        own.random_state,
-    )
+    """Return the matrix of a kernel between the rows of edges; those of held-out graphs follow."""
+    rows, seed = _edge_rows(points), own.random_state
     fitted = kernel
     if isinstance(kernel, Kernel):
         fitted = kernel.fitted(rows, seed or 0)
@@ -146,5 +184,6 @@ def _edge_matrix(
     candidates, n = np.arange(len(rows)), sizes.n_candidates
     if n is not None and n < len(rows):
         candidates = np.sort(np.random.default_rng(seed or 0).choice(len(rows), n, replace=False))
-    represented = fitted.represent(rows)
-    return KernelMatrix(fitted, represented, candidates, limit=1e6 * float(own.cache_size))
+    every = rows if held is None else np.concatenate([rows, _edge_rows(held)])
+    limit = 1e6 * float(own.cache_size)
+    return KernelMatrix(fitted, fitted.represent(every), candidates, n_learn=len(rows), limit=limit)

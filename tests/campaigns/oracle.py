@@ -23,20 +23,24 @@ from pathlib import Path
 import numpy as np
 
 TESTS = Path(__file__).resolve().parents[1]
-for room in ("oracles", "objectives", "potentials", "selection", "apps/genes"):
+for room in ("oracles", "inference", "objectives", "potentials", "selection", "apps/genes"):
     sys.path.insert(0, str(TESTS / room))
 
 # The tests of these parts hold their oracles; the campaign calls them with other seeds.
 import test_contract
 import test_extreme_gains
 import test_likelihood
+import test_segmentations
 import test_seven_states
+import test_site_segmentations
 import test_structures
 import test_validation
 from graph_checks import check_against_enumeration
 from lattices import random_ngrams
 from linear_problems import make_problem
 from path_table import PathTable, path_table
+from segmentations import random_scores as random_segments
+from site_segmentations import random_sites
 
 from crfkit import _native
 from crfkit.exceptions import NoPathError
@@ -277,11 +281,13 @@ def check_validation(rng: np.random.Generator) -> None:
 
 def check_potential(rng: np.random.Generator) -> None:
     """Check the gradients of kernel expansions, transition tables and a network by finite differences."""
-    name = str(rng.choice([n for n in test_contract.POTENTIALS if not n.startswith("linear")]))
+    cases = [(name, k) for name, k in test_contract.CASES if not name.startswith("linear")]
+    name, k = cases[rng.integers(len(cases))]
     potential, batch = test_contract.POTENTIALS[name]()
+    structure = test_contract.STRUCTURES.get(name, [test_contract.CHAIN])[k]
     w = rng.normal(size=potential.n_parameters)
     test_contract.test_the_gradient_of_the_likelihood_by_finite_differences(
-        (potential, batch, w, name in test_contract.CURVED),
+        (potential, batch, structure, w, name in test_contract.CURVED),
         str(rng.choice(list(test_contract.LABELS))),
         rng.uniform(0.1, 2, size=4),
         rng.uniform(0.3, 3, size=3),
@@ -299,6 +305,21 @@ def check_graphs(rng: np.random.Generator) -> None:
         float(rng.choice([0.0, 0.0, 0.1, 0.3])),
         bool(rng.random() < 0.4),
     )
+
+
+def check_segmentations(rng: np.random.Generator) -> None:
+    """Check both forms of the scores of segments."""
+    seed, labels, longest = int(rng.integers(2**31)), int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    scale = float(rng.choice([0.1, 1.0, 3.0, 400.0, 1e5]))
+    if rng.random() < 0.5:
+        lengths = [int(rng.integers(1, 8))]
+        x = random_sites(seed, lengths, labels, longest=longest, scale=scale, tail=float(rng.random()))
+        test_site_segmentations.check_against_enumeration(x)
+    else:
+        forbidden, parts = float(rng.choice([0.0, 0.2, 0.5])), bool(rng.random() < 0.7)
+        lengths = [int(rng.integers(1, 6))]
+        x = random_segments(seed, lengths, labels, longest, scale=scale, forbidden=forbidden, parts=parts)
+        test_segmentations.check_against_enumeration(x)
 
 
 def check_genes(rng: np.random.Generator) -> None:
@@ -320,6 +341,7 @@ KINDS: dict[str, tuple[Callable[[np.random.Generator], None], int]] = {
     "other potentials": (check_potential, 5),
     "genes": (check_genes, 5),
     "graphs": (check_graphs, 100),
+    "segmentations": (check_segmentations, 100),
 }
 
 

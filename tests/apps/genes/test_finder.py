@@ -93,6 +93,20 @@ def test_pieces_give_what_the_whole_gives(finder, genome, monkeypatch):
     assert {g.exons for g in pieces} == {g.exons for g in whole}
 
 
+def test_short_sequences(finder, genome):
+    """Contigs shorter than a word of the measures, and short ones beside others: searched together."""
+    text = genome[0][:2000]
+    pieces = [text[:n] for n in range(12)] + [text]
+    for partial in (False, True):
+        together = finder.predict(pieces, both_strands=True, partial=partial)
+        alone = [finder.predict([piece], both_strands=True, partial=partial)[0] for piece in pieces]
+        assert [[g.exons for g in genes] for genes in together] == [
+            [g.exons for g in genes] for genes in alone
+        ]
+    assert together[-1]
+    assert all(len(finder.posterior(piece)["-"].intron) == len(piece) for piece in pieces)
+
+
 def test_partial_genes(finder):
     sequences, exons = random_windows(12, seed=21)
     cut = 0

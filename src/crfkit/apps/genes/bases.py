@@ -62,7 +62,7 @@ def shifted(flags: Flags, by: int) -> Flags:
     """Return flags[t - by] at each t; False if that is outside."""
     moved = np.zeros(len(flags), np.bool_)
     if by >= 0:
-        moved[by:] = flags[: len(flags) - by]
+        moved[by:] = flags[: max(len(flags) - by, 0)]
     else:
         moved[:by] = flags[-by:]
     return moved
@@ -79,7 +79,7 @@ def words(codes: Codes, length: int) -> IdArray:
     good = np.ones(T, np.bool_)
     for back in range(length):
         here = np.zeros(T, np.int64)
-        here[back:] = codes[: T - back] if back else codes
+        here[back:] = codes[: max(T - back, 0)]
         number += here << (2 * back)
         good &= shifted(known, back)
     return np.where(good, number, -1).astype(np.int32)

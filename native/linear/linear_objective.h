@@ -40,6 +40,10 @@ class LinearObjective {
     if (model_.ngrams) lengths_.whole = INT64_MAX;
     all_offsets_ = s_.offsets;
     count_observed();
+    if (!s_.scratch.empty()) {
+      let_go_of(0, n_positions());
+      let_go_of_plans();
+    }
   }
 
   LinearObjective(const LinearObjective&) = delete;  // it points into itself
@@ -297,7 +301,7 @@ class LinearObjective {
   // groups.
   template <class Real, class Fn>
   void share(Real* vector, Fn&& fn) {
-    constexpr int64_t kFewest = 1 << 15;  // parameters for which a thread is worth starting
+    constexpr int64_t kFewest = 1 << 18;  // parameters for which a thread is worth starting
     const auto threads = static_cast<int>(std::clamp<int64_t>(n_parameters() / kFewest, 1, s_.threads));
     parallel_for(threads, threads, [&](int b, int) {
       auto part = [&](LinearGroup& group, Real* own) {

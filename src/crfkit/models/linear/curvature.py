@@ -21,6 +21,7 @@ import numpy.typing as npt
 from crfkit import _native
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.features.index import FeatureIndex, spread
+from crfkit.models.linear.ngram_arrays import in_a_table, table_of
 from crfkit.potentials.linear import LinearWeights
 
 Numbers = npt.NDArray[np.float32]
@@ -91,10 +92,12 @@ class Curvature:
 
     # ---- the model file
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def to_arrays(self, index: FeatureIndex) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a model file."""
         parts = {"state": self.state, "edge": self.edge}
-        if len(self.ngrams):
+        if in_a_table(index):
+            parts["edge2"] = table_of(index, self.ngrams)
+        elif index.order > 1:
             parts["ngrams"] = self.ngrams
         if len(self.pair):
             parts["pair"] = self.pair
@@ -126,7 +129,7 @@ def _of_ngrams(take: Callable[..., Numbers], index: FeatureIndex, arrays: Any) -
     if "edge2" + _IN_FILES in arrays:
         table: Numbers = take("edge2", *(index.n_labels,) * 3)[tuple(index.ngrams.T)]
         return table
-    return take("ngrams", len(index.ngrams)) if len(index.ngrams) else np.zeros(0, np.float32)
+    return take("ngrams", len(index.ngrams)) if index.order > 1 else np.zeros(0, np.float32)
 
 
 def spread_over(table: Numbers, known: npt.NDArray[np.bool_]) -> Numbers:

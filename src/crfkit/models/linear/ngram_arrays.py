@@ -6,7 +6,10 @@ the n-grams and their weights, and a format version that earlier readers refuse.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.features.index import NO_NGRAMS, FeatureIndex
@@ -18,15 +21,24 @@ _LARGEST_TABLE = 1 << 21  # entries
 
 def ngram_arrays(index: FeatureIndex, weights: FloatArray) -> Arrays:
     """Return the arrays of a model file."""
-    L = index.n_labels
     if index.order == 1:
         return {}
-    if index.order > 2 or L**3 > _LARGEST_TABLE:
+    if not in_a_table(index):
         return {"ngrams.labels": index.ngrams, "ngrams.weights": weights}
-    mask, table = np.zeros((L, L, L), np.bool_), np.zeros((L, L, L))
-    mask[tuple(index.ngrams.T)] = True
-    table[tuple(index.ngrams.T)] = weights
-    return {"edge2.mask": mask, "edge2.weights": table}
+    known = np.ones(len(index.ngrams), np.bool_)
+    return {"edge2.mask": table_of(index, known), "edge2.weights": table_of(index, weights)}
+
+
+def in_a_table(index: FeatureIndex) -> bool:
+    """Return whether a file has the triples of a model as a table."""
+    return index.order == 2 and index.n_labels**3 <= _LARGEST_TABLE
+
+
+def table_of(index: FeatureIndex, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers of triples [M] as a table [L, L, L], 0 elsewhere."""
+    table = np.zeros((index.n_labels,) * 3, numbers.dtype)
+    table[tuple(index.ngrams.T)] = numbers
+    return table
 
 
 def ngrams_of_file(arrays: ModelArrays, n_labels: int) -> tuple[IdArray, FloatArray]:

@@ -261,7 +261,7 @@ class LinearTagger(FittedModel):
                 "pair.weights": self.weights.pair,
             }
         if self.curvature is not None:
-            arrays |= self.curvature.to_arrays()
+            arrays |= self.curvature.to_arrays(self.index)
         return own, arrays
 
     @classmethod

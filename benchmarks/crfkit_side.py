@@ -103,6 +103,6 @@ def objective_of(
     for (before, after), weight in transitions.items():
         edge[places[before], places[after]] = weight
     objective = loaded.objective(index, 0.0, threads)
-    loss = objective(objective.parameters(LinearWeights(edge, None, np.zeros(0), state).vector)).value
+    loss = objective(objective.parameters(LinearWeights(edge, np.zeros(0), np.zeros(0), state).vector)).value
     squares = float(state @ state + (edge**2).sum())
     return loss + c2 * squares + c1 * float(np.abs(state).sum() + np.abs(edge).sum())

@@ -27,7 +27,7 @@ def test_the_test_extra_brings_what_the_others_bring():
     for line in requires("crfkit"):
         if found := re.match(r"([\w\[\],-]+).*extra == ['\"](\w+)['\"]", line):
             extras.setdefault(found[2], set()).add(found[1])
-    names = ("sklearn", "trees", "kernels", "graph", "plot", "tables", "report", "annotate")
+    names = ("sklearn", "trees", "kernels", "graph", "plot", "tables", "report", "annotate", "dask")
     own = set().union(*(extras[name] for name in names))
     assert own - extras["test"] == {"pynndescent"}
     (everything,) = extras["all"]  # crfkit[…]

@@ -110,7 +110,7 @@ def test_a_trained_model_is_not_lost(run, folder, tmp_path, monkeypatch):
         return fit(*arguments, **more)
 
     monkeypatch.setattr(CRF, "fit", fit_and_remove)
-    words = ["train", folder / "train.txt", "-m", gone / "m", "-q", "-t", folder / "template"]
+    words = ["train", folder / "train.txt", "-m", gone / "m", "-q", "-t", folder / "template", "--c2", "1"]
     ran = run.fails(1, "the model went to", *words)
     (kept,) = tmp_path.iterdir()
     assert f"crfkit: {gone / 'm'}: No such file or directory; the model went to {kept}\n" == ran.err
@@ -130,7 +130,7 @@ def test_a_finished_model_is_written_after_ctrl_c(run, folder, tmp_path, monkeyp
 
     monkeypatch.setattr(os, "fsync", once)
     model = tmp_path / "m"
-    ran = run("train", folder / "train.txt", "-m", model, "-q", "-t", folder / "template")
+    ran = run("train", folder / "train.txt", "-m", model, "-q", "-t", folder / "template", "--c2", "1")
     assert (ran.code, ran.err) == (130, f"crfkit: stopped, but the model was finished and is in {model}\n")
     assert model.read_bytes() == (folder / "model.crfkit").read_bytes()
     assert os.listdir(tmp_path) == ["m"]

@@ -127,7 +127,8 @@ def test_a_named_pipe_is_read_once(folder, tmp_path):
     """As in ``crfkit train <(zcat …)``: detecting the format must not consume the beginning."""
     os.mkfifo(tmp_path / "pipe")
     text = as_text(sentences(60))
-    words = ["train", "-q", str(tmp_path / "pipe"), "-m", str(tmp_path / "m"), "-t", str(folder / "template")]
+    words = ["train", "-q", str(tmp_path / "pipe"), "-m", str(tmp_path / "m"), "--c2", "1"]
+    words += ["-t", str(folder / "template")]
     with subprocess.Popen([*CRFKIT, *words], stderr=subprocess.PIPE) as process:
         (tmp_path / "pipe").write_text(text, encoding="utf-8")
         assert process.stderr.read() == b""

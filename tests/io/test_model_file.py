@@ -225,10 +225,10 @@ def test_unverified_damage_is_an_error_or_other_numbers(data):
         (b"lCRF" + bytes(100), "not a crfkit model"),
         (with_json(b"{}", magic=b"\x89CRFKIT\r"), "not a crfkit model"),
         (
-            with_json(b"{}", version=3),
-            "format version 3, this crfkit reads versions 1 and 2; install a newer crfkit",
+            with_json(b"{}", version=4),
+            "format version 4, this crfkit reads versions 1 to 3; install a newer crfkit",
         ),
-        (with_json(b"{}", version=0), "format version 0, this crfkit reads versions 1 and 2"),
+        (with_json(b"{}", version=0), "format version 0, this crfkit reads versions 1 to 3"),
         (with_json(b"{}", total=2**63), f"cut off: {2**63} bytes expected"),
         (with_json(b"{}", total=10), "sizes are impossible"),
         (with_json(b"{}"), "lacks 'header' or 'arrays'"),

@@ -15,7 +15,6 @@ from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from crfkit._native import ColumnParser
 from crfkit.cli.column_roles import tagging_roles
 from crfkit.cli.data_file import open_data, say
 from crfkit.cli.in_order import in_order
@@ -42,6 +41,7 @@ def tag_quickly(arguments: argparse.Namespace, defaults: argparse.Namespace) -> 
         return False
     with contextlib.ExitStack() as opened:
         try:
+            from crfkit._native import ColumnParser  # nothing native is loaded for the help
             from crfkit.tagger import open_native
 
             tagger = open_native(arguments.model)

@@ -147,6 +147,7 @@ class ConstrainedCRF(CRF):
 
     penalty_groups = None  # the constraints choose no groups of penalties
     penalty_folds = 5
+    prune = 0.0  # nor is anything left out
 
     def __init__(
         self,
@@ -184,7 +185,7 @@ class ConstrainedCRF(CRF):
     ) -> None:
         given = locals()
         super().__init__(**{name: given[name] for name in CRF._get_param_names() if name in given})
-        del self.penalty_groups, self.penalty_folds  # no parameters here
+        del self.penalty_groups, self.penalty_folds, self.prune  # no parameters here
         self.tau = tau
         self.validation = validation
         self.last = last

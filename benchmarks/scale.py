@@ -1,7 +1,9 @@
-"""Data larger than memory: what it costs. Parts, each a module in ``benchmarks/scale_parts``:
+"""Large data: what it costs. Parts, each a module in ``benchmarks/scale_parts``:
 
     python benchmarks/scale.py threads                # one thread against two, 10⁵ to 10⁷ features
     python benchmarks/scale.py blocks --tokens 1e7    # training from disk against training from memory
+    python benchmarks/scale.py cluster --tokens 1e6   # two Dask workers against two threads, and a simulation
+    python benchmarks/scale.py tagging                # crfkit tag on large files
 
 Every part prints its figures as JSON lines.
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-PARTS = ("threads", "blocks")
+PARTS = ("threads", "blocks", "cluster", "tagging")
 
 
 def main() -> None:

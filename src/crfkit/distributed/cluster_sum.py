@@ -2,7 +2,7 @@
 
 An evaluation sends each part the weights of the features that it contains, directly to the worker that holds
 it, and brings back value and gradient by these weights. With P features in all and F_s of them in part s, it
-moves about Σ_s 8·F_s bytes each way, and little else. Parts are added in a fixed order: in a tree of fan-in
+moves about Σ_s 4·F_s bytes each way, and little else. Parts are added in a fixed order: in a tree of fan-in
 8 whose last step is done here, in double precision.
 
 Workers may be lost at any time. Dask recomputes lost parts from their partitions. Tasks that it gives up
@@ -25,7 +25,7 @@ from crfkit.objectives.units import AttributeSizes, by_feature
 from crfkit.optim.problem import Evaluation
 
 FAN_IN = 8
-TRANSPORT = np.float64
+TRANSPORT = np.float32  # of weights and gradients; the kernel computes scores in it anyway
 
 
 class ClusterSum(LinearFunction):

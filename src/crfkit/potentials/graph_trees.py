@@ -42,6 +42,13 @@ class TreeScores:
         if edges is not None and self.rows is not None and of_rows is not None:
             edges.add_scores(of_rows, (0, 0), self.rows, None, n_jobs=n_jobs)
 
+    def moved(self, step: float, direction: TreeScores) -> TreeScores:
+        """Return the sum of these scores and ``step`` times others of the same batch."""
+        rows = None
+        if self.rows is not None and direction.rows is not None:
+            rows = self.rows + step * direction.rows
+        return TreeScores(self.batch, self.node + step * direction.node, rows)
+
     @property
     def given(self) -> GivenScores:
         """The scores, for tables that are added to those of edges."""

@@ -10,9 +10,10 @@ from refusals import refuses, unreadable
 from rings import ring_data
 
 import crfkit
-from crfkit import Graph, GraphCRF, TreeCRF
+from crfkit import Graph, GraphCRF, TreeCRF, grid
 from crfkit.data.graph_layout import edge_types_of, lay_out
 from crfkit.data.tables import Table
+from crfkit.datasets import snakes
 from crfkit.inference.graph_scores import GraphGradient, graph_labelling_score
 from crfkit.io import read_model, write_model
 from crfkit.potentials.edge_tables import EdgeTables, GivenScores, typed_topology
@@ -33,6 +34,18 @@ def test_trees_learn_what_is_not_linear(training, ends, directed):
     assert values[-1] < values[0]
     assert trees.objective_ < values[-1]
     assert trees.n_iter_ == 25
+
+
+@pytest.mark.parametrize("training", ["tree-reweighted", "pseudo-likelihood"])
+def test_rounds_never_raise_the_objective(training):
+    """Many labels and sure edges make Newton's steps too long: they are shortened."""
+    cells, labels = snakes(25, random_state=0)
+    X = [grid(np.stack([one == c for c in "rgyc"], axis=-1).astype(float)) for one in cells]
+    trees = TreeCRF(n_iterations=12, learning_rate=0.5, min_samples_leaf=3, n_jobs=1)
+    model = GraphCRF(trees, training=training, ends=True, n_jobs=1).fit(X, [one.ravel() for one in labels])
+    values = [*(record["objective"] for record in model.history_), model.objective_]
+    assert max(np.diff(values)) < 1e-3 * values[0]
+    assert min(record["step"] for record in model.history_) < 1
 
 
 def test_files_explanations_and_weights():

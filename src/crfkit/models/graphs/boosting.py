@@ -22,7 +22,7 @@ from crfkit.models.trees.boosting import LEAST_CURVATURE, table_iterations
 from crfkit.models.trees.grower import TrainingRows, TreeGrower
 from crfkit.models.trees.steps import growth_settings
 from crfkit.models.trees.tree_crf import TreeCRF
-from crfkit.objectives.likelihood import Likelihood, Residuals, expected_minus_observed
+from crfkit.objectives.likelihood import Likelihood, Residuals, expected_minus_observed, log_likelihood
 from crfkit.objectives.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood_residuals
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.penalised import Penalised
@@ -32,6 +32,8 @@ from crfkit.potentials.graph_table import GraphTable
 from crfkit.potentials.graph_trees import GraphTrees, TreeScores
 from crfkit.progress import Progress
 from crfkit.threads import thread_count
+
+_LEAST_STEP = 2.0**-10
 
 
 class GraphBoosting:
@@ -54,7 +56,7 @@ class GraphBoosting:
 
     def round(self) -> dict[str, Any] | None:
         """Grow the trees of one more round; return its record, or None if nothing can be split."""
-        number, task, settings = len(self.rounds), self._task, self._settings
+        number, settings = len(self.rounds), self._settings
         if number % settings.transition_every == 0:
             self._fit_tables(table_iterations(number))
         targets, value = self._targets()
@@ -62,9 +64,37 @@ class GraphBoosting:
         edge = None if self._edges is None else self._edges.grow(*targets[1], number)
         if node is None and edge is None:
             return None
-        self.scores.add(node, edge, n_jobs=task.estimator.n_jobs)
-        self.rounds.append((node, edge, self.tables))
-        return {"iteration": number + 1, "objective": value, "step": 1.0}
+        step = self._move(node, edge, value)
+        if step is None:
+            return None
+        self.rounds.append((_scaled(node, step), _scaled(edge, step), self.tables))
+        return {"iteration": number + 1, "objective": value, "step": step}
+
+    def _move(self, node: Forest | None, edge: Forest | None, value: float) -> float | None:
+        """Add new trees with the largest step 1, 1/2, … that lowers the objective; return it, or None.
+
+        Newton's leaves of nodes and edges are computed as if the others stood still. Where nearly all
+        probabilities are 0 or 1 they are far too large, and without this check training would diverge.
+        """
+        direction = TreeScores.zeros(self.scores.batch, self.n_labels)
+        direction.add(node, edge, n_jobs=self._task.estimator.n_jobs)
+        step = 1.0
+        while step > _LEAST_STEP:
+            trial = self.scores.moved(step, direction)
+            if self._value(trial) < value:
+                self.scores = trial
+                return step
+            step /= 2
+        return None
+
+    def _value(self, scores: TreeScores) -> float:
+        """Return the objective with other scores of trees."""
+        task, found = self._task, self._graph_scores(scores)
+        if task.is_pseudo:
+            log_p = pseudo_likelihood_residuals(found, task.labels).log_p
+        else:
+            log_p = log_likelihood(self._structure, found, task.labels, task.estimator.n_jobs)
+        return -float(log_p.sum() if task.weights is None else log_p @ task.weights)
 
     def potential(self, n_rounds: int) -> GraphTrees:
         """Return the model after this many rounds."""
@@ -79,17 +109,17 @@ class GraphBoosting:
 
     def objective(self) -> float:
         """Return minus the log-likelihood (or its surrogate) of the trees so far."""
-        return self._targets()[1]
+        return self._value(self.scores)
 
-    def _graph_scores(self) -> GraphScores:
-        scores = self.tables.scores(self.scores.given)
+    def _graph_scores(self, trees: TreeScores) -> GraphScores:
+        scores = self.tables.scores(trees.given)
         if self._task.class_weights is None:
             return scores
         return self._structure.raise_wrong(scores, self._task.labels, np.log(self._task.class_weights))
 
     def _targets(self) -> tuple[list[tuple[FloatArray, FloatArray]], float]:
         """Return gradient and second derivatives of the rows of nodes and of edges, and the objective."""
-        task, scores = self._task, self._graph_scores()
+        task, scores = self._task, self._graph_scores(self.scores)
         found: Residuals[GraphGradient]
         if task.is_pseudo:
             found = pseudo_likelihood_residuals(scores, task.labels)
@@ -132,6 +162,10 @@ class GraphBoosting:
         if found.interrupted:
             raise KeyboardInterrupt
         self.tables = EdgeTables(found.x.reshape(self.tables.tables.shape))
+
+
+def _scaled(forest: Forest | None, step: float) -> Forest | None:
+    return forest if forest is None or step == 1.0 else forest.scaled(step)
 
 
 def train_trees(task: GraphTask, settings: TreeCRF) -> Trained:

@@ -7,41 +7,13 @@ import dask.bag as db
 import numpy as np
 import pandas as pd
 import pytest
+from cluster_data import bag_of, given, items, sentences, with_gaps
 from refusals import refuses
 
 from crfkit import CRF, ConstrainedCRF, tag_partition
 from crfkit.distributed import from_files
 from crfkit.features import Features, column, token_features
-from crfkit.models.linear.source import Given, open_source
-
-WORDS = ["the", "a", "dog", "cat", "sees", "runs", "2", "Ann", "Bob", "slowly"]
-TAGS = {"the": "D", "a": "D", "dog": "N", "cat": "N", "sees": "V", "runs": "V", "2": "Q", "slowly": "A"}
-
-
-def sentences(n, seed=0):
-    random = np.random.default_rng(seed)
-    X = [random.choice(WORDS, size=random.integers(1, 9)).tolist() for _ in range(n)]
-    # a label that only the last sentences have
-    y = [[TAGS.get(word, "NAME") if i < n - 3 else "LAST" for word in x] for i, x in enumerate(X)]
-    return X, y
-
-
-def items(X):
-    return [[{"w": word, "length": len(word) / 3, "e:end": word[-1]} for word in x] for x in X]
-
-
-def given(X, y=None):
-    return Given(X, y, None, None, None, None)
-
-
-def bag_of(X, y, n):
-    return db.from_sequence(list(zip(X, y, strict=True)), npartitions=n)
-
-
-def with_gaps(y):
-    """Labels that are unknown, or one of several: also of all those that a partition has."""
-    return [[None] * len(labels) if i == 4 else [{"D", "N"}, *labels[1:]] for i, labels in enumerate(y)]
-
+from crfkit.models.linear.source import open_source
 
 SETTINGS = {
     "plain": {},
@@ -167,7 +139,7 @@ def test_refusals(client):
     bag = bag_of(X, y, 2)
     refuses("c2='auto' is not possible with a Dask", CRF(c2="auto").fit, bag)
     refuses("algorithm='sgd' is not", CRF(algorithm="sgd").fit, bag)
-    refuses("ConstrainedCRF is not", ConstrainedCRF().fit, bag)
+    refuses("validation='held-out' is not", ConstrainedCRF(validation="held-out").fit, bag)
     refuses("sample_weight= is not", CRF().fit, bag, sample_weight=[1.0])
     refuses("leave out y", CRF().fit, [dask.delayed((X, y))], y)
     refuses("so y must be one, too", CRF().fit, bag, y)

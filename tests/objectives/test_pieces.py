@@ -11,7 +11,8 @@ from refusals import refuses
 
 from crfkit.inference import PermittedPairs
 from crfkit.objectives.linear_likelihood import LinearLikelihood
-from crfkit.objectives.validation import Spans, ValidationConstraints
+from crfkit.objectives.validation import ValidationConstraints
+from crfkit.objectives.validation_sets import Spans
 from crfkit.optim.online import UpdateRule
 
 LENGTHS = [70, 3, 330, 0, 1, 129, 200]
@@ -107,7 +108,7 @@ def test_validation_sets_in_pieces(order, pairs, partial):
     def constrained() -> list[bytes]:
         constraints = ValidationConstraints(objective, spans, gradient=gradient, margin=0.1)
         at = constraints(x)
-        parts = at.values, at.pull(np.ones(2)), constraints.best_labels(x)
+        parts = at.values, at.pull(np.ones(2)), constraints.sets.best_labels(x)
         return [part.tobytes() for part in parts]
 
     expected = constrained()

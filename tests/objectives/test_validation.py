@@ -13,7 +13,8 @@ from crfkit.exceptions import InputError
 from crfkit.inference import PermittedPairs
 from crfkit.objectives import linear_likelihood
 from crfkit.objectives.linear_function import PenalisedLikelihood
-from crfkit.objectives.validation import Spans, ValidationConstraints
+from crfkit.objectives.validation import ValidationConstraints
+from crfkit.objectives.validation_sets import Spans
 from crfkit.potentials.linear import LinearWeights
 
 
@@ -179,7 +180,7 @@ def test_values_scale_with_the_weights_and_vanish_where_viterbi_is_right():
     every = Spans.of_sequences([[0, 1, 2, 3]], problem.offsets)
     constraints = ValidationConstraints(objective, every, tau=0.0)
     assert constraints.violations(x)[0] > 0
-    problem.labels = Labels(constraints.best_labels(x), None)
+    problem.labels = Labels(constraints.sets.best_labels(x), None)
     right = ValidationConstraints(problem.objective(), every, tau=0.0)
     assert right.violations(x)[0] == 0
 

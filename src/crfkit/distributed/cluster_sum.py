@@ -11,17 +11,30 @@ after several losses and weights that were lost with a worker are submitted agai
 
 from __future__ import annotations
 
-from itertools import count
+from collections.abc import Callable
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.distributed.cluster import Cluster
-from crfkit.distributed.parts import added_up, evaluated, places_of, total, union_places, united
+from crfkit.distributed.part_sets import enveloped, part_sets, smoothed, violated
+from crfkit.distributed.parts import (
+    Partial,
+    Sent,
+    added_up,
+    evaluated,
+    places_of,
+    total,
+    union_places,
+    united,
+)
+from crfkit.exceptions import InputError
 from crfkit.features.index import FeatureIndex
 from crfkit.objectives.linear_function import LinearFunction
 from crfkit.objectives.units import AttributeSizes, by_feature
+from crfkit.objectives.validation_sets import Spans
 from crfkit.optim.problem import Evaluation
 
 FAN_IN = 8
@@ -32,9 +45,16 @@ class ClusterSum(LinearFunction):
     """The sum over parts on a cluster, with one parameter per feature."""
 
     def __init__(
-        self, cluster: Cluster, parts: list[Any], index: FeatureIndex, sizes: AttributeSizes, n_threads: int
+        self,
+        cluster: Cluster,
+        parts: list[Any],
+        bounds: IntArray,  # [parts+1] the first position of each part
+        index: FeatureIndex,
+        sizes: AttributeSizes,
+        n_threads: int,
     ) -> None:
         self._cluster, self._parts, self._index, self._sizes = cluster, parts, index, sizes
+        self._bounds = bounds
         self.n_threads = n_threads
         self._n = sum(index.sizes)
         places = [cluster.kept(places_of, part) for part in parts]
@@ -70,27 +90,52 @@ class ClusterSum(LinearFunction):
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
         """Return value, gradient and, if requested, an estimate of the Hessian's diagonal."""
-        w, attempts = self.weights(x), count()
-        found = self._cluster.results(lambda: self._submitted(w, diagonal, next(attempts)))
-        whole = total(self._n, self._last, found)
-        second = None if whole.diagonal is None else self.parameters(np.asarray(whole.diagonal, np.float64))
-        return Evaluation(whole.value, self.parameters(np.asarray(whole.gradient, np.float64)), second)
+        (value,), gradient, second = self.summed(evaluated, self._parts, x, diagonal)
+        return Evaluation(float(value), gradient, second)
 
-    def _submitted(self, w: FloatArray, diagonal: bool, attempt: int) -> list[Any]:
+    def validation_sets(self, spans: Spans, margin: float) -> ClusterSets:
+        own = [spans.between(first, last) for first, last in pairwise(self._bounds.tolist())]
+        sets = [
+            self._cluster.kept(part_sets, part, its, margin)
+            for part, its in zip(self._parts, own, strict=True)
+        ]
+        return ClusterSets(self, sets)
+
+    def summed(
+        self, task: Callable[..., Partial], parts: list[Any], x: FloatArray, *more: Any, exact: bool = False
+    ) -> tuple[FloatArray, Any, Any]:
+        """Return the sums over parts of ``task(part, (its weights, *more))``: values, then derivatives [P].
+
+        ``parts`` are this function's own, or made from them, in the same order. Weights and derivatives are
+        sent in single precision, or ``exact``.
+        """
+        w: Sent = self.weights(x)
+        w, attempts = w if exact else w.astype(TRANSPORT), count()
+        found = self._cluster.results(lambda: self._submitted(task, parts, w, more, next(attempts)))
+        whole = total(self._n, self._last, found)
+        gradient, diagonal = (
+            None if one is None else self.parameters(np.asarray(one, np.float64))
+            for one in (whole.gradient, whole.diagonal)
+        )
+        return whole.values, gradient, diagonal
+
+    def _submitted(
+        self, task: Callable[..., Partial], parts: list[Any], w: Sent, more: tuple[Any, ...], attempt: int
+    ) -> list[Any]:
         """Send each part its weights; return the futures of the sums that are left to do here."""
         cluster = self._cluster
         if attempt or None in self._homes:  # parts have moved
-            self._homes = cluster.homes(self._parts)
+            self._homes = cluster.homes(parts)
         homes = self._homes
-        slices = cluster.sent([w[places].astype(TRANSPORT) for places in self._places], homes)
+        slices = cluster.sent([(w[places], *more) for places in self._places], homes)
         futures = [
             cluster.client.submit(
-                *(evaluated, part, own, diagonal),
+                *(task, part, own),
                 pure=False,
                 workers=None if home is None else [home],
                 allow_other_workers=home is not None,
             )
-            for part, own, home in zip(self._parts, slices, homes, strict=True)
+            for part, own, home in zip(parts, slices, homes, strict=True)
         ]
         for unions in self._unions:
             futures = [
@@ -98,6 +143,31 @@ class ClusterSum(LinearFunction):
                 for union, some in zip(unions, _grouped(futures), strict=True)
             ]
         return futures
+
+
+class ClusterSets:
+    """The validation sets of a sum over parts: sums over the same parts."""
+
+    def __init__(self, whole: ClusterSum, sets: list[Any]) -> None:
+        self._whole, self._sets = whole, sets
+
+    def violations(self, theta: FloatArray) -> FloatArray:
+        return self._whole.summed(violated, self._sets, theta, exact=True)[0]
+
+    def envelope(self, theta: FloatArray, coefficients: FloatArray) -> FloatArray:
+        gradient: FloatArray = self._whole.summed(enveloped, self._sets, theta, coefficients, exact=True)[1]
+        return gradient
+
+    def flip(self, theta: FloatArray, coefficients: FloatArray, c: float) -> FloatArray:
+        raise InputError(
+            "gradient='flip' is not possible with a Dask collection, because it is no sum over sequences: "
+            "take gradient='smooth' or 'envelope'"
+        )
+
+    def smoothed(
+        self, theta: FloatArray, temperature: float, coefficients: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        return self._whole.summed(smoothed, self._sets, theta, temperature, coefficients)[:2]
 
 
 def _grouped(some: list[Any]) -> list[list[Any]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +23,11 @@ Sent = npt.NDArray[np.floating[Any]]  # on its way between processes
 
 
 class Partial(NamedTuple):
-    """Value and derivatives of a part, by the weights of its own features [F of the part]."""
+    """Values and derivatives of a part, by the weights of its own features [F of the part]."""
 
-    value: float
-    gradient: Sent
-    diagonal: Sent | None  # of the Hessian
+    values: FloatArray  # [1], or one per validation set
+    gradient: Sent | None
+    diagonal: Sent | None = None  # of the Hessian
 
 
 @dataclass
@@ -48,11 +49,11 @@ class Part:
     n_threads: int
 
     def __post_init__(self) -> None:
-        self._built: LinearLikelihood | None = None
-        self._lock = threading.Lock()
+        self._function: LinearLikelihood | None = None
+        self.lock = threading.RLock()  # a task may run twice at once, if Dask moves it
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -63,26 +64,18 @@ class Part:
         entries = self.sequences.indices.nbytes * (2 if self.sequences.values is None else 6)
         return entries + 40 * self.sequences.n_positions + 8 * self.places.size
 
-    def evaluate(self, w: Sent, diagonal: bool) -> Partial:
-        """Return value and derivatives at the weights of the part's features, in their precision."""
-        with self._lock:  # a task may run twice at once, if Dask moves it
-            if self._built is None:
-                self._built = LinearLikelihood(
-                    self.sequences,
-                    self.labels,
-                    self.index,
-                    n_threads=self.n_threads,
-                    weights=self.weights,
-                    class_weights=self.class_weights,
-                )
-            built = self._built
-            theta = built.parameters(w.astype(np.float64, copy=False))
-            found = built(theta, diagonal=diagonal)
-            gradient = built.weights(found.gradient)
-            second = None
-            if found.diagonal is not None:
-                second = built.weights(found.diagonal / built.roots()).astype(w.dtype, copy=False)
-            return Partial(found.value, gradient.astype(w.dtype, copy=False), second)
+    def function(self) -> LinearLikelihood:
+        """Return the native objective; ``lock`` must be held while it is used."""
+        if self._function is None:
+            self._function = LinearLikelihood(
+                self.sequences,
+                self.labels,
+                self.index,
+                n_threads=self.n_threads,
+                weights=self.weights,
+                class_weights=self.class_weights,
+            )
+        return self._function
 
 
 # ---- tasks
@@ -121,9 +114,16 @@ def places_of(part: Part) -> IntArray:
     return part.places
 
 
-def evaluated(part: Part, w: Sent, diagonal: bool) -> Partial:
-    """Evaluate a part."""
-    return part.evaluate(w, diagonal)
+def evaluated(part: Part, sent: tuple[Sent, bool]) -> Partial:
+    """Return value and derivatives at the weights of the part's features, in their precision."""
+    w, diagonal = sent
+    with part.lock:
+        function = part.function()
+        found = function(function.parameters(w.astype(np.float64, copy=False)), diagonal=diagonal)
+        gradient, second = function.weights(found.gradient), None
+        if found.diagonal is not None:
+            second = function.weights(found.diagonal / function.roots()).astype(w.dtype, copy=False)
+    return Partial(np.array([found.value]), gradient.astype(w.dtype, copy=False), second)
 
 
 def some_of(part: Part, chosen: IntArray, n_attributes: int) -> tuple[Sequences, Labels]:
@@ -165,13 +165,16 @@ def added_up(union: Union, *partials: Partial) -> Partial:
     return total(len(union.places), union.inside, partials)
 
 
-def total(n: int, inside: list[IntArray], partials: Any) -> Partial:
+def total(n: int, inside: list[IntArray], partials: Sequence[Partial]) -> Partial:
     """Add partial results in their order, in double precision: the same bits at every repetition."""
-    value, gradient, diagonal = 0.0, np.zeros(n), None
-    for places, partial in zip(inside, partials, strict=True):
-        value += partial.value
-        gradient[places] += partial.gradient
-        if partial.diagonal is not None:
-            diagonal = np.zeros(n) if diagonal is None else diagonal
-            diagonal[places] += partial.diagonal
-    return Partial(value, gradient, diagonal)
+
+    def added(some: Sequence[Any]) -> FloatArray | None:
+        if some[0] is None:
+            return None
+        whole = np.zeros(n)
+        for places, own in zip(inside, some, strict=True):
+            whole[places] += own
+        return whole
+
+    values, gradients, diagonals = zip(*partials, strict=True)
+    return Partial(sum(values[1:], values[0]), added(gradients), added(diagonals))

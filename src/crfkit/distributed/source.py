@@ -135,17 +135,9 @@ def open_collection(estimator: CRF, given: Given) -> ClusterSource:
     if estimator.features is not None:
         encoder = encoder.with_conjunctions(estimator.features.conjunctions)
     sizes = AttributeSizes.of_sums(whole.counts, whole.squares)
-    function = ClusterSum(cluster, parts, index, sizes, thread_count(None))
-    return ClusterSource(
-        cluster,
-        parts,
-        agreed,
-        encoder,
-        function,
-        offsets_of(whole.lengths),
-        offsets_of(lengths),
-        whole.fingerprints,
-    )
+    offsets, first = offsets_of(whole.lengths), offsets_of(lengths)
+    function = ClusterSum(cluster, parts, offsets[first], index, sizes, thread_count(None))
+    return ClusterSource(cluster, parts, agreed, encoder, function, offsets, first, whole.fingerprints)
 
 
 def _shards(
@@ -187,7 +179,7 @@ def _check(estimator: CRF, given: Given) -> None:
         "permitted=": given.permitted is not None,
         "groups=": given.together is not None,
         f"algorithm={estimator.algorithm!r}": estimator.algorithm not in ("auto", "lbfgs"),
-        "ConstrainedCRF": isinstance(estimator, ConstrainedCRF),
+        "validation='held-out'": isinstance(estimator, ConstrainedCRF) and estimator._is_held_out,
     }
     for what, is_there in wrong.items():
         if is_there:

@@ -30,7 +30,8 @@ import numpy as np
 from crfkit.arrays import FloatArray, IntArray
 from crfkit.objectives.linear_function import PenalisedLikelihood
 from crfkit.objectives.linear_likelihood import LinearLikelihood, LinearPart
-from crfkit.objectives.validation import Spans, ValidationConstraints
+from crfkit.objectives.validation import ValidationConstraints
+from crfkit.objectives.validation_sets import Spans
 from crfkit.optim.conjugate_gradients import solve_cg
 from crfkit.optim.hessian import HessianProducts
 from crfkit.optim.lbfgs import minimize_lbfgs

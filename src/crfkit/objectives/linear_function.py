@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
+from crfkit.objectives.validation_sets import Spans, ValidationSets
 from crfkit.optim.penalised import Penalised
 from crfkit.optim.problem import Evaluation
 
@@ -40,6 +41,10 @@ class LinearFunction(ABC):
     @abstractmethod
     def weights(self, x: FloatArray) -> FloatArray:
         """Return the feature weights of parameters, in the order of ``FeatureIndex.sizes``."""
+
+    @abstractmethod
+    def validation_sets(self, spans: Spans, margin: float) -> ValidationSets:
+        """Return validation sets of the data, as functions of the parameters."""
 
     def roots(self) -> FloatArray:
         """Return √k of each parameter [P], where k features share it: their weights are x / √k."""

@@ -26,6 +26,7 @@ from crfkit.features.index import FeatureIndex
 from crfkit.inference.permitted_pairs import PermittedPairs
 from crfkit.objectives.linear_function import LinearFunction
 from crfkit.objectives.units import AttributeSizes, by_feature
+from crfkit.objectives.validation_sets import NativeSets, Spans
 from crfkit.optim.online import Mistakes, UpdateRule
 from crfkit.optim.problem import Evaluation, State
 
@@ -140,6 +141,9 @@ class LinearLikelihood(LinearFunction):
             return None
         # The features of a parameter have one unit.
         return self.parameters(by_feature(units, self._index)) / self.roots()
+
+    def validation_sets(self, spans: Spans, margin: float) -> NativeSets:
+        return NativeSets(self.in_tables("training under validation constraints"), spans, margin)
 
     def roots(self) -> FloatArray:
         """Return √k of each parameter [P], where k features share it: their weights are x / √k."""

@@ -19,44 +19,16 @@ of labels, or none, the margin is not added there, because no label is known to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from crfkit import _native
-from crfkit.arrays import FloatArray, IdArray, IntArray
+from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
 from crfkit.objectives.linear_function import PenalisedLikelihood
-from crfkit.objectives.linear_likelihood import LinearLikelihood
+from crfkit.objectives.validation_sets import Spans, ValidationSets
 
 GRADIENTS = ("smooth", "envelope", "flip")
-
-
-@dataclass(frozen=True)
-class Spans:
-    """Runs of positions of a batch, each within one sequence and assigned to one of V sets."""
-
-    first: IntArray  # [M]
-    last: IntArray  # [M] one past the end
-    sets: IdArray  # [M] ascending
-    n_sets: int  # V
-
-    @classmethod
-    def of_sequences(cls, sets: Iterable[npt.ArrayLike], offsets: IntArray) -> Spans:
-        """Return spans of whole sequences, given by their numbers for each set; empty ones are left out."""
-        chosen = [np.asarray(members, np.int64) for members in sets]
-        numbers = np.concatenate([np.zeros(0, np.int64), *chosen])
-        of = np.repeat(np.arange(len(chosen), dtype=np.int32), [len(members) for members in chosen])
-        kept = offsets[numbers + 1] > offsets[numbers]
-        numbers, of = numbers[kept], of[kept]
-        return cls(offsets[numbers], offsets[numbers + 1], of.astype(np.int32), len(chosen))
-
-    @property
-    def lengths(self) -> IntArray:
-        """Number of positions in each set [V]."""
-        return np.bincount(self.sets, self.last - self.first, self.n_sets).astype(np.int64)
 
 
 class ValidationConstraints:
@@ -64,7 +36,7 @@ class ValidationConstraints:
 
     def __init__(
         self,
-        objective: PenalisedLikelihood[LinearLikelihood],
+        objective: PenalisedLikelihood[Any],
         spans: Spans,
         *,
         tau: float = 0.01,
@@ -75,31 +47,13 @@ class ValidationConstraints:
         if gradient not in GRADIENTS:
             raise InputError(f"gradient must be one of {', '.join(GRADIENTS)}, got {gradient!r}")
         self.spans, self.tau, self.gradient = spans, tau, gradient
-        self._c, self._objective = c, objective
-        self._native = _native.ValidationSets(
-            objective.function.in_tables("training under validation constraints"),
-            spans.first,
-            spans.last,
-            spans.sets,
-            spans.n_sets,
-            margin,
-        )
-        self._likely = np.ones(spans.n_sets)  # [V] the coefficients of the last call of pull
-        self._decoded = 0  # number of decodings: each one overwrites the paths of the last
+        self.c, self.objective = c, objective
+        self.sets: ValidationSets = objective.function.validation_sets(spans, margin)
+        self.likely = np.ones(spans.n_sets)  # [V] the coefficients of the last call of pull
 
     def violations(self, x: FloatArray) -> FloatArray:
         """Return h [V] by Viterbi."""
-        h = np.empty(self.spans.n_sets)
-        self._native.decode(self._objective.whole(x), h)
-        self._decoded += 1
-        return h
-
-    def best_labels(self, x: FloatArray) -> IdArray:
-        """Return the best path of each span at x, concatenated, as places in the label list."""
-        self.violations(x)
-        found = np.empty(int(self.spans.lengths.sum()), np.int32)
-        self._native.best(found)
-        return found
+        return self.sets.violations(self.objective.whole(x))
 
     def __call__(self, x: FloatArray) -> _AtPoint:
         """Return the exact constraints at x."""
@@ -114,43 +68,29 @@ class _AtPoint:
     """The constraints h - τ at a point, and their subgradients along the best paths."""
 
     def __init__(self, constraints: ValidationConstraints, x: FloatArray) -> None:
-        self._of, self._x = constraints, x
+        self._of, self._x = constraints, constraints.objective.whole(x)
         self.values: FloatArray = constraints.violations(x) - constraints.tau
-        self._decoded = constraints._decoded
 
     def pull(self, coefficients: FloatArray) -> FloatArray:
         """Return Σ_j coefficients_j · gradient of h_j, [P]."""
-        of = self._of
-        if of._decoded != self._decoded:
-            of.violations(self._x)
-            self._decoded = of._decoded
-        gradient = np.empty_like(self._x)
-        of._native.envelope(coefficients, gradient)
-        if of.gradient == "flip":
-            of._native.flip(coefficients, of._c, gradient)
-        return gradient
+        sets = self._of.sets
+        if self._of.gradient == "flip":
+            return sets.flip(self._x, coefficients, self._of.c)
+        return sets.envelope(self._x, coefficients)
 
 
 class _Smoothed:
     """The smoothed constraints at a point. One pass gives value and gradient, so it guesses coefficients."""
 
     def __init__(self, constraints: ValidationConstraints, x: FloatArray, temperature: float) -> None:
-        self._of, self._x, self._temperature = constraints, x, temperature
-        self._gradient = np.empty_like(x)
-        self._coefficients = constraints._likely
-        self.values: FloatArray = self._run() - constraints.tau
-
-    def _run(self) -> FloatArray:
-        of = self._of
-        h = np.empty(of.spans.n_sets)
-        of._native.smooth(
-            of._objective.whole(self._x), self._temperature, self._coefficients, h, self._gradient
-        )
-        return h
+        self._of, self._x, self._temperature = constraints, constraints.objective.whole(x), temperature
+        self._coefficients = constraints.likely
+        h, self._gradient = constraints.sets.smoothed(self._x, temperature, self._coefficients)
+        self.values: FloatArray = h - constraints.tau
 
     def pull(self, coefficients: FloatArray) -> FloatArray:
         """Return Σ_j coefficients_j · gradient of the smoothed h_j, [P]."""
         if not np.array_equal(coefficients, self._coefficients):
-            self._of._likely = self._coefficients = coefficients
-            self._run()
+            self._of.likely = self._coefficients = coefficients
+            _, self._gradient = self._of.sets.smoothed(self._x, self._temperature, coefficients)
         return self._gradient

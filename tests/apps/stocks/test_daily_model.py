@@ -83,7 +83,8 @@ def test_a_loose_constraint_changes_nothing(stock):
 
 def test_as_good_as_the_general_search(stock):
     """The daily search finds nearly as good a feasible point as a long search from zero."""
-    from crfkit.objectives.validation import Spans, ValidationConstraints
+    from crfkit.objectives.validation import ValidationConstraints
+    from crfkit.objectives.validation_sets import Spans
     from crfkit.optim.saddle import SaddleSettings, minimize_constrained
 
     model = ConstrainedDailyCRF(stock, c2=1.0, tau=2.0, last=60)

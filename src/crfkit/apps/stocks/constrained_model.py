@@ -19,7 +19,8 @@ from crfkit.apps.stocks.daily_model import DailyCRF
 from crfkit.apps.stocks.features import Stock
 from crfkit.arrays import FloatArray
 from crfkit.exceptions import InputError
-from crfkit.objectives.validation import Spans, ValidationConstraints
+from crfkit.objectives.validation import ValidationConstraints
+from crfkit.objectives.validation_sets import Spans
 from crfkit.optim.problem import Evaluation
 from crfkit.optim.saddle import rounded_hinge
 

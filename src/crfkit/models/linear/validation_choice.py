@@ -17,7 +17,7 @@ import numpy.typing as npt
 from crfkit import parameters as rule
 from crfkit.arrays import IntArray
 from crfkit.exceptions import InputError
-from crfkit.objectives.validation import Spans
+from crfkit.objectives.validation_sets import Spans
 
 Ids = IntArray
 Offsets = IntArray

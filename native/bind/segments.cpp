@@ -1,6 +1,7 @@
 // Inference on segmentations, with scores of all places or of sites: takes batches, fills arrays.
 #include "base/parallel.h"
 #include "bind/site_batch.h"
+#include "segments/length_tables.h"
 
 namespace crfkit {
 
@@ -45,7 +46,7 @@ void require_size(const std::optional<Any>& array, int64_t size) {
 
 // The sums of one block of sequences over scores that all share.
 struct BlockSums {
-  std::vector<double> edge, lengths, tail, start, end;
+  std::vector<double> edge, lengths, tail, start, end, memory;
 };
 
 void bind_posterior(nb::module_& m) {
@@ -69,14 +70,9 @@ void bind_posterior(nb::module_& m) {
         const auto most = std::max<int64_t>(1, kLargeTables / (L * (L + K)));
         const int n_blocks = static_cast<int>(counts ? std::min<int64_t>(16, most) : kBlocks);
         std::vector<BlockSums> sums(static_cast<size_t>(n_blocks));
+        const LengthTables by_length(batch.tables.m);
         for_sequences(batch, n_blocks, n_threads, [&](int64_t i, SegmentSums& recursion, int b) {
           const SegmentView x = batch.view(i);
-          log_z.data()[i] = recursion.forward(x);
-          if (log_z.data()[i] == -HUGE_VAL) {
-            dead.data()[i] = recursion.reached;
-            return;
-          }
-          if (!counts) return;
           BlockSums& own = sums[static_cast<size_t>(b)];
           SegmentCounts out;
           out.weight = weights ? weights->data()[i] : 1.0;
@@ -88,6 +84,11 @@ void bind_posterior(nb::module_& m) {
           out.tail = room(own.tail, tail.has_value(), L);
           out.start = room(own.start, start.has_value(), L);
           out.end = room(own.end, end.has_value(), L);
+          if (by_length.posterior(x, own.memory, &log_z.data()[i], out)) return;
+          log_z.data()[i] = recursion.forward(x);
+          if (log_z.data()[i] == -HUGE_VAL) dead.data()[i] = recursion.reached;
+          if (!counts || log_z.data()[i] == -HUGE_VAL) return;
+          if (span) std::fill_n(out.span, x.n_spans * L, 0.0);  // only those that count are written
           recursion.backward(x, log_z.data()[i], out);
         });
         for (const BlockSums& own : sums) {  // in block order: the same bits for any number of threads

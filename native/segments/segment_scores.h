@@ -1,15 +1,4 @@
-// The scores of segmentations.
-//
-// A segmentation of T positions is a list of segments (begin b, end e, label y), which cover all positions.
-// Its score is
-//
-//   start[y_1] + end[y_m] + Σ_segments  first[b, y] + Σ_{b<t<e} rest[t, y] + last[e-1, y] + length(y, e - b)
-//                                       + span(b, e, y)   +   Σ_{i>1} edge[y_{i-1}, y_i]
-//
-//   length(y, d) = lengths[y, d], d <= K;   lengths[y, K] + (d - K) tail[y], d > K, if there is a tail
-//
-// -inf forbids: first[t, y], that a segment of y begins at t; rest[t, y], that one goes on from t - 1 to t;
-// last[t, y], that one ends after t.
+// Shared scores of segmentations in the forms that the recursions read, and sums of any size.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "segments/segment_view.h"
 #include "simd/training_kernels.h"
 
 namespace crfkit {
@@ -25,28 +15,6 @@ namespace crfkit {
 constexpr double kLn2 = 0.693147180559945309417;
 // Scaled sums below it may have lost terms to underflow; they are computed again in log space.
 constexpr double kTinySum = 1e-270;
-
-// What all sequences share.
-struct SegmentModel {
-  int labels;             // L
-  int64_t longest;        // K
-  const double* edge;     // [L, L]
-  const double* lengths;  // [L, K]; lengths[y, d - 1] is the score of length d
-  const double* tail;     // [L], or null
-  const double* start;    // [L], or null
-  const double* end;      // [L], or null
-};
-
-// One sequence. Spans are sorted by begin, then by end; each is at most K long.
-struct SegmentView {
-  int64_t length;        // T
-  const double* node;    // [T, 2L]: first, rest
-  const double* last;    // [T, L], or null
-  int64_t n_spans;       // S
-  const int64_t* begin;  // [S]
-  const int64_t* end;    // [S]
-  const double* span;    // [S, L]
-};
 
 inline double log_add(double a, double b) {
   if (a < b) std::swap(a, b);

@@ -26,20 +26,6 @@
 
 namespace crfkit {
 
-// Expected counts, in the shapes of the scores; null: not wanted. Those of shared scores are added to.
-struct SegmentCounts {
-  double weight = 1;
-  double* node = nullptr;     // [T, 2L]
-  double* last = nullptr;     // [T, L]
-  double* span = nullptr;     // [S, L]
-  double* edge = nullptr;     // [L, L]
-  double* lengths = nullptr;  // [L, K], the longest first
-  double* tail = nullptr;     // [L]
-  double* start = nullptr;    // [L]
-  double* end = nullptr;      // [L]
-  double* onward = nullptr;   // [T, L] not a count: R[t + 1, y]
-};
-
 // Σ over the lengths beyond K, as the place moves on; and the mean number of positions beyond K.
 struct TailSum {
   double log = -HUGE_VAL, mean = 0;

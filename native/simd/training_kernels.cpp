@@ -7,6 +7,7 @@
 #include "graphs/binary_kernel.h"
 #include "graphs/message_kernel.h"
 #include "linear/linear_kernel.h"
+#include "segments/length_kernel.h"
 #include "segments/window_kernel.h"
 #include "simd/table_name.h"
 #include "simd/vector_kernel.h"
@@ -19,6 +20,7 @@ const TrainingKernels CRFKIT_TABLE(training_kernels_) = {
     CRFKIT_ISA::linear_block,
     CRFKIT_ISA::row_dots,
     CRFKIT_ISA::add_rows,
+    CRFKIT_ISA::length_posterior,
     CRFKIT_ISA::window_sum,
     CRFKIT_ISA::window_best,
     CRFKIT_ISA::window_add,

@@ -4,6 +4,7 @@
 #include "chain/lattice.h"
 #include "graphs/message_graph.h"
 #include "linear/linear_problem.h"
+#include "segments/length_states.h"
 
 namespace crfkit {
 
@@ -19,7 +20,9 @@ struct TrainingKernels {
   void (*add_rows)(const float* rows, int64_t stride, int n_rows, const float* factors, int64_t n,
                    float* out);
 
-  // Sums over segments: window_kernel.h.
+  // Sums over segments: length_kernel.h, window_kernel.h.
+  bool (*length_posterior)(const LengthFactors&, const SegmentView&, double* memory, double* log_z,
+                           const SegmentCounts&);
   double (*window_sum)(const double* x, const double* l, int64_t n);
   double (*window_best)(const double* a, const double* l, int64_t n);
   void (*window_add)(const double* x, const double* l, double factor, int64_t n, double* counts);

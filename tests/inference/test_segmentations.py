@@ -92,10 +92,11 @@ def test_random_scores_of_any_size(seed, length, labels, longest, forbidden, sca
     check_against_enumeration(x)
 
 
-def test_counts_are_the_gradient_beyond_one_block():
-    """Windows hold 64 places per block: lengths of 100 and 200 positions cross several."""
+@pytest.mark.parametrize(("T", "K"), [(200, 100), (400, 300)])
+def test_counts_are_the_gradient_beyond_one_block(T, K):
+    """Up to 256 lengths are states; more are sums over windows, which hold 64 places per block."""
     rng = np.random.default_rng(0)
-    T, L, K = 200, 2, 100
+    L = 2
     node, lengths = rng.normal(scale=30, size=(T, 2 * L)), rng.normal(scale=40, size=(L, K))
     tail, last = rng.normal(size=L), rng.normal(size=(T, L))
     x = SegmentLattice(node, rng.normal(size=(L, L)), lengths, [0, T], last=last, tail=tail)
@@ -112,6 +113,44 @@ def test_counts_are_the_gradient_beyond_one_block():
             assert slopes[place] == pytest.approx(slope, abs=1e-5), (name, place)
     assert counts.node.sum() == pytest.approx(T)
     assert counts.lengths.sum() == pytest.approx(counts.node[:, :L].sum())
+
+
+def with_more_lengths(x, K):
+    """Return the same scores with a table of K lengths, the new ones forbidden."""
+    return x.changed(lengths=np.pad(x.lengths, ((0, 0), (0, K - x.longest)), constant_values=-np.inf))
+
+
+@pytest.mark.parametrize("labels", [1, 3, 20, 70])
+def test_states_and_windows_give_the_same(labels):
+    """Few lengths are states; the same scores with a long table of lengths go through windows."""
+    rng = np.random.default_rng(labels)
+    x = random_scores(labels, [270, 300], labels, 4, scale=2, forbidden=0.02, parts=True)
+    x = x.changed(tail=None, start=rng.normal(size=labels), end=rng.normal(size=labels))
+    weights = np.array([0.5, 3.0])
+    log_z, counts = S.expectations(x, weights=weights)
+    other_log_z, others = S.expectations(with_more_lengths(x, 260), weights=weights)
+    np.testing.assert_allclose(log_z, other_log_z, rtol=1e-12)
+    for name, mine, other in zip(counts._fields, counts, others, strict=True):
+        if mine is not None:
+            other = other[:, : x.longest] if name == "lengths" else other
+            np.testing.assert_allclose(mine, other, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("lead", [300.0, 800.0, 2000.0])
+def test_a_path_that_is_poor_at_both_ends_is_not_lost(lead):
+    """The second label loses `lead` at either end, and wins it back in between, one by one."""
+    T = 3000
+    node = np.zeros((T, 4))
+    node[:, [1, 3]] = 1.0
+    node[[0, -1]] += [lead, 0, lead, 0]
+    x = SegmentLattice(node, np.full((2, 2), -np.inf), np.zeros((2, 2)), [0, T], tail=np.zeros(2))
+    log_z, counts = S.expectations(x)
+    expected = np.logaddexp(2 * lead, T)  # one segment of either label
+    assert log_z[0] == pytest.approx(expected, rel=1e-12)
+    p = np.exp([2 * lead - expected, T - expected])
+    np.testing.assert_allclose(counts.node[0, :2], p, atol=1e-9)
+    np.testing.assert_allclose(counts.node[1:, 2:], np.tile(p, (T - 1, 1)), atol=1e-9)
+    np.testing.assert_allclose(counts.tail, p * (T - 2), rtol=1e-9, atol=1e-9)
 
 
 def forward_by_definition(x):

@@ -90,3 +90,23 @@ def test_it_trains(case):
     np.testing.assert_array_equal(SEGMENTATIONS.best(fitted.scores(batch)), IDS)
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.vector, fitted.vector)
+
+
+def test_curvature_is_exact_for_segments_that_are_independent():
+    """Segments of one position, all pairs alike: the Hessian has no other part in weights of positions."""
+    rng = np.random.default_rng(1)
+    x, _ = attributes(rng, 8, 3, OFFSETS)
+    potential = SegmentPotential(
+        SegmentFeatures(np.ones((L, L), bool), np.ones(L, np.int64), all_labels(3, 2 * L))
+    )
+    w = rng.normal(size=potential.n_parameters)
+    w[: L * L + L] = 0
+    labels = Labels(rng.integers(0, L, 8).astype(np.int32), None)
+    objective = Likelihood(potential, SegmentInput(x), labels, structure=SEGMENTATIONS)
+    diagonal = objective(w, diagonal=True).diagonal
+    for i in range(L * L + L, len(w)):
+        step = np.zeros(len(w))
+        step[i] = 1e-5
+        slope = (objective(w + step).gradient[i] - objective(w - step).gradient[i]) / 2e-5
+        assert diagonal[i] == pytest.approx(slope, abs=1e-6)
+    assert (diagonal >= 0).all()

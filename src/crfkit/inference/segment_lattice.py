@@ -180,11 +180,10 @@ def _checked_spans(spans: Spans, offsets: IntArray, longest: int) -> Spans:
             f"span {k} has {end[k] - begin[k]} positions, but lengths have scores up to {longest} only: "
             "leave it out, or give scores of more lengths"
         )
-    order = np.lexsort((end, begin, sequence))
-    if np.any(order[1:] < order[:-1]):
+    steps = np.diff((offsets[sequence] + begin) * (longest + 1) + (end - begin))
+    if (steps < 0).any():
         raise InputError("spans must be sorted by sequence, begin and end")
-    same = (np.diff(sequence) == 0) & (np.diff(begin) == 0) & (np.diff(end) == 0)
-    if same.any():
-        k = int(np.argmax(same))
+    if (steps == 0).any():
+        k = int(np.argmin(steps))
         raise InputError(f"spans {k} and {k + 1} are the same: add up their scores")
     return Spans(sequence, begin, end)

@@ -122,7 +122,11 @@ class NgramSums {
   bool backward(const NgramOut& out) {
     beta_.resize(static_cast<size_t>(a_.n_states()));
     other_.resize(beta_.size());
-    if (out.nodes) counts_.assign(static_cast<size_t>(a_.n_nodes()), 0.0);
+    if (out.nodes) {
+      for (const int32_t v : counted_) count(v) = 0;
+      counted_.clear();
+      counts_.resize(static_cast<size_t>(a_.n_nodes()));
+    }
     if (out.table) table_.assign(static_cast<size_t>(a_.L) * static_cast<size_t>(a_.L), 0.0);
     const bool arcs = out.nodes || out.pair || out.table;
     double beta_sum = 0, beta_lift = 0;
@@ -165,7 +169,8 @@ class NgramSums {
       }
     }
     if (out.pair) std::fill_n(out.pair, a_.L * out.pair_row, 0.0);
-    for (size_t v = 0; out.nodes && v < counts_.size(); ++v) out.nodes[v] += out.weight * counts_[v];
+    if (out.nodes)
+      for (const int32_t v : counted_) out.nodes[v] += out.weight * count(v);
     for (size_t i = 0; out.table && i < table_.size(); ++i) out.table[i] += out.weight * table_[i];
     return true;
   }
@@ -192,10 +197,14 @@ class NgramSums {
     const double scale = 1 / q;
     if (out.nodes)
       for (const int32_t* l = labels_.begin(t); l < labels_.end(t); ++l) {
-        const int32_t root = a_.group[static_cast<size_t>(*l)];
-        counts_[static_cast<size_t>(root)] += step_.mass(root) * step_.gain(root) * scale;
-        step_.for_nodes(
-            *l, [&](int32_t v) { counts_[static_cast<size_t>(v)] += step_.mass(v) * step_.gain(v) * scale; });
+        const auto add = [&](int32_t v) {
+          const double p = step_.mass(v) * step_.gain(v) * scale;
+          if (p == 0) return;
+          if (count(v) == 0) counted_.push_back(v);
+          count(v) += p;
+        };
+        add(a_.group[static_cast<size_t>(*l)]);
+        step_.for_nodes(*l, add);
       }
     if (!out.pair && !out.table) return;
     const int64_t row = out.pair ? out.pair_row : a_.L;
@@ -221,6 +230,8 @@ class NgramSums {
         for (int64_t l = 0; l < a_.L; ++l) table_[static_cast<size_t>(k * a_.L + l)] += to[k * row + l];
   }
 
+  double& count(int32_t v) { return counts_[static_cast<size_t>(v)]; }
+
   const NgramWeights& w_;
   const LabelNgrams& a_;
   NgramStep step_;
@@ -233,6 +244,7 @@ class NgramSums {
   std::vector<double> psi_, pairs_;           // [L], [L, L]
   std::vector<double> beta_, other_, spare_;  // [states]
   std::vector<double> counts_, table_, one_;
+  std::vector<int32_t> counted_;  // the nodes whose counts are not 0
 };
 
 }  // namespace crfkit

@@ -110,6 +110,17 @@ Numpy<float> means_of_rows(Array<const int64_t> indptr, Array<const double> valu
   return to_numpy(std::move(out));
 }
 
+template <class Real>
+void add_at(Array<double> whole, Array<const int64_t> places, Array<const Real> own) {
+  require(places.shape(0) == own.shape(0), "there must be one number per place");
+  const Unlocked release;
+  const auto n = static_cast<int64_t>(whole.shape(0));
+  const bool inside = std::all_of(places.data(), places.data() + places.shape(0),
+                                  [n](int64_t place) { return place >= 0 && place < n; });
+  if (!inside) throw std::invalid_argument("a place is out of range");
+  for (size_t i = 0; i < places.shape(0); ++i) whole(static_cast<size_t>(places(i))) += double{own(i)};
+}
+
 void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<const int64_t> indptr,
                     Array<const int32_t> indices, std::optional<Array<const double>> values,
                     Array<const int64_t> state_indptr, Array<const int32_t> state_labels,
@@ -345,6 +356,9 @@ void bind_linear(nb::module_& m) {
   m.def("replace_rows", &with_rows, "indptr"_array, "ids"_array, "weights"_array, "rows"_array,
         "new_indptr"_array, "new_ids"_array, "new_weights"_array, "n_rows"_a,
         "Return (indptr int64 [n_rows + 1], ids int32 [F], weights float64 [F]): row rows[i] is new row i.");
+  m.def("add_at", &add_at<float>, "whole"_array, "places"_array, "own"_array);
+  m.def("add_at", &add_at<double>, "whole"_array, "places"_array, "own"_array,
+        "Adds numbers to those at their places.");
   m.def("row_means", &means_of_rows, "indptr"_array, "values"_array, "most"_a,
         "Return the mean of each row, float32 [A], within 0 .. most; 0 for an empty row.");
   nb::class_<LinearScorer>(m, "LinearScorer")

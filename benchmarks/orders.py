@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 sys.path.append(str(Path(__file__).parent / "papers"))
 
 from tables import table
-from treecrf_nettalk import TEST, Words, ngram_items, read_words, scores
+from treecrf_nettalk import TEST, ngram_items, read_words, scores
 
 from crfkit import CRF
 from crfkit.inference import LabelNgrams, Lattice, marginals, viterbi
@@ -58,36 +57,6 @@ def passes(rounds: int) -> str:
     return table(["lattice", "result", "n-grams", "tables"], rows)
 
 
-class Cascade:
-    """Order 1, and higher orders that continue from it, with labels pruned."""
-
-    def __init__(self, X: Words, y: Words, c2: float, prune: float, n_jobs: int | None) -> None:
-        self.items, self.y, self.prune = [ngram_items(word) for word in X], y, prune
-        self.c2, self.n_jobs = c2, n_jobs
-        self.first, self.cost = self._timed(lambda: CRF(c2=c2, n_jobs=n_jobs).fit(self.items, y))
-
-    def of_order(self, order: int) -> tuple[CRF, str]:
-        """Return the model and the time of all its trainings."""
-        if order == 1:
-            return self.first, _words(self.cost)
-        model = CRF(
-            order=order, c2=self.c2, prune=self.prune, n_jobs=self.n_jobs, warm_start=True, algorithm="lbfgs"
-        )
-        model.tagger_ = self.first.tagger_
-        model, cost = self._timed(lambda: model.fit(self.items, self.y))
-        return model, _words([a + b for a, b in zip(self.cost, cost, strict=True)])
-
-    @staticmethod
-    def _timed(fit: Callable[[], CRF]) -> tuple[CRF, list[float]]:
-        begun = time.perf_counter(), time.process_time()
-        model = fit()
-        return model, [time.perf_counter() - begun[0], time.process_time() - begun[1]]
-
-
-def _words(cost: list[float]) -> str:
-    return f"{cost[0]:.0f} s ({cost[1]:.0f} s of CPU)"
-
-
 def nettalk(arguments: argparse.Namespace) -> str:
     """Letters and words right: on held-out training words, or on the test words."""
     rows = []
@@ -100,9 +69,13 @@ def nettalk(arguments: argparse.Namespace) -> str:
             Xt, yt = [X[i] for i in held], [y[i] for i in held]
             X, y = ([part[i] for i in range(len(X)) if i % 5] for part in (X, y))
         for c2 in arguments.c2:
-            cascade = Cascade(X, y, c2, arguments.prune, arguments.jobs)
             for order in arguments.orders:
-                model, cost = cascade.of_order(order)
+                begun = time.perf_counter(), time.process_time()
+                model = CRF(order=order, c2=c2, prune=arguments.prune, n_jobs=arguments.jobs)
+                model.fit([ngram_items(word) for word in X], y)
+                cost = (
+                    f"{time.perf_counter() - begun[0]:.0f} s ({time.process_time() - begun[1]:.0f} s of CPU)"
+                )
                 found = model.predict([ngram_items(word) for word in Xt])
                 left: Any = getattr(model, "pruned_", None)
                 lost = "" if left is None else f"{left.mean:.1e}, {left.largest:.1e}"

@@ -110,6 +110,17 @@ Numpy<float> means_of_rows(Array<const int64_t> indptr, Array<const double> valu
   return to_numpy(std::move(out));
 }
 
+template <class Real>
+void add_at(Array<double> whole, Array<const int64_t> places, Array<const Real> own) {
+  require(places.shape(0) == own.shape(0), "there must be one number per place");
+  const Unlocked release;
+  const auto n = static_cast<int64_t>(whole.shape(0));
+  const bool inside = std::all_of(places.data(), places.data() + places.shape(0),
+                                  [n](int64_t place) { return place >= 0 && place < n; });
+  if (!inside) throw std::invalid_argument("a place is out of range");
+  for (size_t i = 0; i < places.shape(0); ++i) whole(static_cast<size_t>(places(i))) += double{own(i)};
+}
+
 void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<const int64_t> indptr,
                     Array<const int32_t> indices, std::optional<Array<const double>> values,
                     Array<const int64_t> state_indptr, Array<const int32_t> state_labels,
@@ -119,8 +130,8 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
                     std::optional<Array<const int64_t>> pair_indptr,
                     std::optional<Array<const int32_t>> pair_ids, std::optional<Array<const int32_t>> kinds,
                     std::optional<Array<const uint8_t>> permitted, std::optional<Array<const double>> units,
-                    int n_labels, int n_threads, bool as_given, const std::string& scratch, bool tables,
-                    double prune) {
+                    std::optional<Array<const uint8_t, 2>> likely, int n_labels, int n_threads, bool as_given,
+                    const std::string& scratch, bool tables) {
   require(n_labels >= 1 && n_labels <= 1 << 15, "n_labels must be in 1..32768");
   require(n_threads >= 1, "n_threads must be positive");
   check_features(state_indptr, state_labels, n_labels);
@@ -171,11 +182,15 @@ void make_objective(LinearObjective* self, Array<const int64_t> offsets, Array<c
   s.labels = n_labels;
   s.order = order;
   s.tables = tables;
-  s.prune = prune;
   s.threads = n_threads;
   s.offsets = copy<int64_t>(offsets);
   s.targets = labels.data();
   if (allowed) s.allowed = allowed->data();
+  if (likely) {
+    require(likely->shape(0) == positions && likely->shape(1) == (L + 7) / 8,
+            "likely must have a bit per label");
+    s.likely = likely->data();
+  }
   if (weights) s.weights = copy<double>(*weights);
   if (log_cost) s.log_cost = copy<float>(*log_cost);
   s.free = copy<uint8_t>(free_edges);
@@ -271,10 +286,10 @@ void bind_linear(nb::module_& m) {
       .def("__init__", &make_objective, "offsets"_array, "indptr"_array, "indices"_array, "values"_array,
            "state_indptr"_array, "state_labels"_array, "labels"_array, "allowed"_array, "weights"_array,
            "log_cost"_array, "free_edges"_array, "ngrams"_array, "pair_indptr"_array, "pair_ids"_array,
-           "kinds"_array, "permitted"_array, "units"_array, "n_labels"_a, "n_threads"_a, "as_given"_a = false,
-           "scratch"_a = "", "tables"_a = false, "prune"_a = 0.0,
-           // The arrays that grow with the data are not copied: labels, allowed and kinds.
-           nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(), nb::keep_alive<1, 16>())
+           "kinds"_array, "permitted"_array, "units"_array, "likely"_array, "n_labels"_a, "n_threads"_a,
+           "as_given"_a = false, "scratch"_a = "", "tables"_a = false,
+           // The arrays that grow with the data are not copied: labels, allowed, kinds and likely.
+           nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(), nb::keep_alive<1, 16>(), nb::keep_alive<1, 19>())
       .def_prop_ro("done", &LinearObjective::done, "The share of the present pass that is done.")
       .def_prop_ro("n_parameters", &LinearObjective::n_parameters)
       .def_prop_ro("in_tables", &LinearObjective::in_tables)
@@ -341,6 +356,9 @@ void bind_linear(nb::module_& m) {
   m.def("replace_rows", &with_rows, "indptr"_array, "ids"_array, "weights"_array, "rows"_array,
         "new_indptr"_array, "new_ids"_array, "new_weights"_array, "n_rows"_a,
         "Return (indptr int64 [n_rows + 1], ids int32 [F], weights float64 [F]): row rows[i] is new row i.");
+  m.def("add_at", &add_at<float>, "whole"_array, "places"_array, "own"_array);
+  m.def("add_at", &add_at<double>, "whole"_array, "places"_array, "own"_array,
+        "Adds numbers to those at their places.");
   m.def("row_means", &means_of_rows, "indptr"_array, "values"_array, "most"_a,
         "Return the mean of each row, float32 [A], within 0 .. most; 0 for an empty row.");
   nb::class_<LinearScorer>(m, "LinearScorer")

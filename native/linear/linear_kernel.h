@@ -49,10 +49,9 @@ void whole_sequence(const LinearProblem& p, const LinearWeights& w, int64_t firs
     float* bound_pairs = block.pairs ? block.bound_pairs : nullptr;
     const int64_t n_pair = T * p.dims.labels * p.dims.padded;
     if (bound_pairs) memcpy(bound_pairs, block.pairs, sizeof(float) * static_cast<size_t>(n_pair));
-    target = posterior(p, w, T, block.bound, bound_pairs, -weight, nullptr, block);
+    target = posterior(p, w, T, block.bound, bound_pairs, -weight, block);
   }
-  const KeptLabels kept{p.labels + first, p.allowed ? p.allowed + first * p.dims.labels : nullptr};
-  add_loss(T, weight, posterior(p, w, T, block.node, block.pairs, weight, &kept, block), target, block);
+  add_loss(T, weight, posterior(p, w, T, block.node, block.pairs, weight, block), target, block);
   Settling state(p.state, first, block.next_event), pair(p.pair, first, block.next_event + 2);
   learn_positions<K>(p, first, 0, T, known, static_cast<float>(weight), state, pair, block);
 }

@@ -16,13 +16,13 @@ struct LinearSettings {
   std::vector<int64_t> offsets;      // [N + 1]
   const int32_t* targets;            // [ΣT]; this and the next two belong to the caller
   const uint8_t* allowed = nullptr;  // [ΣT, L] or null
+  const uint8_t* likely = nullptr;   // [ΣT, (L + 7) / 8] bits of the labels that Z sums over; or null
   const int32_t* kinds = nullptr;    // [ΣT] which table of permitted pairs holds; or null
   std::vector<double> weights;       // [N] or empty
   std::vector<float> log_cost;       // [L] or empty
   std::vector<uint8_t> free;         // [L, L] which transitions are parameters; the others stay 0
   std::vector<int32_t> ngrams;       // [rows, order + 1] longer runs of labels that are
   bool tables = false;               // whether transitions must be in tables
-  double prune = 0;                  // labels of less probability in order 1 are left out; 0: none are
   std::vector<uint8_t> permitted;    // [M, L, L] or empty
   std::string scratch;               // directory for everything that grows with the data; "": memory
 };
@@ -35,7 +35,8 @@ inline NgramRows ngram_rows(const LinearSettings& s) {
 constexpr int64_t kTableSpeed = 2;
 
 // Chooses between tables, which have no model, and n-grams. Pairs that attributes score, or that may be
-// forbidden at single positions, must be n-grams. pairs: as in LinearObjective.
+// forbidden at single positions, must be n-grams. Where few labels are likely, n-grams cost little. pairs: as
+// in LinearObjective.
 inline NgramModel ngram_model(const LinearSettings& s, const AttributeData* pairs) {
   NgramModel model;
   std::vector<uint8_t> bigrams = s.free;
@@ -47,19 +48,17 @@ inline NgramModel ngram_model(const LinearSettings& s, const AttributeData* pair
   for (const uint8_t bigram : bigrams) nodes += bigram;
   // In order 1, tables of pairs at single positions cost about as much as the nodes of all pairs.
   const bool paired = s.order == 1 && (pairs || !s.permitted.empty());
-  if (s.tables || paired || !ngrams_cost_less(s.labels, s.order, kTableSpeed * nodes)) return model;
+  const bool few = s.likely || ngrams_cost_less(s.labels, s.order, kTableSpeed * nodes);
+  if (s.tables || paired || !few) return model;
   model.ngrams = std::make_unique<LabelNgrams>(s.labels, s.order, bigrams.data(), ngram_rows(s));
-  model.prune = s.prune;
-  if (s.prune > 0) model.pairs = std::make_unique<LabelNgrams>(s.labels, 1, bigrams.data(), NgramRows{});
   return model;
 }
 
 inline NgramCalls calls_of(NgramPosterior& own) {
   NgramCalls calls{};
   calls.worker = &own;
-  calls.posterior = [](void* worker, int64_t T, float* node, float* pairs, double weight, double* counts,
-                       const KeptLabels* kept) {
-    return static_cast<NgramPosterior*>(worker)->run(T, node, pairs, weight, counts, kept);
+  calls.posterior = [](void* worker, int64_t T, float* node, float* pairs, double weight, double* counts) {
+    return static_cast<NgramPosterior*>(worker)->run(T, node, pairs, weight, counts);
   };
   calls.transitions = [](void* worker, int64_t T, const int32_t* labels) {
     return static_cast<NgramPosterior*>(worker)->transitions(T, labels);

@@ -334,6 +334,7 @@ class LinearObjective {
     if (pair_) p.pair = pair_->features();
     p.labels = s_.targets;
     p.allowed = s_.allowed;
+    p.likely = s_.likely;
     p.weights = s_.weights.empty() ? nullptr : s_.weights.data();
     p.log_cost = s_.log_cost.empty() ? nullptr : s_.log_cost.data();
     p.kinds = s_.kinds;

@@ -93,6 +93,11 @@ CRFKIT_INLINE void fill_scores(const LinearProblem& p, const LinearWeights& w, i
     if (w.scale != 1)
       for (int l = 0; l < Lp; ++l) node[l] *= w.scale;
     if (p.log_cost && y >= 0) node[y] -= p.log_cost[y];
+    if (p.likely) {
+      const uint8_t* bits = p.likely + (first + t) * ((p.dims.labels + 7) / 8);
+      for (int l = 0; l < p.dims.labels; ++l)
+        if (!(bits[l / 8] >> l % 8 & 1)) node[l] = -HUGE_VALF;
+    }
     if (!pairs) continue;
     if (p.pair.row_ptr)
       gather<0>(p.pair, w.pair, first + t, pairs);

@@ -66,11 +66,11 @@ inline void pad_marginals(const ChainDims& d, int64_t n, const LogScores& x, flo
 
 // Returns log Z. Writes marginals [T, Lp] over `node` and, if `pairs` is not null, those of label pairs [T,
 // L, Lp] over it; adds transitions times `weight` to the block. Falls back from float to double, then to log
-// space. -inf in `node` forbids a label. kept: as in NgramPosterior.
+// space. -inf in `node` forbids a label.
 inline double posterior(const LinearProblem& p, const LinearWeights& w, int64_t T, float* node, float* pairs,
-                        double weight, const KeptLabels* kept, const LinearBlock& block) {
+                        double weight, const LinearBlock& block) {
   if (block.ngrams)
-    return block.ngrams->posterior(block.ngrams->worker, T, node, pairs, weight, block.counts, kept);
+    return block.ngrams->posterior(block.ngrams->worker, T, node, pairs, weight, block.counts);
   const ChainDims& d = p.dims;
   const int64_t n_node = T * d.padded, n_pair = pairs ? n_node * d.labels : 0;
   double log_z = 0;

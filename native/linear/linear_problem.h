@@ -38,6 +38,7 @@ struct LinearProblem {
   LinearFeatures pair;     // score a label and the one before it; none at the first position of a sequence
   const int32_t* labels;   // [ΣT], -1 where the label is missing or a set
   const uint8_t* allowed;  // [ΣT, L] or null: every label is known
+  const uint8_t* likely;   // [ΣT, (L + 7) / 8] bits of the labels that Z sums over; null: all
   const double* weights;   // [N] or null
   const float* log_cost;   // [L] or null: log of the class weights
   const int32_t* kinds;    // [ΣT] which of the masks holds at a position
@@ -86,19 +87,12 @@ struct LinearSums {
   LinearTable<double> settled;
 };
 
-// The labels of a sequence: known ones [T], -1 where they are not known, and which are allowed there [T, L].
-struct KeptLabels {
-  const int32_t* labels;
-  const uint8_t* allowed;  // or null: every label is known
-};
-
 // The chain over label n-grams, which takes the place of tables of transitions (orders/ngram_posterior.h):
 // the kernels do not know it.
 struct NgramCalls {
   void* worker;  // of the thread
   // Does what linear_posterior.h does.
-  double (*posterior)(void* worker, int64_t T, float* node, float* pairs, double weight, double* counts,
-                      const KeptLabels* kept);
+  double (*posterior)(void* worker, int64_t T, float* node, float* pairs, double weight, double* counts);
   double (*transitions)(void* worker, int64_t T, const int32_t* labels);  // the score of a path's transitions
 };
 

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -87,6 +88,7 @@ class LabelNgrams {
 
   // Of each node:
   std::vector<int32_t> label, previous;  // its last label, and the one before it; -1: none
+  std::vector<int32_t> first;            // its first label
   std::vector<int32_t> fail;             // the node without its first label; -1 for single labels
   std::vector<int32_t> parent;           // the state without its last label; -1: the empty history
   std::vector<int32_t> dest;             // the state after it
@@ -95,11 +97,12 @@ class LabelNgrams {
   // Of each state:
   std::vector<int32_t> state_fail;   // the longest shorter history; -1: the empty one
   std::vector<int32_t> state_group;  // [L+1] states that end in label l; the first of them is the label alone
-  std::vector<int32_t> state_label;
-  IntLists state_below;              // the states whose state_fail is this one
+  std::vector<int32_t> state_label, state_first;  // the last label, and the first
+  IntLists state_below;                           // the states whose state_fail is this one
   IntLists children;                 // the nodes that continue this state, in the order of their labels
   std::vector<int32_t> node_of_row;  // [rows] the node of each given row
   std::vector<int32_t> row_of_node;  // -1: it is there because it is a part of others
+  std::vector<int32_t> every;        // [nodes] their numbers
 
   // The node that label l after state s makes: the longest n-gram that matches.
   int32_t step(int32_t s, int32_t l) const {
@@ -161,7 +164,9 @@ class LabelNgrams {
 
   void make_nodes() {
     const size_t V = keys_.size();
-    label.resize(V), previous.resize(V), fail.resize(V), parent.assign(V, -1), dest.resize(V);
+    label.resize(V), previous.resize(V), first.resize(V), fail.resize(V), parent.assign(V, -1);
+    dest.resize(V), every.resize(V);
+    std::iota(every.begin(), every.end(), 0);
     group.assign(static_cast<size_t>(L) + 1, static_cast<int32_t>(V));
     std::vector<int32_t> before(V, -1);  // the node without its last label
     std::vector<uint8_t> is_state(V, 0);
@@ -172,6 +177,7 @@ class LabelNgrams {
       previous[v] = static_cast<int32_t>(rest / top_) - 1;
       uint64_t unit = 1;  // of the last digit that is not 0: the first label
       while (key / unit % base_ == 0) unit *= base_;
+      first[v] = static_cast<int32_t>(key / unit % base_) - 1;
       fail[v] = rest == 0 ? -1 : find(key - key / unit % base_ * unit);
       if (rest != 0) before[v] = find(rest);
       if (rest == 0) {
@@ -186,6 +192,7 @@ class LabelNgrams {
       if (!is_state[v]) continue;
       state_of[v] = static_cast<int32_t>(state_label.size());
       state_label.push_back(label[v]);
+      state_first.push_back(first[v]);
       state_fail.push_back(fail[v] < 0 ? -1 : state_of[static_cast<size_t>(fail[v])]);
     }
     state_group.assign(static_cast<size_t>(L) + 1, static_cast<int32_t>(n_states()));

@@ -46,10 +46,8 @@ class NgramAlphas {
       return states ? logs_.posterior(x, out) : logs_.forward(x);
     logs_.alphas().assign(static_cast<size_t>(x.length * a_.n_states()), -HUGE_VAL);
     for (int64_t t = 0; t < x.length; ++t)
-      for (const int32_t* l = sums_.labels().begin(t); l < sums_.labels().end(t); ++l)
-        for (int32_t s = a_.state_group[static_cast<size_t>(*l)];
-             s < a_.state_group[static_cast<size_t>(*l) + 1]; ++s)
-          logs_.alphas()[static_cast<size_t>(t * a_.n_states() + s)] = std::log(sums_.alpha(t)[s]);
+      for (const int32_t s : sums_.states(t))
+        logs_.alphas()[static_cast<size_t>(t * a_.n_states() + s)] = std::log(sums_.alpha(t)[s]);
     return -1;
   }
   const double* at(int64_t t) const { return logs_.alpha(t); }

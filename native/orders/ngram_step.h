@@ -17,7 +17,7 @@
 
 #include <utility>
 
-#include "orders/ngram_scores.h"
+#include "orders/live_lists.h"
 
 namespace crfkit {
 
@@ -30,16 +30,29 @@ class NgramStep {
         a_(*w.ngrams),
         sums_(static_cast<size_t>(a_.n_states())),
         bound_(static_cast<size_t>(a_.n_states())),
+        summed_at_(static_cast<size_t>(a_.n_states()), -1),
         mass_(static_cast<size_t>(a_.n_nodes())),
         gain_(static_cast<size_t>(a_.n_nodes())),
         resolved_(static_cast<size_t>(a_.L)) {}
 
-  // Begins the step from position t-1 to t: labels before and here, exp of the pair scores [L, L] or null,
-  // and the factor of pairs that are no n-gram.
-  void begin(const PermittedLabels& labels, int64_t t, const double* psi, const double* pairs, double other) {
-    before_ = labels.begin(t - 1), before_end_ = labels.end(t - 1);
-    here_ = labels.begin(t), here_end_ = labels.end(t);
-    all_before_ = before_end_ - before_ == a_.L;
+  // Begins a sequence.
+  void read(const PermittedLabels& labels) {
+    labels_ = &labels;
+    for (auto& lists : lists_) lists.forget();
+    std::fill(summed_at_.begin(), summed_at_.end(), -1);
+  }
+
+  // What is possible at position t; valid until it is asked for t + 2 or t - 2.
+  const LiveLists& at(int64_t t) {
+    lists_[t % 2].find(a_, *labels_, t);
+    return lists_[t % 2];
+  }
+
+  // Begins the step from position t-1 to t: exp of the pair scores [L, L] or null, and the factor of pairs
+  // that are no n-gram.
+  void begin(int64_t t, const double* psi, const double* pairs, double other) {
+    t_ = t;
+    before_ = &at(t - 1), here_ = &at(t);
     psi_ = psi;
     pairs_ = pairs;
     other_ = other;
@@ -49,33 +62,33 @@ class NgramStep {
   double forward(const double* alpha, double* to) {
     alpha_ = alpha;
     total_ = 0;
-    for (const int32_t* k = before_; k < before_end_; ++k) {
-      const int32_t first = a_.state_group[static_cast<size_t>(*k)],
-                    last = a_.state_group[static_cast<size_t>(*k) + 1];
-      for (int32_t s = first; s < last; ++s) sum(s) = alpha[s];
-      for (int32_t s = last - 1; s > first; --s) sum(a_.state_fail[static_cast<size_t>(s)]) += sum(s);
-      total_ += sum(first);
+    for (int64_t k = 0; k < before_->n_labels(); ++k) {
+      const LiveLists::List states = before_->states(k);
+      for (const int32_t s : states) {
+        sum(s) = alpha[s];
+        summed_at_[static_cast<size_t>(s)] = t_;
+      }
+      for (const int32_t* s = states.last - 1; s > states.first; --s)
+        sum(a_.state_fail[static_cast<size_t>(*s)]) += sum(*s);
+      total_ += sum(*states.first);
     }
     double result = 0;
-    for (const int32_t* l = here_; l < here_end_; ++l) {
-      const int32_t root = a_.group[static_cast<size_t>(*l)];
-      const int32_t first = a_.state_group[static_cast<size_t>(*l)],
-                    last = a_.state_group[static_cast<size_t>(*l) + 1];
-      mass(root) = total_;
-      for_nodes(*l, [&](int32_t v) {
-        const double held = sum(a_.parent[static_cast<size_t>(v)]);
-        mass(v) = held;
-        mass(a_.fail[static_cast<size_t>(v)]) -= held;
-      });
-      spread(*l, to);
-      bool sound = true;
-      for (int32_t s = first; s < last; ++s) sound &= to[s] >= kSmallShare * bound_[static_cast<size_t>(s)];
-      if (!sound) {
-        mass_again(root);
-        for_nodes(*l, [&](int32_t v) { mass_again(v); });
-        spread(*l, to);
+    for (int64_t l = 0; l < here_->n_labels(); ++l) {
+      const LiveLists::List nodes = here_->nodes(l), states = here_->states(l);
+      mass(*nodes.first) = total_;
+      for (const int32_t* v = nodes.first + 1; v < nodes.last; ++v) {
+        const double held = sum(a_.parent[static_cast<size_t>(*v)]);
+        mass(*v) = held;
+        mass(a_.fail[static_cast<size_t>(*v)]) -= held;
       }
-      for (int32_t s = first; s < last; ++s) result += to[s];
+      spread(nodes, states, to);
+      bool sound = true;
+      for (const int32_t s : states) sound &= to[s] >= kSmallShare * bound_[static_cast<size_t>(s)];
+      if (!sound) {
+        for (const int32_t v : nodes) mass_again(v);
+        spread(nodes, states, to);
+      }
+      for (const int32_t s : states) result += to[s];
     }
     return result;
   }
@@ -83,52 +96,29 @@ class NgramStep {
   // β of the position before from β'; fills gain(v) of the nodes of this step.
   void backward(const double* beta, double* to) {
     double all = 0;
-    for (const int32_t* k = before_; k < before_end_; ++k)
-      for (int32_t s = a_.state_group[static_cast<size_t>(*k)];
-           s < a_.state_group[static_cast<size_t>(*k) + 1]; ++s)
-        to[s] = 0;
-    for (const int32_t* l = here_; l < here_end_; ++l) {
-      const int32_t root = a_.group[static_cast<size_t>(*l)];
+    for (const int32_t s : before_->states()) to[s] = 0;
+    for (int64_t l = 0; l < here_->n_labels(); ++l) {
+      const LiveLists::List nodes = here_->nodes(l);
+      const int32_t root = *nodes.first;
+      const double psi = psi_[a_.label[static_cast<size_t>(root)]];
       all += gain(root) =
-          w_.factor[static_cast<size_t>(root)] * other_ * psi_[*l] * beta[a_.dest[static_cast<size_t>(root)]];
-      for_nodes(*l, [&](int32_t v) {
-        gain(v) = factor(v) * psi_[*l] * beta[a_.dest[static_cast<size_t>(v)]];
-        to[a_.parent[static_cast<size_t>(v)]] += gain(v) - gain(a_.fail[static_cast<size_t>(v)]);
-      });
-    }
-    for (const int32_t* k = before_; k < before_end_; ++k)
-      for (int32_t s = a_.state_group[static_cast<size_t>(*k)];
-           s < a_.state_group[static_cast<size_t>(*k) + 1]; ++s) {
-        const int32_t shorter = a_.state_fail[static_cast<size_t>(s)];
-        const double from = shorter < 0 ? all : to[shorter];
-        to[s] += from;
-        if (!(to[s] >= kSmallShare * from)) to[s] = gain_again(s);
+          w_.factor[static_cast<size_t>(root)] * other_ * psi * beta[a_.dest[static_cast<size_t>(root)]];
+      for (const int32_t* v = nodes.first + 1; v < nodes.last; ++v) {
+        gain(*v) = factor(*v) * psi * beta[a_.dest[static_cast<size_t>(*v)]];
+        to[a_.parent[static_cast<size_t>(*v)]] += gain(*v) - gain(a_.fail[static_cast<size_t>(*v)]);
       }
+    }
+    for (const int32_t s : before_->states()) {
+      const int32_t shorter = a_.state_fail[static_cast<size_t>(s)];
+      const double from = shorter < 0 ? all : to[shorter];
+      to[s] += from;
+      if (!(to[s] >= kSmallShare * from)) to[s] = gain_again(s);
+    }
   }
 
   double& mass(int32_t v) { return mass_[static_cast<size_t>(v)]; }
   double& gain(int32_t v) { return gain_[static_cast<size_t>(v)]; }
   double& sum(int32_t s) { return sums_[static_cast<size_t>(s)]; }
-
-  // Calls fn(v) for the nodes of two or more labels that end in l and in a permitted label before it.
-  template <class Fn>
-  void for_nodes(int32_t l, Fn&& fn) const {
-    const int32_t root = a_.group[static_cast<size_t>(l)], last = a_.group[static_cast<size_t>(l) + 1];
-    if (all_before_) {
-      for (int32_t v = root + 1; v < last; ++v) fn(v);
-      return;
-    }
-    const int32_t* at = a_.below.begin(root);
-    const int32_t* end = a_.below.end(root);
-    for (const int32_t* k = before_; k < before_end_ && at < end; ++k) {
-      at = std::lower_bound(at, end, *k, [this](int32_t v, int32_t wanted) {
-        return a_.previous[static_cast<size_t>(v)] < wanted;
-      });
-      if (at == end || a_.previous[static_cast<size_t>(*at)] != *k) continue;
-      const int32_t stop = at + 1 < end ? at[1] : last;
-      for (int32_t v = *at; v < stop; ++v) fn(v);
-    }
-  }
 
  private:
   double factor(int32_t v) const {
@@ -138,20 +128,19 @@ class NgramStep {
                   : own;
   }
 
-  void spread(int32_t l, double* to) {
-    const int32_t root = a_.group[static_cast<size_t>(l)];
-    for (int32_t s = a_.state_group[static_cast<size_t>(l)]; s < a_.state_group[static_cast<size_t>(l) + 1];
-         ++s)
-      to[s] = bound_[static_cast<size_t>(s)] = 0;
-    const double e = w_.factor[static_cast<size_t>(root)] * other_ * psi_[l];
+  void spread(LiveLists::List nodes, LiveLists::List states, double* to) {
+    for (const int32_t s : states) to[s] = bound_[static_cast<size_t>(s)] = 0;
+    const int32_t root = *nodes.first;
+    const double psi = psi_[a_.label[static_cast<size_t>(root)]];
+    const double e = w_.factor[static_cast<size_t>(root)] * other_ * psi;
     to[a_.dest[static_cast<size_t>(root)]] = mass(root) * e;
     bound_[static_cast<size_t>(a_.dest[static_cast<size_t>(root)])] = total_ * e;
-    for_nodes(l, [&](int32_t v) {
-      const double f = factor(v) * psi_[l];
-      const auto d = static_cast<size_t>(a_.dest[static_cast<size_t>(v)]);
-      to[d] += mass(v) * f;
-      bound_[d] += sum(a_.parent[static_cast<size_t>(v)]) * f;
-    });
+    for (const int32_t* v = nodes.first + 1; v < nodes.last; ++v) {
+      const double f = factor(*v) * psi;
+      const auto d = static_cast<size_t>(a_.dest[static_cast<size_t>(*v)]);
+      to[d] += mass(*v) * f;
+      bound_[d] += sum(a_.parent[static_cast<size_t>(*v)]) * f;
+    }
   }
 
   // m(v) without subtraction.
@@ -166,38 +155,44 @@ class NgramStep {
     };
     double held = z < 0 ? 0 : alpha_[z];
     if (z < 0) {
-      for (const int32_t* k = before_; k < before_end_; ++k)
-        if (const int32_t s = a_.state_group[static_cast<size_t>(*k)]; !left_out(s)) held += sum(s);
+      for (int64_t k = 0; k < before_->n_labels(); ++k)
+        if (const int32_t s = *before_->states(k).first; !left_out(s)) held += sum(s);
     } else {
       for (const int32_t* s = a_.state_below.begin(z); s < a_.state_below.end(z); ++s)
-        if (!left_out(*s)) held += sum(*s);
+        if (summed_at_[static_cast<size_t>(*s)] == t_ && !left_out(*s)) held += sum(*s);
     }
     mass(v) = held;
   }
 
   // β(s) without subtraction.
   double gain_again(int32_t s) {
-    for (const int32_t* l = here_; l < here_end_; ++l)
-      resolved_[static_cast<size_t>(*l)] = gain(a_.group[static_cast<size_t>(*l)]);
+    for (int64_t l = 0; l < here_->n_labels(); ++l) {
+      const int32_t root = *here_->nodes(l).first;
+      resolved_[static_cast<size_t>(a_.label[static_cast<size_t>(root)])] = gain(root);
+    }
     chain_.clear();
     for (int32_t z = s; z >= 0; z = a_.state_fail[static_cast<size_t>(z)]) chain_.push_back(z);
     for (size_t i = chain_.size(); i-- > 0;)
       for (const int32_t* v = a_.children.begin(chain_[i]); v < a_.children.end(chain_[i]); ++v)
         resolved_[static_cast<size_t>(a_.label[static_cast<size_t>(*v)])] = gain(*v);
     double total = 0;
-    for (const int32_t* l = here_; l < here_end_; ++l) total += resolved_[static_cast<size_t>(*l)];
+    for (int64_t l = 0; l < here_->n_labels(); ++l)
+      total += resolved_[static_cast<size_t>(a_.label[static_cast<size_t>(*here_->nodes(l).first)])];
     return total;
   }
 
   const NgramWeights& w_;
   const LabelNgrams& a_;
   std::vector<double> sums_, bound_;  // [states] A; what α' was computed from
+  std::vector<int64_t> summed_at_;    // [states] the step for which A was computed
   std::vector<double> mass_, gain_;   // [nodes] m, g
   std::vector<double> resolved_;      // [L]
   std::vector<int32_t> chain_;
-  const int32_t *before_, *before_end_, *here_, *here_end_;
+  const PermittedLabels* labels_ = nullptr;
+  LiveLists lists_[2];  // of positions of which the last number is even, and odd
+  const LiveLists *before_, *here_;
   const double *alpha_, *psi_, *pairs_;
-  bool all_before_;
+  int64_t t_;
   double total_, other_;
 };
 

@@ -24,6 +24,7 @@ class NgramSums {
     T_ = x.length;
     rest_ = 1;
     labels_.read(a_.L, x);
+    step_.read(labels_);
     for (int64_t t = 0; t < T_; ++t)
       if (labels_.size(t) == 0) return false;
     block_ = T_ * a_.n_states() <= kKept
@@ -46,10 +47,10 @@ class NgramSums {
     return backward(out);
   }
 
-  // α of a position [states], normalised, if all were kept; states of forbidden labels are not set.
+  // α of a position [states], normalised, if all were kept; only possible states are set.
   const double* alpha(int64_t t) const { return alpha_.data() + t * a_.n_states(); }
   bool kept_all() const { return block_ == T_; }
-  const PermittedLabels& labels() const { return labels_; }
+  LiveLists::List states(int64_t t) { return step_.at(t).states(); }  // the possible ones
 
  private:
   double* row(int64_t t) { return alpha_.data() + t % block_ * a_.n_states(); }
@@ -91,19 +92,15 @@ class NgramSums {
     double* to = row(t);
     double total = 0;
     if (t == 0) {
-      for (const int32_t* l = labels_.begin(t); l < labels_.end(t); ++l) {
-        for (int32_t s = a_.state_group[static_cast<size_t>(*l)];
-             s < a_.state_group[static_cast<size_t>(*l) + 1]; ++s)
-          to[s] = 0;
-        total += to[a_.state_group[static_cast<size_t>(*l)]] = psi_[static_cast<size_t>(*l)];
-      }
+      for (const int32_t s : states(0))  // labels alone
+        total += to[s] = psi_[static_cast<size_t>(a_.state_label[static_cast<size_t>(s)])];
     } else {
-      step_.begin(labels_, t, psi_.data(), x_->pair ? pairs_.data() : nullptr, rest_);
+      step_.begin(t, psi_.data(), x_->pair ? pairs_.data() : nullptr, rest_);
       total = step_.forward(before(t), to);
     }
     const double scale = 1 / total, more = lift(scale);
     lifts_[static_cast<size_t>(t)] = more;
-    for_states(t, [&](int32_t s) { to[s] = to[s] * scale + more; });
+    for (const int32_t s : states(t)) to[s] = to[s] * scale + more;
     return std::log(total) + top + (t > 0 ? w_.top : 0.0);
   }
 
@@ -111,22 +108,18 @@ class NgramSums {
     return t % block_ == 0 ? marks_.data() + (t / block_ - 1) * a_.n_states() : row(t - 1);
   }
 
-  template <class Fn>
-  void for_states(int64_t t, Fn&& fn) const {
-    for (const int32_t* l = labels_.begin(t); l < labels_.end(t); ++l)
-      for (int32_t s = a_.state_group[static_cast<size_t>(*l)];
-           s < a_.state_group[static_cast<size_t>(*l) + 1]; ++s)
-        fn(s);
-  }
-
   bool backward(const NgramOut& out) {
     beta_.resize(static_cast<size_t>(a_.n_states()));
     other_.resize(beta_.size());
-    if (out.nodes) counts_.assign(static_cast<size_t>(a_.n_nodes()), 0.0);
+    if (out.nodes) {
+      for (const int32_t v : counted_) count(v) = 0;
+      counted_.clear();
+      counts_.resize(static_cast<size_t>(a_.n_nodes()));
+    }
     if (out.table) table_.assign(static_cast<size_t>(a_.L) * static_cast<size_t>(a_.L), 0.0);
     const bool arcs = out.nodes || out.pair || out.table;
     double beta_sum = 0, beta_lift = 0;
-    for_states(T_ - 1, [&](int32_t s) { beta_sum += beta_[static_cast<size_t>(s)] = 1; });
+    for (const int32_t s : states(T_ - 1)) beta_sum += beta_[static_cast<size_t>(s)] = 1;
     for (int64_t first = (T_ - 1) / block_ * block_; first >= 0; first -= block_) {
       const int64_t last = std::min(T_, first + block_);
       if (last < T_)
@@ -135,19 +128,18 @@ class NgramSums {
         poll(a_.n_nodes());
         const double* alpha = row(t);
         double q = 0;
-        for_states(t, [&](int32_t s) { q += alpha[s] * beta_[static_cast<size_t>(s)]; });
-        const double states = static_cast<double>(a_.n_states());
-        if (!(q > 1e12 * (lifts_[static_cast<size_t>(t)] * beta_sum + beta_lift * states))) return false;
+        for (const int32_t s : states(t)) q += alpha[s] * beta_[static_cast<size_t>(s)];
+        const double n_states = static_cast<double>(a_.n_states());
+        if (!(q > 1e12 * (lifts_[static_cast<size_t>(t)] * beta_sum + beta_lift * n_states))) return false;
         if (out.node) node_marginals(t, alpha, 1 / q, out.node + t * a_.L);
         if (out.states) {
           std::fill_n(out.states + t * a_.n_states(), a_.n_states(), 0.0);
-          for_states(t, [&](int32_t s) {
+          for (const int32_t s : states(t))
             out.states[t * a_.n_states() + s] = alpha[s] * beta_[static_cast<size_t>(s)] / q;
-          });
         }
         if (t == 0) break;
         exponentiate(t);
-        step_.begin(labels_, t, psi_.data(), x_->pair ? pairs_.data() : nullptr, rest_);
+        step_.begin(t, psi_.data(), x_->pair ? pairs_.data() : nullptr, rest_);
         step_.backward(beta_.data(), other_.data());
         if (arcs) {
           spare_.resize(beta_.size());
@@ -155,47 +147,42 @@ class NgramSums {
           add_arcs(t, out);
         }
         beta_sum = 0;
-        for_states(t - 1, [&](int32_t s) { beta_sum += other_[static_cast<size_t>(s)]; });
+        for (const int32_t s : states(t - 1)) beta_sum += other_[static_cast<size_t>(s)];
         const double scale = 1 / beta_sum;
         beta_lift = lift(scale);
         beta_sum = 0;
-        for_states(t - 1, [&](int32_t s) {
+        for (const int32_t s : states(t - 1))
           beta_sum += beta_[static_cast<size_t>(s)] = other_[static_cast<size_t>(s)] * scale + beta_lift;
-        });
       }
     }
     if (out.pair) std::fill_n(out.pair, a_.L * out.pair_row, 0.0);
-    for (size_t v = 0; out.nodes && v < counts_.size(); ++v) out.nodes[v] += out.weight * counts_[v];
+    if (out.nodes)
+      for (const int32_t v : counted_) out.nodes[v] += out.weight * count(v);
     for (size_t i = 0; out.table && i < table_.size(); ++i) out.table[i] += out.weight * table_[i];
     return true;
   }
 
   void node_marginals(int64_t t, const double* alpha, double scale, double* to) {
     std::fill_n(to, a_.L, 0.0);
-    for (const int32_t* l = labels_.begin(t); l < labels_.end(t); ++l) {
+    const LiveLists& here = step_.at(t);
+    for (int64_t l = 0; l < here.n_labels(); ++l) {
       double p = 0;
-      for (int32_t s = a_.state_group[static_cast<size_t>(*l)];
-           s < a_.state_group[static_cast<size_t>(*l) + 1]; ++s)
-        p += alpha[s] * beta_[static_cast<size_t>(s)];
-      to[*l] = p * scale;
+      for (const int32_t s : here.states(l)) p += alpha[s] * beta_[static_cast<size_t>(s)];
+      to[a_.state_label[static_cast<size_t>(*here.states(l).first)]] = p * scale;
     }
   }
 
   // The probabilities of the nodes as longest matches of position t: m g / Σ m g.
   void add_arcs(int64_t t, const NgramOut& out) {
     double q = 0;
-    for (const int32_t* l = labels_.begin(t); l < labels_.end(t); ++l) {
-      const int32_t root = a_.group[static_cast<size_t>(*l)];
-      q += step_.mass(root) * step_.gain(root);
-      step_.for_nodes(*l, [&](int32_t v) { q += step_.mass(v) * step_.gain(v); });
-    }
+    for (const int32_t v : step_.at(t).nodes()) q += step_.mass(v) * step_.gain(v);
     const double scale = 1 / q;
     if (out.nodes)
-      for (const int32_t* l = labels_.begin(t); l < labels_.end(t); ++l) {
-        const int32_t root = a_.group[static_cast<size_t>(*l)];
-        counts_[static_cast<size_t>(root)] += step_.mass(root) * step_.gain(root) * scale;
-        step_.for_nodes(
-            *l, [&](int32_t v) { counts_[static_cast<size_t>(v)] += step_.mass(v) * step_.gain(v) * scale; });
+      for (const int32_t v : step_.at(t).nodes()) {
+        const double p = step_.mass(v) * step_.gain(v) * scale;
+        if (p == 0) continue;
+        if (count(v) == 0) counted_.push_back(v);
+        count(v) += p;
       }
     if (!out.pair && !out.table) return;
     const int64_t row = out.pair ? out.pair_row : a_.L;
@@ -209,17 +196,18 @@ class NgramSums {
       for (const int32_t* l = labels_.begin(t); l < labels_.end(t); ++l)
         to[*k * row + *l] = step_.sum(a_.state_group[static_cast<size_t>(*k)]) *
                             step_.gain(a_.group[static_cast<size_t>(*l)]) * scale;
-    for (const int32_t* l = labels_.begin(t); l < labels_.end(t); ++l) {
-      step_.for_nodes(*l, [&](int32_t v) {
-        double& p = to[a_.previous[static_cast<size_t>(v)] * row + *l];
-        if (a_.length_two(static_cast<size_t>(v))) p = 0;  // comes before all longer ones
-        p += step_.mass(v) * step_.gain(v) * scale;
-      });
+    for (const int32_t v : step_.at(t).nodes()) {
+      if (a_.fail[static_cast<size_t>(v)] < 0) continue;
+      double& p = to[a_.previous[static_cast<size_t>(v)] * row + a_.label[static_cast<size_t>(v)]];
+      if (a_.length_two(static_cast<size_t>(v))) p = 0;  // comes before all longer ones
+      p += step_.mass(v) * step_.gain(v) * scale;
     }
     if (out.table)
       for (int64_t k = 0; k < a_.L; ++k)
         for (int64_t l = 0; l < a_.L; ++l) table_[static_cast<size_t>(k * a_.L + l)] += to[k * row + l];
   }
+
+  double& count(int32_t v) { return counts_[static_cast<size_t>(v)]; }
 
   const NgramWeights& w_;
   const LabelNgrams& a_;
@@ -233,6 +221,7 @@ class NgramSums {
   std::vector<double> psi_, pairs_;           // [L], [L, L]
   std::vector<double> beta_, other_, spare_;  // [states]
   std::vector<double> counts_, table_, one_;
+  std::vector<int32_t> counted_;  // the nodes whose counts are not 0
 };
 
 }  // namespace crfkit

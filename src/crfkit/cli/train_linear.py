@@ -58,8 +58,8 @@ large data:
 features:
   --features FILE           use exactly the features of this file, written by 'crfkit select'
   --min-freq N:float        leave out features that occur less often
-  --prune P:float = 0       with --order 2 or higher: leave out labels of less probability in order 1;
-      0.0001 makes training much faster with many labels
+  --prune P:float = 0       with --order 2 or higher: train order 1 first, continue from it, and leave out
+      labels of less probability there; 0.0001 makes training much faster with many labels
   --all-possible-states     also features for attributes and labels never seen together
   --all-possible-transitions  also features for transitions never seen
 {validation_options.OPTIONS}
@@ -193,7 +193,7 @@ def _is_searched(crf: CRF, arguments: argparse.Namespace, is_small: bool) -> boo
     groups = arguments.penalty_groups
     if crf.c1 == AUTO or (groups is not None and groups != "general" and PenaltyScales.of(groups) is None):
         return True
-    if crf.associations is not None or crf.features is not None:
+    if crf.associations is not None or crf.features is not None or crf.prune > 0:
         return False  # rules and selections have seen the labels of all parts
     return is_small and find_method(crf.algorithm)[0].tol_factor is not None
 

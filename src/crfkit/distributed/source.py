@@ -68,6 +68,10 @@ class ClusterSource:
     def class_weights(self) -> FloatArray | None:
         return self.shared.class_weights
 
+    @property
+    def coarse(self) -> None:
+        return None
+
     def penalties(self, estimator: CRF) -> FoundPenalties | None:
         return given_penalties(estimator, self.encoder.vocabulary, self.classes, self.index, self.function)
 

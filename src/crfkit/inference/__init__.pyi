@@ -32,7 +32,7 @@ from crfkit.inference.posterior import log_partition as log_partition
 from crfkit.inference.posterior import marginals as marginals
 from crfkit.inference.posterior import max_marginal as max_marginal
 from crfkit.inference.pruning import PrunedShare as PrunedShare
-from crfkit.inference.pruning import pruned as pruned
+from crfkit.inference.pruning import likely_labels as likely_labels
 from crfkit.inference.pruning import pruned_shares as pruned_shares
 from crfkit.inference.rules import rule_constraints as rule_constraints
 from crfkit.inference.schemes import scheme_constraints as scheme_constraints

@@ -1,8 +1,7 @@
-"""Coarse-to-fine pruning, and how much probability it leaves out.
+"""Coarse-to-fine pruning: which labels are likely, and how much probability is left out with the others.
 
-Mueller, Schmid and Schütze, "Efficient higher-order CRFs for morphological tagging" (EMNLP 2013): a label
-whose probability at a position is small in the same model without its label n-grams of three and more is left
-out there. Training does so in the core (native/orders/ngram_posterior.h); here is the same on lattices. What
+Mueller, Schmid and Schütze, "Efficient higher-order CRFs for morphological tagging" (EMNLP 2013): a model of
+low order says which labels are likely at a position, and a model of higher order looks at these alone. What
 was left out is not estimated but computed, by one pass without pruning: 1 - Z(pruned) / Z.
 """
 
@@ -25,25 +24,16 @@ class PrunedShare(NamedTuple):
     n_sequences: int  # for which it was computed
 
 
-def pruned(
-    lattice: Lattice, threshold: float, kept: BoolArray | None = None, *, n_jobs: int | None = None
-) -> Lattice:
-    """Return the lattice without labels whose probability is below the threshold in order 1.
-
-    Labels in ``kept`` [ΣT, L] and the most probable label of each position stay.
-    """
-    p = marginals(lattice.changed(ngrams=None, edge2=None), n_jobs=n_jobs).node
-    stay = (p >= threshold) | (p == p.max(axis=1, initial=0.0, keepdims=True))
-    if kept is not None:
-        stay |= kept
-    return lattice.changed(node=np.where(stay, lattice.node, -np.inf))
+def likely_labels(lattice: Lattice, threshold: float, *, n_jobs: int | None = None) -> BoolArray:
+    """Tell which labels have at least this probability at their position, or are the best there [ΣT, L]."""
+    p = marginals(lattice, n_jobs=n_jobs).node
+    likely: BoolArray = (p >= threshold) | (p == p.max(axis=1, initial=0.0, keepdims=True))
+    return likely
 
 
-def pruned_shares(
-    lattice: Lattice, threshold: float, kept: BoolArray | None = None, *, n_jobs: int | None = None
-) -> FloatArray:
-    """Return 1 - Z(pruned) / Z of each sequence [N]."""
-    fewer = pruned(lattice, threshold, kept, n_jobs=n_jobs)
+def pruned_shares(lattice: Lattice, kept: BoolArray, *, n_jobs: int | None = None) -> FloatArray:
+    """Return 1 - Z(pruned) / Z of each sequence [N], if only the labels in ``kept`` [ΣT, L] are permitted."""
+    fewer = lattice.changed(node=np.where(kept, lattice.node, -np.inf))
     lost = log_partition(fewer, n_jobs=n_jobs) - log_partition(lattice, n_jobs=n_jobs)
     shares: FloatArray = -np.expm1(np.minimum(lost, 0.0))
     return shares

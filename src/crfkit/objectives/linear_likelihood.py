@@ -13,8 +13,10 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from crfkit import _native
 from crfkit.arrays import BoolArray, FloatArray, IdArray
@@ -28,13 +30,21 @@ from crfkit.objectives.linear_function import LinearFunction
 from crfkit.objectives.units import AttributeSizes, by_feature
 from crfkit.objectives.validation_sets import NativeSets, Spans
 from crfkit.optim.online import Mistakes, UpdateRule
-from crfkit.optim.problem import Evaluation, State
+from crfkit.optim.problem import Evaluation, State, dot
 
 _POSITIONS_PER_THREAD = 2000  # below this, starting a thread costs more than it saves
 _MOST_LABELS_IN_PAIRS = 1 << 13
 _NEIGHBOURS = 1 << 10  # sequences that are read together from disk
 _SHUFFLED = 1 << 14  # sequences
 _LARGEST_VALUE = 1e15  # largest attribute value: scores are summed in single precision
+
+
+class LeftOut(NamedTuple):
+    """Labels that Z does not sum over, and a linear function of the weights in place of their share of it."""
+
+    likely: npt.NDArray[np.uint8]  # [ΣT, (L + 7) // 8] bits: the other labels
+    slope: FloatArray  # by each feature's weight
+    constant: float
 
 
 class LinearLikelihood(LinearFunction):
@@ -53,7 +63,7 @@ class LinearLikelihood(LinearFunction):
         c2: float = 0.0,  # the L2 penalty it will get, by which stochastic steps measure the variables
         as_given: bool = False,  # one parameter per feature, even if it does not occur
         apart: bool = False,  # the same, measured in units of the data
-        prune: float = 0.0,  # labels of less probability in order 1 are left out of Z
+        left_out: LeftOut | None = None,  # labels that Z does not sum over
     ) -> None:
         _check_values(sequences)
         if permitted is not None:
@@ -71,7 +81,7 @@ class LinearLikelihood(LinearFunction):
         self.n_threads = max(1, min(n_threads, sequences.n_positions // _POSITIONS_PER_THREAD))
         blocks = min(self.n_threads, max(1, sequences.n_sequences))
         nodes = index.n_labels + int(index.edges.sum()) + len(index.ngrams)
-        if not _native.ngrams_cost_less(index.n_labels, index.order, nodes):
+        if left_out is None and not _native.ngrams_cost_less(index.n_labels, index.order, nodes):
             _check_memory(index, blocks)
         self._native = partial(
             _native.LinearObjective,
@@ -92,14 +102,17 @@ class LinearLikelihood(LinearFunction):
             None if permitted is None else permitted.kinds,
             None if permitted is None else permitted.tables.ravel().view(np.uint8),
             None if self._sizes is None else self._sizes.units(c2),
+            None if left_out is None else left_out.likely,
             index.n_labels,
             self.n_threads,
             as_given or apart,
             sequences.home or "",
         )
-        self.native = self._native(prune=prune)
+        self.native = self._native()
         if self.native.in_tables:
             _check_memory(index, blocks)
+        self._slope = None if left_out is None else self.parameters(left_out.slope)
+        self._constant = 0.0 if left_out is None else left_out.constant
         self._near = sequences.home is not None
 
     def in_tables(self, what: str) -> _native.LinearObjective:
@@ -125,6 +138,9 @@ class LinearLikelihood(LinearFunction):
         gradient = np.empty_like(x)
         hessian = np.empty_like(x) if diagonal else None
         loss = self.native.evaluate(x, gradient, None, hessian)
+        if self._slope is not None:
+            loss += self._constant + dot(self._slope, x)
+            gradient += self._slope
         return Evaluation(loss, gradient, hessian)
 
     def part(self, examples: IdArray, free: BoolArray | None = None) -> LinearPart:

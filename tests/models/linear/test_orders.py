@@ -8,8 +8,11 @@ import pytest
 from crfkit import CRF, ConstrainedCRF, Tagger
 from crfkit.data.labels import encode_labels
 from crfkit.exceptions import InputError
-from crfkit.inference import PrunedShare, path_score, pruned, pruned_shares
+from crfkit.inference import PrunedShare, likely_labels, path_score, pruned_shares
+from crfkit.models.linear import coarse
 from crfkit.models.linear.ngram_arrays import ngram_arrays
+from crfkit.models.linear.source import Given, open_source
+from crfkit.models.training import train
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 
 LABELS = list("ABC")
@@ -116,12 +119,12 @@ def test_pruning_says_what_it_leaves_out(third):
     assert 0 <= model.pruned_.mean <= model.pruned_.largest < 0.2
     assert model.objective_ == pytest.approx(third.objective_, rel=0.02)
     lattice = third.tagger_.lattice(third.tagger_.encode(NEW))
-    small, large = pruned_shares(lattice, 1e-6), pruned_shares(lattice, 0.05)
+    first = lattice.changed(ngrams=None)
+    small, large = (pruned_shares(lattice, likely_labels(first, p)) for p in (1e-6, 0.05))
     assert (small <= large + 1e-12).all()
     assert small.max() < 1e-3 < large.max()
     everything = np.ones(lattice.node.shape, bool)
-    np.testing.assert_allclose(pruned_shares(lattice, 0.5, everything), 0, atol=1e-12)
-    assert (pruned(lattice, 0.05).node == -np.inf).any()
+    np.testing.assert_allclose(pruned_shares(lattice, everything), 0, atol=1e-12)
 
 
 def test_what_needs_tables_of_transitions_says_so():
@@ -130,3 +133,44 @@ def test_what_needs_tables_of_transitions_says_so():
             model.fit(X, Y)
     with pytest.raises(InputError, match="10,460,353,203 weights of label n-grams; at most"):
         CRF(order=20, all_possible_transitions=True).fit(X, Y)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_the_objective_with_pruned_labels(order):
+    # at the weights of order 1 it agrees with the exact one; everywhere its gradient is that of its value
+    y = [[*labels[:-1], None] for labels in Y[:9]] + Y[9:]
+    given = Given(X, y, np.linspace(0.5, 2, len(X)), None, None, None)
+    exact = open_source(CRF(order=order, c2=0.1), given).function
+    source = open_source(CRF(order=order, c2=0.1, prune=0.1), given)
+    function, start = source.function, source.coarse.weights
+    assert not np.unpackbits(source.coarse.left_out.likely, axis=1, count=3, bitorder="little").all()
+    here, there = function(function.parameters(start)), exact(exact.parameters(start))
+    assert here.value == pytest.approx(there.value, rel=1e-6)
+    sizes = source.index.sizes
+    for part in (slice(0, sizes[0]), slice(sum(sizes[:2]), None)):
+        found, expected = (f.weights(g) for f, g in ((function, here.gradient), (exact, there.gradient)))
+        np.testing.assert_allclose(found[part], expected[part], atol=1e-3)
+    random = np.random.default_rng(0)
+    x, step = random.normal(size=function.n_parameters), 1e-3 * random.normal(size=function.n_parameters)
+    slope = (function(x + step).value - function(x - step).value) / 2
+    assert slope == pytest.approx(step @ function(x).gradient, rel=1e-3)
+
+
+def test_what_does_not_go_with_pruning():
+    for more, words in (
+        ({"algorithm": "sgd"}, "algorithm='auto' or 'lbfgs'"),
+        ({"c2": "auto"}, "a number c2"),
+    ):
+        with pytest.raises(InputError, match=words):
+            CRF(order=3, prune=0.1, **more).fit(X, Y)
+
+
+def test_ctrl_c_in_order_1_keeps_its_model(monkeypatch):
+    def interrupted(*args, **more):
+        return replace(train(*args, **more), interrupted=True)
+
+    monkeypatch.setattr(coarse, "train", interrupted)
+    model = CRF(order=3, prune=0.1)
+    with pytest.raises(KeyboardInterrupt, match="interrupted in order 1"):
+        model.fit(X, Y)
+    assert len(model.predict(NEW)) == len(NEW)

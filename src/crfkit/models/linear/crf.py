@@ -70,9 +70,9 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         1: a label depends on the one before it; 2: on the two before it; 3 and higher likewise. The cost
         grows with the label n-grams that occur in training, not with all possible ones (docs/orders.md).
     prune
-        For order 2 and higher: leave out labels whose probability at a position is below this number in the
-        same model without its n-grams of three labels and more; 0.0001 makes training much faster with many
-        labels. ``pruned_`` says how much probability was left out.
+        For order 2 and higher: train a model of order 1 first, continue from it, and leave out labels whose
+        probability at a position of the training data it finds below this number; 0.0001 makes training much
+        faster with many labels. ``pruned_`` says how much probability was left out.
     algorithm
         "lbfgs" (with c1 > 0: OWL-QN), "sgd" (stochastic, c1 = 0), or "auto", the fastest: a few stochastic
         epochs, then L-BFGS. Without likelihood and penalties: "ap", "pa" or "arow" (averaged perceptron,

@@ -6,19 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from crfkit.arrays import FloatArray
-from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.features.index import FeatureIndex
 from crfkit.inference import Lattice, PermittedPairs, PrunedShare, pruned_shares
 from crfkit.models.checkpoint import Checkpoint, Saving
+from crfkit.models.linear.coarse import likely_in
 from crfkit.models.linear.continuation import transfer
 from crfkit.models.linear.curvature import Curvature
 from crfkit.models.linear.penalty_search import FoundPenalties
 from crfkit.models.linear.scales import steepest_words
-from crfkit.models.linear.source import Given, open_source
+from crfkit.models.linear.source import Given, Source, open_source
 from crfkit.models.linear.steps import TrainingProblem, beginning, dev_step
 from crfkit.models.linear.tagger import LinearTagger
 from crfkit.models.rare_labels import spread_sequences, warn_of_unpredicted
@@ -36,6 +37,7 @@ _INTERRUPTED = (
     "training was interrupted before its first iteration, in the search for penalties: the mean of the "
     "models of the folds is kept"
 )
+_IN_ORDER_1 = "training was interrupted in order 1, which says which labels are likely: its model is kept"
 
 
 class Trained(NamedTuple):
@@ -70,6 +72,8 @@ def trained(
     c1, c2, shares = (estimator._l1, estimator._l2, None) if found is None else found.penalties
     objective = function.penalised(c2=c2, c1=c1, shares=shares)
     first = np.zeros(objective.n_parameters)
+    if source.coarse is not None:
+        first = objective.parameters(source.coarse.weights)
     if found is not None and found.start is not None:
         first = found.start
     if start is not None:
@@ -87,6 +91,8 @@ def trained(
         saving = checkpoint.begin(estimator, source.identity() | beginning(first, objective, dev))
     if found is not None and found.interrupted:
         outcome = Outcome(first, np.nan, False, _INTERRUPTED, [], interrupted=True)
+    elif source.coarse is not None and source.coarse.left_out is None:
+        outcome = Outcome(first, np.nan, False, _IN_ORDER_1, [], interrupted=True)
     else:
         outcome = minimise(TrainingProblem(source.offsets, objective, first, dev, saving))
     curvature = None
@@ -103,20 +109,19 @@ def trained(
             source.class_weights,
         )
     pruned = None
-    if estimator.prune > 0 and index.order > 1 and not outcome.interrupted:
-        pruned = _pruned(
-            tagger, float(estimator.prune), *source.some(spread_sequences(source.offsets)[:_SOME])
-        )
+    if source.coarse is not None and source.coarse.left_out is not None and not outcome.interrupted:
+        pruned = _pruned(tagger, source, source.coarse.left_out.likely)
     tagger = tagger.compact() if estimator._leaves_out else tagger
     words = advice(outcome, objective, index, encoder.vocabulary, classes, source.value_range)
     return Trained(tagger, outcome, words, saving, found, pruned)
 
 
-def _pruned(tagger: LinearTagger, threshold: float, some: Sequences, labels: Labels) -> PrunedShare:
+def _pruned(tagger: LinearTagger, source: Source, likely: npt.NDArray[np.uint8]) -> PrunedShare:
     """Return how much probability pruning leaves out in some sequences."""
-    lattice = tagger.potential.scores(some, n_jobs=tagger.n_jobs)
-    kept = labels.permitted(lattice.n_labels)
-    shares = pruned_shares(lattice, threshold, kept, n_jobs=tagger.n_jobs)
+    chosen = spread_sequences(source.offsets)[:_SOME]
+    lattice = tagger.potential.scores(source.some(chosen)[0], n_jobs=tagger.n_jobs)
+    kept = likely_in(likely, chosen, source.offsets, lattice.n_labels)
+    shares = pruned_shares(lattice, kept, n_jobs=tagger.n_jobs)
     return PrunedShare(float(shares.mean()), float(shares.max()), len(shares))
 
 

@@ -22,6 +22,7 @@ from crfkit.features.labelled import LabelledInput, read_labelled
 from crfkit.inference import PermittedPairs
 from crfkit.models.blocks import Blocks
 from crfkit.models.input_encoder import InputEncoder
+from crfkit.models.linear.coarse import Coarse, coarse_step
 from crfkit.models.linear.penalty_search import FoundPenalties
 from crfkit.models.linear.penalty_step import penalty_step
 from crfkit.models.linear.scales import value_range, warn_of_constants
@@ -71,6 +72,10 @@ class Source(Protocol):
         """The offsets of the sequences [N+1]."""
 
     @property
+    def coarse(self) -> Coarse | None:
+        """The model of order 1 that says which labels are likely; None: no label is left out."""
+
+    @property
     def class_weights(self) -> FloatArray | None:
         """The weights of the labels [L]; None: all 1."""
 
@@ -103,6 +108,7 @@ class LocalSource:
     encoder: InputEncoder
     index: FeatureIndex
     function: LinearLikelihood
+    coarse: Coarse | None
     given: Given
 
     @property
@@ -154,6 +160,11 @@ def local_source(estimator: CRF, given: Given) -> LocalSource:
     warn_of_constants(encoded.sequences, data.vocabulary)
     index = index_step(encoded, data, settings)
     warn_of_nothing(index, encoded, data, settings)
+    coarse = None
+    if estimator.prune > 0 and index.order > 1:
+        if given.permitted is not None:
+            raise InputError("prune= and permitted= do not go together: leave out prune")
+        coarse = coarse_step(estimator, data, encoded.sequences, index)
     function = LinearLikelihood(
         encoded.sequences,
         data.labels,
@@ -164,9 +175,9 @@ def local_source(estimator: CRF, given: Given) -> LocalSource:
         permitted=given.permitted,
         c2=estimator._l2,
         apart=bool(estimator.c1 != 0) and estimator.penalty_groups is not None,
-        prune=float(estimator.prune),
+        left_out=None if coarse is None else coarse.left_out,
     )
-    return LocalSource(data, encoded, encoder, index, function, given)
+    return LocalSource(data, encoded, encoder, index, function, coarse, given)
 
 
 def _of_blocks(blocks: Blocks, estimator: CRF, given: Given) -> LabelledInput:

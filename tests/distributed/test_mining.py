@@ -26,14 +26,14 @@ TEMPLATE = "U0:%x[-1,0]\nU1:%x[0,0]\nU2:%x[0,1]\nU3:%x[0,0]/%x[0,1]"
 SETTINGS = {
     "plain": {"min_confidence": 0.5, "important": False, "min_support": 1},
     "important": {"min_confidence": 0.6, "lengths": (1, 4), "max_support": 6},
-    "minimal": {"minimal": True, "min_confidence": 0.7, "max_support": 9, "important": False},
+    "minimal": {"minimal": True, "min_confidence": 0.5, "max_support": 9, "important": False},
     "items": {"items": re.compile("^i[0-4]"), "min_confidence": 0.4, "use": "weighted"},
     "template": {"template": TEMPLATE, "min_confidence": 0.3},
 }
 
 
 def data(seed=0, n=60):
-    X, y = random_data(seed, n)
+    X, y = random_data(seed, n, 12)
     y[3] = [None] * len(y[3])
     y[7] = [{"L0", "L1"}, *y[7][1:]]
     return X, y
@@ -139,7 +139,7 @@ def test_limits_bad_data_and_refusals(client):
     refuses(
         "partition 1 .*1 items but 2 labels",
         AssociationMiner().fit,
-        [dask.delayed((X, y)), dask.delayed(([["a"]], [["N", "N"]]))],
+        [dask.delayed((X, y)), dask.delayed(([[["a"]]], [["N", "N"]]))],
     )
     refuses("y_pred= is not possible with a Dask", AssociationMiner().fit, bag, y_pred=y)
     refuses("max_support=1 must be at least", AssociationMiner(max_support=1).fit, bag)

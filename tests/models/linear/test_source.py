@@ -53,6 +53,9 @@ class SumOfParts(LinearFunction):
     def weights(self, x):
         return self.parts[0].weights(x)
 
+    def validation_sets(self, spans, margin):
+        raise NotImplementedError
+
 
 def open_parts(estimator, given: Given):
     whole = local_source(estimator, replace(given, X=given.X.X, y=given.X.y))

@@ -100,7 +100,7 @@ def _copies(source: ClusterSource, prefixes: dict[str, str]) -> BoolArray:
     prints, counts = np.zeros((2, len(vocabulary)), np.uint64), np.zeros(len(vocabulary), np.int64)
     begin = source.offsets[source.first].tolist()
     marks: list[Marks] = source.cluster.results(
-        lambda: [submit(marks_of, part, t) for part, t in zip(source.parts, begin[:-1], strict=True)]
+        lambda: [submit(marks_of, part, t, pure=False) for part, t in zip(source.parts, begin[:-1], strict=True)]
     )
     for own in marks:
         prints[:, own.attributes] += own.prints

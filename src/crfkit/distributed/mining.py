@@ -77,7 +77,7 @@ def collection_rules(miner: AssociationMiner, X: Any, y: Any, y_pred: Any, lengt
         pieces = [cluster.client.submit(piece_of, part, first, last, pure=False) for part in parts]
         n_labels = len(agreement.classes)
         groups.append(cluster.kept(mined, bounds, ranking, n_labels, first, last, *pieces))
-    sizes = cluster.results(lambda: [cluster.client.submit(size_of, group) for group in groups])
+    sizes = cluster.results(lambda: [cluster.client.submit(size_of, group, pure=False) for group in groups])
     bounds.check(*map(sum, zip(*sizes, strict=True)) if sizes else (0, 0))
     rules: list[Found] = cluster.results(lambda: groups)
     return joined(bounds, rules, agreement.vocabulary, agreement.classes, agreement.label_counts)

@@ -53,7 +53,8 @@ class Pool(Candidates):
         return self.sequences.n_positions
 
     def likelihood(self, n_threads: int) -> LinearLikelihood:
-        return self._likelihood(self.sequences, self.index, n_threads)
+        # Of features that share a parameter, one may be chosen and the other not.
+        return self._likelihood(self.sequences, self.index, n_threads, apart=True)
 
     def likelihood_of(
         self, chosen: IntArray, n_threads: int, c2: float
@@ -62,7 +63,13 @@ class Pool(Candidates):
         return index, self._likelihood(*with_features(self.sequences, index), n_threads, c2)
 
     def _likelihood(
-        self, sequences: Sequences, index: FeatureIndex, n_threads: int, c2: float = 0.0
+        self,
+        sequences: Sequences,
+        index: FeatureIndex,
+        n_threads: int,
+        c2: float = 0.0,
+        *,
+        apart: bool = False,
     ) -> LinearLikelihood:
         return LinearLikelihood(
             sequences,
@@ -72,6 +79,7 @@ class Pool(Candidates):
             weights=self.weights,
             permitted=self.permitted,
             c2=c2,
+            apart=apart,
         )
 
     # ---- conjunctions
@@ -175,6 +183,8 @@ def find_copies(
     vocabulary: Vocabulary,
 ) -> BoolArray:
     """Tell which attributes [A] occur at the same positions as an earlier one, with the same values."""
+    if kinds is not None:
+        prints = np.vstack((prints, kinds.astype(np.uint64)))
     _, first, which = np.unique(prints, axis=1, return_index=True, return_inverse=True)
     first = first[which.ravel()]
     copies: BoolArray = (first != np.arange(len(first))) & (counts > 0)

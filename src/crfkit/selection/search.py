@@ -125,7 +125,6 @@ class Search:
             self._objective = likelihood.penalised(c2=self.settings.c2)
         objective = self._objective
         here = objective(objective.parameters(self.pool.vector(weights)))
-        # Features that share a parameter θ = √k·w have ∂f/∂w = ∂f/∂θ / √k: the same conversion as of weights.
         return here.value, self.pool.numbers(objective.weights(here.gradient))
 
     # ---- rounds

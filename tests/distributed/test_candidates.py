@@ -20,7 +20,7 @@ X, Y = sentences(40)
 X = items(X)
 
 SETTINGS = {
-    "number": {"n_features": 9, "batch": 2},
+    "number": {"n_features": 9, "batch": 5},
     "share": {"tol": "aic", "batch": 0.5, "c2": 0.1},
     "state": {"n_features": 5, "candidates": "state", "min_freq": 3},
     "transitions": {"n_features": 5, "candidates": "transitions", "order": 2},
@@ -62,8 +62,8 @@ def test_copies_are_alike_in_all_parts():
 
 
 def test_held_out_data_and_a_model(client):
-    selector = GradientSelector(batch=3, tol=0.0, patience=2, c2=0.1)
-    here = GradientSelector(batch=3, tol=0.0, patience=2, c2=0.1).fit(X, Y, None, X[:10], Y[:10])
+    selector = GradientSelector(n_features=16, batch=8, patience=1)
+    here = GradientSelector(n_features=16, batch=8, patience=1).fit(X, Y, None, X[:10], Y[:10])
     there = selector.fit(bag_of(X, Y, 3), X_dev=X[:10], y_dev=Y[:10])
     same(there, here)
     accuracies = [[record["dev_accuracy"] for record in one.path_] for one in (there, here)]
@@ -76,7 +76,7 @@ def test_held_out_data_and_a_model(client):
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 @pytest.mark.usefixtures("client")
 def test_a_killed_worker(local_cluster):
-    selector = GradientSelector(n_features=12)
+    selector = GradientSelector(n_features=6)
     expected = selector.fit(X, Y).selected_
     worker = next(iter(local_cluster.workers.values()))
     timer = threading.Timer(0.5, os.kill, [worker.pid, signal.SIGKILL])

@@ -98,9 +98,9 @@ def _copies(source: ClusterSource, prefixes: dict[str, str]) -> BoolArray:
     """Tell which attributes [A] occur at the same positions as an earlier one in all parts."""
     vocabulary, submit = source.encoder.vocabulary, source.cluster.client.submit
     prints, counts = np.zeros((2, len(vocabulary)), np.uint64), np.zeros(len(vocabulary), np.int64)
-    begin = source.offsets[source.first].tolist()
+    begin = source.offsets[source.first[:-1]].tolist()
     marks: list[Marks] = source.cluster.results(
-        lambda: [submit(marks_of, part, t, pure=False) for part, t in zip(source.parts, begin[:-1], strict=True)]
+        lambda: [submit(marks_of, part, t, pure=False) for part, t in zip(source.parts, begin, strict=True)]
     )
     for own in marks:
         prints[:, own.attributes] += own.prints

@@ -178,9 +178,10 @@ class BaseSelector(FittedSelection, ABC):
     ) -> BaseSelector:
         """Select features on sequences X with labels y, as in ``CRF.fit``.
 
-        ``GradientSelector`` also takes collections of Dask (docs/large-data.md). With ``X_dev``, ``y_dev``, the model of each round is evaluated on them: the search ends when the
-        accuracy no longer rises, and the features up to the best round are kept. ``permitted`` is as in
-        ``CRF.fit``; decoding of the dev set does not use it.
+        ``GradientSelector`` also takes collections of Dask (docs/large-data.md). With ``X_dev``, ``y_dev``,
+        the model of each round is evaluated on them: the search ends when the accuracy no longer rises, and
+        the features up to the best round are kept. ``permitted`` is as in ``CRF.fit``; decoding of the dev
+        set does not use it.
         """
         rule.check_parameters(self, self._rules)
         threads = thread_count(self.n_jobs)

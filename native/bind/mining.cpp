@@ -14,21 +14,54 @@ void check_rows(const Array<const int64_t>& first, const Array<const int32_t>& i
   check_ids(items, 0, n_items, "an item is out of range");
 }
 
-void make_miner(RuleMiner* self, Array<const int64_t> indptr, Array<const int32_t> indices,
-                Array<const int32_t> labels, std::optional<Array<const uint8_t>> marked, int64_t n_items,
-                int n_labels, int64_t min_support, int64_t max_support, double min_confidence, int min_length,
-                int max_length, bool important) {
-  check_rows(indptr, indices, n_items);
+// Checks positions with their items and labels.
+void check_transactions(const Array<const int64_t>& indptr, const Array<const int32_t>& labels,
+                        int n_labels) {
   const size_t n = indptr.shape(0) - 1;
   require(labels.shape(0) == n && n < (size_t{1} << 31), "expected one label per position, at most 2^31");
-  require(!marked || marked->shape(0) == n, "expected one mark per position");
-  require(n_labels >= 1 && min_support >= 1 && min_length >= 1 && max_length >= min_length,
-          "bounds of rules");
+  require(n_labels >= 1, "expected labels");
   check_ids(labels, -1, n_labels, "a label is out of range");
+}
+
+auto item_counts(Array<const int64_t> indptr, Array<const int32_t> indices, Array<const int32_t> labels,
+                 int64_t n_items, int n_labels) {
+  check_rows(indptr, indices, n_items);
+  check_transactions(indptr, labels, n_labels);
+  ItemCounts found = unlocked([&] {
+    return count_items(static_cast<int64_t>(labels.shape(0)), n_items, n_labels, indptr.data(),
+                       indices.data(), labels.data());
+  });
+  return std::tuple(to_numpy(std::move(found.first)), to_numpy(std::move(found.labels)),
+                    to_numpy(std::move(found.counts)));
+}
+
+template <class T>
+std::vector<T> copied(const Array<const T>& array) {
+  return {array.data(), array.data() + array.shape(0)};
+}
+
+void make_miner(RuleMiner* self, Array<const int32_t> items, Array<const int64_t> vote_first,
+                Array<const int32_t> vote_labels, Array<const int64_t> votes, Array<const int64_t> indptr,
+                Array<const int32_t> ranks, Array<const int32_t> labels,
+                std::optional<Array<const uint8_t>> marked, int n_labels, int64_t min_support,
+                int64_t max_support, double min_confidence, int min_length, int max_length, bool important,
+                int first_rank, int last_rank) {
+  const auto n_items = static_cast<int64_t>(items.shape(0));
+  check_bounds(indptr, ranks.shape(0), "the row bounds do not fit the items");
+  check_ids(ranks, -1, n_items, "a rank is out of range");
+  check_transactions(indptr, labels, n_labels);
+  check_rows(vote_first, vote_labels, n_labels);
+  require(vote_first.shape(0) == items.shape(0) + 1 && votes.shape(0) == vote_labels.shape(0),
+          "the votes do not fit the items");
+  require(!marked || marked->shape(0) == labels.shape(0), "expected one mark per position");
+  require(min_support >= 1 && min_length >= 1 && max_length >= min_length, "bounds of rules");
+  require(first_rank >= 0 && first_rank <= last_rank && last_rank <= n_items, "a rank is out of range");
   const Unlocked release;
-  new (self) RuleMiner(static_cast<int64_t>(n), n_items, n_labels, indptr.data(), indices.data(),
+  new (self) RuleMiner({copied(items), copied(vote_first), copied(vote_labels), copied(votes)},
+                       static_cast<int64_t>(labels.shape(0)), n_labels, indptr.data(), ranks.data(),
                        labels.data(), marked ? marked->data() : nullptr,
-                       {min_support, max_support, min_confidence, min_length, max_length, important});
+                       {min_support, max_support, min_confidence, min_length, max_length, important},
+                       first_rank, last_rank);
 }
 
 auto run(const RuleMiner& self, int first, int last, int64_t most_rules, int64_t most_sets, int n_threads) {
@@ -124,10 +157,13 @@ auto votes(const BoundVoter& self, Array<const int64_t> first, Array<const int32
 }  // namespace
 
 void bind_mining(nb::module_& m) {
+  m.def("item_counts", &item_counts, "indptr"_array, "indices"_array, "labels"_array, "n_items"_a,
+        "n_labels"_a);
   nb::class_<RuleMiner>(m, "RuleMiner")
-      .def("__init__", &make_miner, "indptr"_array, "indices"_array, "labels"_array, "marked"_array,
-           "n_items"_a, "n_labels"_a, "min_support"_a, "max_support"_a, "min_confidence"_a, "min_length"_a,
-           "max_length"_a, "important"_a)
+      .def("__init__", &make_miner, "items"_array, "vote_first"_array, "vote_labels"_array, "votes"_array,
+           "indptr"_array, "ranks"_array, "labels"_array, "marked"_array, "n_labels"_a, "min_support"_a,
+           "max_support"_a, "min_confidence"_a, "min_length"_a, "max_length"_a, "important"_a, "first_rank"_a,
+           "last_rank"_a)
       .def_prop_ro("n_blocks", &RuleMiner::n_blocks)
       .def("run", &run, "first"_a, "last"_a, "most_rules"_a, "most_sets"_a, "n_threads"_a);
   m.def("minimal_rules", &minimal, "first"_array, "items"_array, "labels"_array, "confidence"_array,

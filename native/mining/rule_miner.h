@@ -62,16 +62,70 @@ struct RuleTable {
   }
 };
 
+// How often each item occurs with each label, supp(x -> l), without zeros.
+struct ItemCounts {
+  std::vector<int64_t> first{0};  // [A + 1]
+  std::vector<int32_t> labels;    // ascending within an item
+  std::vector<int64_t> counts;
+};
+
+// indices[indptr[t] .. indptr[t+1]-1] are the items of position t, each once; labels[t] < 0 leaves it out.
+inline ItemCounts count_items(int64_t n_positions, int64_t n_items, int n_labels, const int64_t* indptr,
+                              const int32_t* indices, const int32_t* labels) {
+  // Labels by item through a counting sort, then one tally per item.
+  std::vector<int64_t> first(static_cast<size_t>(n_items) + 1, 0);
+  for (int64_t t = 0; t < n_positions; ++t)
+    if (labels[t] >= 0)
+      for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i) ++first[static_cast<size_t>(indices[i]) + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<int32_t> seen(static_cast<size_t>(first.back()));
+  std::vector<int64_t> next(first.begin(), first.end() - 1);
+  for (int64_t t = 0; t < n_positions; ++t) {
+    poll_at(t);
+    if (labels[t] >= 0)
+      for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i)
+        seen[static_cast<size_t>(next[static_cast<size_t>(indices[i])]++)] = labels[t];
+  }
+  ItemCounts found;
+  std::vector<int64_t> tally(static_cast<size_t>(n_labels), 0);
+  std::vector<int32_t> present;  // labels with a tally
+  for (size_t item = 0; item < static_cast<size_t>(n_items); ++item) {
+    present.clear();
+    for (int64_t i = first[item]; i < first[item + 1]; ++i) {
+      const int32_t l = seen[static_cast<size_t>(i)];
+      if (tally[static_cast<size_t>(l)]++ == 0) present.push_back(l);
+    }
+    std::sort(present.begin(), present.end());
+    for (const int32_t l : present) {
+      found.labels.push_back(l);
+      found.counts.push_back(tally[static_cast<size_t>(l)]);
+      tally[static_cast<size_t>(l)] = 0;
+    }
+    found.first.push_back(static_cast<int64_t>(found.labels.size()));
+  }
+  return found;
+}
+
+// The items that may be in rules, from rare to frequent, and their votes supp(x -> l), without zeros.
+struct RankedItems {
+  std::vector<int32_t> items;   // [I] rank to item
+  std::vector<int64_t> first;   // [I + 1] votes by rank
+  std::vector<int32_t> labels;  //
+  std::vector<int64_t> counts;  //
+};
+
 class RuleMiner {
  public:
-  // indices[indptr[t] .. indptr[t+1]-1] are the items of position t, each once; labels[t] < 0 leaves it out.
-  // marked [n], if given, are the transactions of interest: rules without any of them are skipped.
-  RuleMiner(int64_t n_positions, int64_t n_items, int n_labels, const int64_t* indptr, const int32_t* indices,
-            const int32_t* labels, const uint8_t* marked, const RuleBounds& bounds)
-      : n_labels_(n_labels), bounds_(bounds) {
-    rank_items(n_positions, n_items, indptr, indices, labels);
-    lay_out(n_positions, indptr, indices, labels, marked);
-    cut_into_blocks();
+  // ranks[indptr[t] .. indptr[t+1]-1] are the ranks of the items of position t, each once; -1 is no item.
+  // labels[t] < 0 leaves the position out. marked [n], if given, are the transactions of interest: rules
+  // without any of them are skipped. Only rules whose rarest item has a rank from first_rank to last_rank - 1
+  // are found: for these, transactions may be left out that have no such item, and items of lower rank.
+  RuleMiner(RankedItems items, int64_t n_positions, int n_labels, const int64_t* indptr, const int32_t* ranks,
+            const int32_t* labels, const uint8_t* marked, const RuleBounds& bounds, int32_t first_rank,
+            int32_t last_rank)
+      : n_labels_(n_labels), bounds_(bounds), items_(std::move(items)) {
+    lay_out(n_positions, indptr, ranks, labels, marked);
+    cut_into_blocks(first_rank, last_rank);
   }
 
   int n_blocks() const { return static_cast<int>(block_first_.size()) - 1; }
@@ -115,77 +169,24 @@ class RuleMiner {
 
   int n_labels_;
   RuleBounds bounds_;
-  std::vector<int32_t> item_of_;      // [I] rank to item: those with a label often enough, rare ones first
-  std::vector<int32_t> rank_of_;      // [A] item to rank, -1 for the others
-  std::vector<int64_t> vote_first_;   // [I + 1] supp(x -> l) by rank, without zeros
-  std::vector<int32_t> vote_labels_;  //
-  std::vector<int64_t> vote_counts_;  //
+  RankedItems items_;
   std::vector<int64_t> begin_;        // [n + 1] transactions in ranks_
   std::vector<int32_t> ranks_;        // ascending within a transaction
   std::vector<int32_t> labels_;       // [n]
   std::vector<uint8_t> marked_;       // [n] or empty
   std::vector<int64_t> where_first_;  // [I + 1] occurrences by rank
   std::vector<Occurrence> where_;     //
-  std::vector<int32_t> block_first_;  // ranks at which blocks begin, and I
+  std::vector<int32_t> block_first_;  // ranks at which blocks begin, and the last one's end
 
-  void rank_items(int64_t n_positions, int64_t n_items, const int64_t* indptr, const int32_t* indices,
-                  const int32_t* labels) {
-    // supp(x -> l): labels by item through a counting sort, then one tally per item.
-    std::vector<int64_t> first(static_cast<size_t>(n_items) + 1, 0);
-    for (int64_t t = 0; t < n_positions; ++t)
-      if (labels[t] >= 0)
-        for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i) ++first[static_cast<size_t>(indices[i]) + 1];
-    std::partial_sum(first.begin(), first.end(), first.begin());
-    std::vector<int32_t> seen(static_cast<size_t>(first.back()));
-    std::vector<int64_t> next(first.begin(), first.end() - 1);
-    for (int64_t t = 0; t < n_positions; ++t) {
-      poll_at(t);
-      if (labels[t] >= 0)
-        for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i)
-          seen[static_cast<size_t>(next[static_cast<size_t>(indices[i])]++)] = labels[t];
-    }
-
-    std::vector<int64_t> tally(static_cast<size_t>(n_labels_), 0);
-    auto tally_of = [&](size_t item) {
-      std::fill(tally.begin(), tally.end(), 0);
-      for (int64_t i = first[item]; i < first[item + 1]; ++i)
-        ++tally[static_cast<size_t>(seen[static_cast<size_t>(i)])];
-    };
-    for (size_t item = 0; item < static_cast<size_t>(n_items); ++item) {
-      if (first[item + 1] - first[item] < bounds_.min_support) continue;
-      tally_of(item);
-      if (*std::max_element(tally.begin(), tally.end()) >= bounds_.min_support)
-        item_of_.push_back(static_cast<int32_t>(item));
-    }
-    auto supp = [&](int32_t item) {
-      return first[static_cast<size_t>(item) + 1] - first[static_cast<size_t>(item)];
-    };
-    std::stable_sort(item_of_.begin(), item_of_.end(),
-                     [&](int32_t a, int32_t b) { return supp(a) < supp(b); });
-    rank_of_.assign(static_cast<size_t>(n_items), -1);
-    vote_first_.push_back(0);
-    for (size_t rank = 0; rank < item_of_.size(); ++rank) {
-      const auto item = static_cast<size_t>(item_of_[rank]);
-      rank_of_[item] = static_cast<int32_t>(rank);
-      tally_of(item);
-      for (int l = 0; l < n_labels_; ++l)
-        if (tally[static_cast<size_t>(l)]) {
-          vote_labels_.push_back(l);
-          vote_counts_.push_back(tally[static_cast<size_t>(l)]);
-        }
-      vote_first_.push_back(static_cast<int64_t>(vote_labels_.size()));
-    }
-  }
-
-  void lay_out(int64_t n_positions, const int64_t* indptr, const int32_t* indices, const int32_t* labels,
+  void lay_out(int64_t n_positions, const int64_t* indptr, const int32_t* ranks, const int32_t* labels,
                const uint8_t* marked) {
     begin_.push_back(0);
-    where_first_.assign(item_of_.size() + 1, 0);
+    where_first_.assign(items_.items.size() + 1, 0);
     for (int64_t t = 0; t < n_positions; ++t) {
       poll_at(t);
       if (labels[t] < 0) continue;
       for (int64_t i = indptr[t]; i < indptr[t + 1]; ++i) {
-        const int32_t rank = rank_of_[static_cast<size_t>(indices[i])];
+        const int32_t rank = ranks[i];
         if (rank < 0) continue;
         ranks_.push_back(rank);
         ++where_first_[static_cast<size_t>(rank) + 1];
@@ -204,13 +205,12 @@ class RuleMiner {
             static_cast<int32_t>(t), static_cast<int32_t>(i - begin_[t]) + 1};
   }
 
-  void cut_into_blocks() {
-    block_first_.push_back(0);
+  void cut_into_blocks(int32_t first_rank, int32_t last_rank) {
+    block_first_.push_back(first_rank);
     int64_t size = 0;
-    const auto n = static_cast<int32_t>(item_of_.size());
-    for (int32_t rank = 0; rank < n; ++rank) {
+    for (int32_t rank = first_rank; rank < last_rank; ++rank) {
       size += where_first_[static_cast<size_t>(rank) + 1] - where_first_[static_cast<size_t>(rank)];
-      if (size >= kBlockOccurrences || rank + 1 == n) {
+      if (size >= kBlockOccurrences || rank + 1 == last_rank) {
         block_first_.push_back(rank + 1);
         size = 0;
       }
@@ -224,8 +224,8 @@ class RuleMiner {
         : miner_(miner),
           bounds_(miner.bounds_),
           counts_(counts),
-          count_(miner.item_of_.size(), 0),
-          place_(miner.item_of_.size()),
+          count_(miner.items_.items.size(), 0),
+          place_(miner.items_.items.size()),
           tally_(static_cast<size_t>(miner.n_labels_), 0),
           tally_marked_(miner.marked_.empty() ? 0 : static_cast<size_t>(miner.n_labels_), 0),
           votes_(static_cast<size_t>(miner.n_labels_), 0) {}
@@ -317,23 +317,24 @@ class RuleMiner {
     }
 
     void add_rule(int32_t label, int32_t support, int32_t coverage, int32_t fixes) {
+      const RankedItems& singles = miner_.items_;
       for (const int32_t rank : lhs_)
-        for (int64_t i = miner_.vote_first_[static_cast<size_t>(rank)];
-             i < miner_.vote_first_[static_cast<size_t>(rank) + 1]; ++i)
-          votes_[static_cast<size_t>(miner_.vote_labels_[static_cast<size_t>(i)])] +=
-              miner_.vote_counts_[static_cast<size_t>(i)];
+        for (int64_t i = singles.first[static_cast<size_t>(rank)];
+             i < singles.first[static_cast<size_t>(rank) + 1]; ++i)
+          votes_[static_cast<size_t>(singles.labels[static_cast<size_t>(i)])] +=
+              singles.counts[static_cast<size_t>(i)];
       const int64_t own = votes_[static_cast<size_t>(label)];
       votes_[static_cast<size_t>(label)] = 0;
       const auto rival = std::max_element(votes_.begin(), votes_.end());
       const int64_t most = *rival;
       const auto rival_label = static_cast<int32_t>(rival - votes_.begin());
       for (const int32_t rank : lhs_)
-        for (int64_t i = miner_.vote_first_[static_cast<size_t>(rank)];
-             i < miner_.vote_first_[static_cast<size_t>(rank) + 1]; ++i)
-          votes_[static_cast<size_t>(miner_.vote_labels_[static_cast<size_t>(i)])] = 0;
+        for (int64_t i = singles.first[static_cast<size_t>(rank)];
+             i < singles.first[static_cast<size_t>(rank) + 1]; ++i)
+          votes_[static_cast<size_t>(singles.labels[static_cast<size_t>(i)])] = 0;
       if (bounds_.important && most <= own) return;
       const size_t begin = found_.items.size();
-      for (const int32_t rank : lhs_) found_.items.push_back(miner_.item_of_[static_cast<size_t>(rank)]);
+      for (const int32_t rank : lhs_) found_.items.push_back(miner_.items_.items[static_cast<size_t>(rank)]);
       std::sort(found_.items.begin() + static_cast<int64_t>(begin), found_.items.end());
       found_.first.push_back(static_cast<int64_t>(found_.items.size()));
       found_.labels.push_back(label);

@@ -15,10 +15,14 @@ _PLACES = {
     "report": "crfkit.report.model_report:model_report",  # SequenceLabeller.report
 }
 
-# Who trains on X, by the package that its type is from: functions of an estimator and ``Given`` that return a
-# ``Source`` (models/linear/source.py).
-_DASK = "crfkit.distributed.source:open_collection"
-_SOURCES = {"dask": _DASK, "distributed": _DASK}
+# Who reads X, by the package that its type is from and by what X is read for: functions of an estimator and
+# of the arguments of its ``fit``.
+_DASK = {
+    "source": "crfkit.distributed.source:open_collection",  # returns a Source (models/linear)
+    "candidates": "crfkit.distributed.candidates:collection_candidates",  # returns Candidates (selection)
+    "rules": "crfkit.distributed.mining:collection_rules",  # returns Rules (mining)
+}
+_ELSEWHERE = {"dask": _DASK, "distributed": _DASK}
 
 
 def upstairs(name: str) -> Any:
@@ -26,10 +30,10 @@ def upstairs(name: str) -> Any:
     return fetch(_PLACES[name])
 
 
-def source_of(X: Any) -> Any:
-    """Return the function of a higher room that trains on such an X; None if there is none."""
+def elsewhere(what: str, X: Any) -> Any:
+    """Return the function of a higher room that reads such an X for this purpose; None if there is none."""
     first = X[0] if isinstance(X, (list, tuple)) and X else X
-    place = _SOURCES.get(type(first).__module__.partition(".")[0])
+    place = _ELSEWHERE.get(type(first).__module__.partition(".")[0], {}).get(what)
     return None if place is None else fetch(place)
 
 

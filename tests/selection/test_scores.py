@@ -82,6 +82,20 @@ def test_gradient_of_candidates_that_only_the_chosen_tell_apart():
     np.testing.assert_allclose(search.gradient(search.weights)[1], oracle.gradient(search.weights), atol=1e-5)
 
 
+def test_features_that_occur_together_have_weights_of_their_own():
+    """Attributes of different kinds are no copies; one may be chosen without the other."""
+    x = [[["w:a", "e:a"], ["w:b"], ["w:a", "e:a"], ["w:c"]]]
+    selector = GradientSelector(2, edge_attributes={"e:": "both"})
+    pool = selector._pool(x, [["x", "y", "x", "y"]], None, None)
+    assert pool.n_duplicates == 0
+    weights = np.random.default_rng(0).normal(size=pool.n_candidates)
+    free, held = (pool.likelihood(1).penalised(c2=c2) for c2 in (0.0, 2.0))
+    here, there = (f(f.parameters(pool.vector(weights))) for f in (free, held))
+    assert there.value - here.value == pytest.approx(2 * (weights**2).sum())
+    by_weight = pool.numbers(held.weights(there.gradient)) - pool.numbers(free.weights(here.gradient))
+    np.testing.assert_allclose(by_weight, 4 * weights, atol=1e-6)
+
+
 def best_gain(oracle, weights, k):
     """Find the minimum along one weight by brute force."""
 

@@ -85,9 +85,16 @@ class Cluster:
     def _retry(self) -> None:
         self.client.wait_for_workers(1)
         given_up = [future for future in self._kept if future.status in ("error", "cancelled")]
-        killed = [future for future in given_up if isinstance(future.exception(), KilledWorker)]
+        killed = [future.key for future in given_up if isinstance(future.exception(), KilledWorker)]
         if killed:
-            self.client.retry(killed)
+            self.client.sync(self._tried_again, killed)
+
+    async def _tried_again(self, keys: list[Any]) -> None:
+        """Do what ``Client.retry`` does, also if a task was given up for one of which no future is held."""
+        found = await self.client.scheduler.retry(keys=keys, client=self.client.id)
+        for key in found:
+            if key in self.client.futures:
+                self.client.futures[key].retry()
 
     def homes(self, futures: Sequence[Future]) -> list[str | None]:
         """Return the address of a worker that holds each result; None if there is none at this moment."""

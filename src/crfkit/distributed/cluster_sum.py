@@ -52,10 +52,12 @@ class ClusterSum(LinearFunction):
         index: FeatureIndex,
         sizes: AttributeSizes,
         n_threads: int,
+        *,
+        exact: bool = False,  # weights and gradients are sent in double precision
     ) -> None:
         self._cluster, self._parts, self._index, self._sizes = cluster, parts, index, sizes
         self._bounds = bounds
-        self.n_threads = n_threads
+        self.n_threads, self._exact = n_threads, exact
         self._n = sum(index.sizes)
         places = [cluster.kept(places_of, part) for part in parts]
         self._places: list[IntArray] = cluster.results(lambda: places)  # of each part
@@ -90,7 +92,7 @@ class ClusterSum(LinearFunction):
 
     def __call__(self, x: FloatArray, *, diagonal: bool = False) -> Evaluation:
         """Return value, gradient and, if requested, an estimate of the Hessian's diagonal."""
-        (value,), gradient, second = self.summed(evaluated, self._parts, x, diagonal)
+        (value,), gradient, second = self.summed(evaluated, self._parts, x, diagonal, exact=self._exact)
         return Evaluation(float(value), gradient, second)
 
     def validation_sets(self, spans: Spans, margin: float) -> ClusterSets:

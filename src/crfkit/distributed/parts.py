@@ -15,7 +15,7 @@ from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences, gather
 from crfkit.distributed.shards import Shard
 from crfkit.distributed.vocabularies import Common
-from crfkit.features.index import FeatureIndex
+from crfkit.features.index import FeatureIndex, with_features
 from crfkit.models.linear.scales import value_range
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 
@@ -107,6 +107,21 @@ def part_of(shard: Shard, common: Common, n_threads: int) -> Part:
         common.class_weights,
         n_threads,
     )
+
+
+def with_only(part: Part, kept: IntArray) -> Part:
+    """Return a part with some features, at these places of the weights of all (ascending), and new places.
+
+    The new places are those in an index that has only these features (``FeatureIndex.only``).
+    """
+    n_edges = part.index.edges.size  # they have a place in every index
+    index = part.index.only(np.isin(part.places, kept))
+    own = part.places[n_edges:]
+    others, own = kept[kept >= n_edges], own[np.isin(own, kept)]
+    places = np.concatenate([np.arange(n_edges), n_edges + np.searchsorted(others, own)])
+    attributes = part.attributes[index.used]
+    sequences, index = with_features(part.sequences, index)
+    return replace(part, sequences=sequences, index=index, attributes=attributes, places=places)
 
 
 def places_of(part: Part) -> IntArray:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +50,10 @@ class ClusterSource:
 
     cluster: Cluster
     parts: list[Any]  # futures
+    common: Any  # future of what they share
     shared: Common
     encoder: InputEncoder
-    function: ClusterSum
+    sizes: AttributeSizes
     offsets: IntArray  # [N+1] of all sequences
     first: IntArray  # [parts+1] the number of the first sequence of each part
     fingerprints: tuple[str, ...]
@@ -63,6 +65,19 @@ class ClusterSource:
     @property
     def index(self) -> FeatureIndex:
         return self.shared.index
+
+    @cached_property
+    def function(self) -> ClusterSum:
+        return self.sum_over(self.parts, self.index)
+
+    def sum_over(
+        self, parts: list[Any], index: FeatureIndex, *, cluster: Cluster | None = None, exact: bool = False
+    ) -> ClusterSum:
+        """Return the likelihood as a sum over parts, these or some that were made of them."""
+        bounds = self.offsets[self.first]
+        return ClusterSum(
+            cluster or self.cluster, parts, bounds, index, self.sizes, thread_count(None), exact=exact
+        )
 
     @property
     def class_weights(self) -> FloatArray | None:
@@ -107,27 +122,20 @@ def open_collection(estimator: CRF, given: Given) -> ClusterSource:
     """Encode and index a Dask collection on its cluster."""
     _check(estimator, given)
     cluster = Cluster.current()
-    workers = cluster.workers()
     template, settings = given_template(estimator.template), IndexSettings.of(estimator)
     if template is not None and estimator.extractor is not None:
         raise InputError("template= and extractor= both make attributes: give one of them")
-    prefixes = edge_prefixes(estimator.edge_attributes)
-    if template is not None:
-        prefixes |= template.edge_attributes
-    partitions = partitions_of(given.X, given.y)
-    if not partitions:
-        raise InputError("there is nothing to train on: X has no partitions")
+    prefixes = edge_prefixes(estimator.edge_attributes, template)
     how = HowToRead(template, estimator.features)
-    shards, extraction = _shards(cluster, partitions, how, estimator.extractor, workers)
+    shards, extraction = shards_of(cluster, given.X, given.y, how, estimator.extractor)
     summaries = [cluster.kept(summary, shard, settings, prefixes) for shard in shards]
-    level = summaries
-    while len(level) > 1:
-        level = [cluster.kept(merged, *level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
+    together = merged_in_tree(cluster, summaries)
     transitions = template is None or template.transitions
-    shared = cluster.kept(common, level[0], settings, prefixes, transitions, estimator.class_weight)
-    n_threads = min(workers.values()) if estimator.n_jobs is None else thread_count(estimator.n_jobs)
+    shared = cluster.kept(common, together, settings, prefixes, transitions, estimator.class_weight)
+    n_jobs = estimator.n_jobs
+    n_threads = min(cluster.workers().values()) if n_jobs is None else thread_count(n_jobs)
     parts = [cluster.kept(part_of, shard, shared, n_threads) for shard in shards]
-    extracted, whole, agreed = cluster.results(lambda: [extraction, level[0], shared])
+    extracted, whole, agreed = cluster.results(lambda: [extraction, together, shared])
     lengths = cluster.results(lambda: [cluster.client.submit(_n_sequences, one) for one in summaries])
     index: FeatureIndex = agreed.index
     if settings.features is None and not len(index.state_labels) and whole.counts.any():
@@ -140,18 +148,28 @@ def open_collection(estimator: CRF, given: Given) -> ClusterSource:
         encoder = encoder.with_conjunctions(estimator.features.conjunctions)
     sizes = AttributeSizes.of_sums(whole.counts, whole.squares)
     offsets, first = offsets_of(whole.lengths), offsets_of(lengths)
-    function = ClusterSum(cluster, parts, offsets[first], index, sizes, thread_count(None))
-    return ClusterSource(cluster, parts, agreed, encoder, function, offsets, first, whole.fingerprints)
+    return ClusterSource(cluster, parts, shared, agreed, encoder, sizes, offsets, first, whole.fingerprints)
 
 
-def _shards(
-    cluster: Cluster, partitions: list[Any], how: HowToRead, extractor: Any, workers: dict[str, int]
+def merged_in_tree(cluster: Cluster, summaries: list[Any]) -> Any:
+    """Return the summary of all shards; these are merged in their order."""
+    while len(summaries) > 1:
+        pieces = [summaries[k : k + FAN_IN] for k in range(0, len(summaries), FAN_IN)]
+        summaries = [cluster.kept(merged, *piece) for piece in pieces]
+    return summaries[0]
+
+
+def shards_of(
+    cluster: Cluster, X: Any, y: Any, how: HowToRead, extractor: Any = None
 ) -> tuple[list[Any], Any]:
     """Encode the partitions and join neighbours: one shard per worker. Also return the extractor.
 
     An extractor that learns from data learns from the first partition.
     """
-    addresses, n = list(workers), len(partitions)
+    partitions, addresses = partitions_of(X, y), list(cluster.workers())
+    if not partitions:
+        raise InputError("there is nothing to train on: X has no partitions")
+    n = len(partitions)
     n_shards = min(len(addresses), n)
     shard_of = [i * n_shards // n for i in range(n)]
     near = [{"workers": [addresses[k]], "allow_other_workers": True} for k in range(n_shards)]
@@ -185,6 +203,11 @@ def _check(estimator: CRF, given: Given) -> None:
         f"algorithm={estimator.algorithm!r}": estimator.algorithm not in ("auto", "lbfgs"),
         "validation='held-out'": isinstance(estimator, ConstrainedCRF) and estimator._is_held_out,
     }
+    refuse(wrong)
+
+
+def refuse(wrong: dict[str, bool]) -> None:
+    """Raise an error for the first of these things that is there."""
     for what, is_there in wrong.items():
         if is_there:
             raise InputError(

@@ -113,11 +113,7 @@ def common(
 ) -> Common:
     """Return vocabulary, labels and features of the whole data."""
     classes, vocabulary = whole.classes, whole.vocabulary
-    if not len(whole.lengths) or not whole.lengths.any():
-        raise InputError("there is nothing to train on: no partition has a sequence with a position")
-    if not classes:
-        raise InputError("there is nothing to learn: every label is None")
-    check_label_count(len(classes))
+    require_labelled(whole)
     if settings.features is not None:
         index = settings.features.feature_index(vocabulary, classes, order=settings.order)
     else:
@@ -127,6 +123,15 @@ def common(
     return Common(
         vocabulary, classes, index, counted_class_weights(class_weight, whole.label_counts, classes)
     )
+
+
+def require_labelled(whole: Summary) -> None:
+    """Raise if there is nothing to train on or nothing to learn."""
+    if not len(whole.lengths) or not whole.lengths.any():
+        raise InputError("there is nothing to train on: no partition has a sequence with a position")
+    if not whole.classes:
+        raise InputError("there is nothing to learn: every label is None")
+    check_label_count(len(whole.classes))
 
 
 def _with_all_possible(

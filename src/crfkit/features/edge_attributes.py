@@ -7,7 +7,7 @@ An attribute of position t scores its label y[t]; an edge attribute scores the p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +15,23 @@ import numpy.typing as npt
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 
+if TYPE_CHECKING:
+    from crfkit.features.template import Template
+
 STATE = 1  # scores labels
 EDGE = 2  # scores label pairs
 
 _KINDS = {"edge": EDGE, "both": STATE | EDGE}
 
 
-def edge_prefixes(edge_attributes: Any) -> dict[str, str]:
-    """Return a prefix, several prefixes, or a mapping of prefixes to "edge" or "both" as such a mapping."""
+def edge_prefixes(edge_attributes: Any, template: Template | None = None) -> dict[str, str]:
+    """Return a prefix, several prefixes, or a mapping of prefixes to "edge" or "both" as such a mapping.
+
+    Those of the template's B lines are added.
+    """
+    own = {} if template is None else template.edge_attributes
     if edge_attributes is None:
-        return {}
+        return {**own}
     if isinstance(edge_attributes, str):
         edge_attributes = (edge_attributes,)
     if not isinstance(edge_attributes, Mapping):
@@ -40,7 +47,7 @@ def edge_prefixes(edge_attributes: Any) -> dict[str, str]:
                 "edge_attributes must map prefixes of attribute names to 'edge' (only label pairs) or "
                 f"'both' (labels as well); got {prefix!r}: {kind!r}"
             )
-    return dict(edge_attributes)
+    return {**edge_attributes, **own}
 
 
 def attribute_kinds(vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> npt.NDArray[np.uint8] | None:

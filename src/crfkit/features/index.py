@@ -82,6 +82,24 @@ class FeatureIndex:
         """Return ``(attribute * L + previous label) * L + label`` of every pair feature, ascending [G]."""
         return _keys(self.pair_indptr, self.pair_ids, self.n_labels**2)
 
+    @property
+    def used(self) -> BoolArray:
+        """Which attributes have features [A]."""
+        used: BoolArray = (np.diff(self.state_indptr) > 0) | (np.diff(self.pair_indptr) > 0)
+        return used
+
+    def only(self, kept: BoolArray) -> FeatureIndex:
+        """Return the index of some features, those with True in a vector of the order of ``sizes``."""
+        L, A = self.n_labels, self.n_attributes
+        edges, ngrams, pairs, states = np.split(kept, np.cumsum(self.sizes)[:-1])
+        return FeatureIndex(
+            L,
+            *rows_of(self.state_keys()[states], L, A),
+            self.edges & edges.reshape(L, L),
+            self.ngrams[ngrams],
+            *rows_of(self.pair_keys()[pairs], L * L, A),
+        )
+
     def speaking_for(self, own: IdArray) -> FeatureIndex:
         """Return this index without the state features of attributes for other labels than their own.
 
@@ -109,6 +127,16 @@ class FeatureIndex:
 def _keys(indptr: IntArray, ids: IdArray, width: int) -> IntArray:
     attributes = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
     return attributes * width + ids
+
+
+def with_features(sequences: Sequences, index: FeatureIndex) -> tuple[Sequences, FeatureIndex]:
+    """Return the attributes that have features alone, numbered anew in the same order."""
+    used = index.used
+    kept = sequences.only(used[sequences.indices])
+    numbers = (np.cumsum(used) - 1).astype(np.int32)  # [A]
+    rows = np.append(np.flatnonzero(used), len(used))
+    small = replace(index, state_indptr=index.state_indptr[rows], pair_indptr=index.pair_indptr[rows])
+    return Sequences(kept.offsets, kept.indptr, numbers[kept.indices], kept.values, int(used.sum())), small
 
 
 def rows_of(keys: IntArray, width: int, n_attributes: int) -> tuple[IntArray, IdArray]:

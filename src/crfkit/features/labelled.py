@@ -41,10 +41,7 @@ class LabelledInput:
 
     def kinds(self, edge_attributes: Any) -> npt.NDArray[np.uint8] | None:
         """Return what each attribute scores [A] (``attribute_kinds``), also by the template's B lines."""
-        prefixes = edge_prefixes(edge_attributes)
-        if self.template is not None:
-            prefixes |= self.template.edge_attributes
-        return attribute_kinds(self.vocabulary, prefixes)
+        return attribute_kinds(self.vocabulary, edge_prefixes(edge_attributes, self.template))
 
 
 def read_labelled(

@@ -26,7 +26,8 @@ from crfkit.features.labelled import read_labelled
 from crfkit.features.template import Template
 from crfkit.mining.associations import USES, Associations, Values, rule_values
 from crfkit.mining.rules import Rules
-from crfkit.mining.search import MAX_SETS, mine_rules
+from crfkit.mining.search import MAX_SETS, Bounds, mine_rules
+from crfkit.upper_floors import elsewhere
 from crfkit.warn import warn
 
 Items = str | tuple[str, ...] | list[str] | re.Pattern[str] | Callable[[str], bool]
@@ -179,18 +180,24 @@ class AssociationMiner(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, *, y_pred: Any = None, lengths: Any = None) -> AssociationMiner:
+    def fit(self, X: Any, y: Any = None, *, y_pred: Any = None, lengths: Any = None) -> AssociationMiner:
         """Mine the rules of sequences X with labels y; None in y is a position without a label.
 
         ``y_pred`` are a model's predictions for X, by cross-validation (a model trained on X makes too few
-        errors). Then only rules that correct an error are kept; ``rules_.fixes`` counts these errors.
+        errors). Then only rules that correct an error are kept; ``rules_.fixes`` counts these errors. X may
+        also be a collection of Dask (docs/large-data.md).
         """
-        sequences, labels, vocabulary, classes = self.read(X, y, lengths)
-        wrong = None
-        if y_pred is not None:
-            found = label_lists(y_pred, "y_pred")
-            wrong = encode_labels(found, classes, sequences.offsets, unknown="ignore").ids != labels.ids
-        rules = self.find(sequences, labels, vocabulary, classes, self._template(), wrong)
+        reader = elsewhere("rules", X)
+        if reader is not None:
+            rules: Rules = reader(self, X, y, y_pred, lengths)
+            vocabulary, classes = rules.vocabulary, rules.classes
+        else:
+            sequences, labels, vocabulary, classes = self.read(X, y, lengths)
+            wrong = None
+            if y_pred is not None:
+                found = label_lists(y_pred, "y_pred")
+                wrong = encode_labels(found, classes, sequences.offsets, unknown="ignore").ids != labels.ids
+            rules = self.find(sequences, labels, vocabulary, classes, self._template(), wrong)
         _warn_of_none(rules)
         self._keep(self.bind(rules, vocabulary, classes))
         return self
@@ -255,6 +262,31 @@ class AssociationMiner(TransformerMixin, BaseEstimator):
         wrong: BoolArray | None = None,  # [ΣT]
     ) -> Rules:
         """Return the rules in the data, or those that were given."""
+        bounds = self.bounds()
+        if self.rules is not None:
+            if self.use == "constraints" and (self.rules.confidence < 1).any():
+                raise InputError(
+                    "constraints are for rules that are always right, but some of the given ones are not: "
+                    "use rules[rules.confidence == 1]"
+                )
+            return self.rules
+        kept = chosen_items(self.items, vocabulary, template)  # [A]
+        transactions = sequences if kept.all() else sequences.only(kept[sequences.indices])
+        if not transactions.indices.size:
+            raise InputError(no_items(self.items))
+        return mine_rules(
+            transactions,
+            labels.ids,
+            vocabulary,
+            classes,
+            **vars(bounds),
+            marked=wrong,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def bounds(self) -> Bounds:
+        """Check the parameters, and return which rules are searched for."""
         rule.check_parameters(self, self._rules)
         if self.max_support is not None and self.max_support < self.min_support:
             raise InputError(
@@ -265,38 +297,15 @@ class AssociationMiner(TransformerMixin, BaseEstimator):
                 "constraints are for rules that are always right: set min_confidence=1, "
                 f"got {self.min_confidence:g}"
             )
-        if self.rules is not None:
-            if self.use == "constraints" and (self.rules.confidence < 1).any():
-                raise InputError(
-                    "constraints are for rules that are always right, but some of the given ones are not: "
-                    "use rules[rules.confidence == 1]"
-                )
-            return self.rules
-        if len(vocabulary) and vocabulary.names_columns():
-            raise InputError(
-                "rules need attributes with names, but the columns of an array have none: pass X as "
-                "lists of strings or dicts"
-            )
-        kept = self._items(vocabulary, template)  # [A]
-        transactions = sequences if kept.all() else sequences.only(kept[sequences.indices])
-        if not transactions.indices.size:
-            raise InputError(f"no position has an item: items={self.items!r} fits none of the attributes")
-        return mine_rules(
-            transactions,
-            labels.ids,
-            vocabulary,
-            classes,
-            min_support=self.min_support,
-            max_support=self.max_support,
-            min_confidence=float(self.min_confidence),
-            lengths=(int(self.lengths[0]), int(self.lengths[1])),
-            important=bool(self.important),
-            minimal=bool(self.minimal),
-            max_rules=self.max_rules,
-            max_sets=self.max_sets,
-            marked=wrong,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
+        return Bounds(
+            self.min_support,
+            self.max_support,
+            float(self.min_confidence),
+            (int(self.lengths[0]), int(self.lengths[1])),
+            bool(self.important),
+            bool(self.minimal),
+            self.max_rules,
+            self.max_sets,
         )
 
     def bind(
@@ -322,22 +331,32 @@ class AssociationMiner(TransformerMixin, BaseEstimator):
         self.associations_ = associations
         self.rules_ = associations.rules
 
-    def _items(self, vocabulary: Vocabulary, template: Template | None) -> BoolArray:
-        """Tell which attributes are items, [A]."""
-        items = self.items
-        if items is None:
-            if template is None:
-                return np.ones(len(vocabulary), np.bool_)
-            items = template.single_cell_prefixes
-        names = vocabulary.strings()
-        if isinstance(items, re.Pattern):
-            fits: Callable[[str], Any] = items.search
-        elif callable(items):
-            fits = items
-        else:
-            prefixes = items if isinstance(items, str) else tuple(items)
-            fits = lambda name: name.startswith(prefixes)  # noqa: E731
-        return np.fromiter((bool(fits(name)) for name in names), np.bool_, len(names))
+
+def chosen_items(items: Items | None, vocabulary: Vocabulary, template: Template | None) -> BoolArray:
+    """Tell which attributes are items, [A]."""
+    if len(vocabulary) and vocabulary.names_columns():
+        raise InputError(
+            "rules need attributes with names, but the columns of an array have none: pass X as "
+            "lists of strings or dicts"
+        )
+    if items is None:
+        if template is None:
+            return np.ones(len(vocabulary), np.bool_)
+        items = template.single_cell_prefixes
+    names = vocabulary.strings()
+    if isinstance(items, re.Pattern):
+        fits: Callable[[str], Any] = items.search
+    elif callable(items):
+        fits = items
+    else:
+        prefixes = items if isinstance(items, str) else tuple(items)
+        fits = lambda name: name.startswith(prefixes)  # noqa: E731
+    return np.fromiter((bool(fits(name)) for name in names), np.bool_, len(names))
+
+
+def no_items(items: Items | None) -> str:
+    """Return what is wrong if the data has no item."""
+    return f"no position has an item: items={items!r} fits none of the attributes"
 
 
 def _warn_of_none(rules: Rules) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from crfkit.data.columns import Columns
 from crfkit.data.frames import TableRecord, TableRows, is_one_frame
 from crfkit.exceptions import InputError
-from crfkit.upper_floors import source_of, upstairs
+from crfkit.upper_floors import elsewhere, upstairs
 
 _Self = TypeVar("_Self", bound="TakesFrames")
 
@@ -44,7 +44,7 @@ class TakesFrames:
             raise InputError(
                 "a data frame needs label=, the name of the column with the labels, and no y and lengths"
             )
-        parted = source_of(X) is not None
+        parted = elsewhere("source", X) is not None
         record, rows = TableRecord.learn(
             X.get_partition(0).compute() if parted else X, label, sequence, group
         )

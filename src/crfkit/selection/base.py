@@ -23,10 +23,12 @@ from crfkit.features.template import Template
 from crfkit.inference import PermittedPairs
 from crfkit.io.shown_estimator import ShownEstimator
 from crfkit.io.shown_list import ShownList
+from crfkit.selection.candidates import Candidates
 from crfkit.selection.pool import Pool, PoolSettings, make_pool
 from crfkit.selection.search import Held, Search, SearchSettings
 from crfkit.selection.selected import Selection
 from crfkit.threads import thread_count
+from crfkit.upper_floors import elsewhere
 from crfkit.warn import warn
 
 if TYPE_CHECKING:
@@ -166,7 +168,7 @@ class BaseSelector(FittedSelection, ABC):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: npt.ArrayLike | None = None,
         X_dev: Any = None,
         y_dev: Any = None,
@@ -176,16 +178,30 @@ class BaseSelector(FittedSelection, ABC):
     ) -> BaseSelector:
         """Select features on sequences X with labels y, as in ``CRF.fit``.
 
-        With ``X_dev``, ``y_dev``, the model of each round is evaluated on them: the search ends when the
-        accuracy no longer rises, and the features up to the best round are kept. ``permitted`` is as in
-        ``CRF.fit``; decoding of the dev set does not use it.
+        ``GradientSelector`` also takes collections of Dask (docs/large-data.md). With ``X_dev``, ``y_dev``,
+        the model of each round is evaluated on them: the search ends when the accuracy no longer rises, and
+        the features up to the best round are kept. ``permitted`` is as in ``CRF.fit``; decoding of the dev
+        set does not use it.
         """
         rule.check_parameters(self, self._rules)
         threads = thread_count(self.n_jobs)
         if (X_dev is None) != (y_dev is None):
             raise InputError("X_dev and y_dev go together: give both or neither")
-        y = label_lists(y, lengths=lengths)
-        pool = self._pool(X, y, sample_weight, lengths, permitted)
+        reader = elsewhere("candidates", X)
+        if reader is None:
+            y = label_lists(y, lengths=lengths)
+            pool: Candidates = self._pool(X, y, sample_weight, lengths, permitted)
+        else:
+            pool = reader(self, X, y, sample_weight, lengths, permitted)
+        if len(pool.classes) == 1:
+            raise InputError(f"y has only one label, {pool.classes[0]!r}, so there is nothing to select")
+        if pool.n_candidates == 0:
+            raise InputError(
+                "there is nothing to select from: no attribute occurs with a label"
+                + (f" min_freq={self.min_freq:g} times" if self.min_freq > 1 else "")
+                + ", and there are no transitions"
+            )
+        self._note_columns(X, pool.vocabulary)
         given = self._given(pool)
         available = pool.n_candidates - len(given)
         if available == 0:
@@ -206,7 +222,7 @@ class BaseSelector(FittedSelection, ABC):
                 held = Held(Encoded(found, pool.vocabulary), y_dev)
             except InputError as error:
                 raise InputError(f"in the dev set: {error}") from error
-        objective = len(pool.labels.ids) * np.log(len(pool.classes))
+        objective = pool.n_positions * np.log(len(pool.classes))
         settings = SearchSettings(
             n_features=self.n_features,
             least_drop=self._least_drop(objective, pool),
@@ -252,13 +268,6 @@ class BaseSelector(FittedSelection, ABC):
             sample_weight=sample_weight,
             n_jobs=self.n_jobs,
         )
-        classes, vocabulary = data.classes, data.vocabulary
-        if len(classes) == 1:
-            raise InputError(f"y has only one label, {classes[0]!r}, so there is nothing to select")
-        if data.template is None and not isinstance(X, Encoded) and vocabulary.names_columns():
-            self.n_columns_ = len(vocabulary)
-        elif hasattr(self, "n_columns_"):
-            del self.n_columns_
         settings = PoolSettings(
             order=self.order,
             min_freq=self.min_freq,
@@ -269,15 +278,22 @@ class BaseSelector(FittedSelection, ABC):
         return make_pool(
             data.sequences,
             data.labels,
-            classes,
-            vocabulary,
+            data.classes,
+            data.vocabulary,
             settings,
             data.kinds(self.edge_attributes),
             data.weights,
             permitted,
         )
 
-    def _given(self, pool: Pool) -> IntArray:
+    def _note_columns(self, X: Any, vocabulary: Vocabulary) -> None:
+        """Keep the number of columns if the attributes are those of arrays, for ``transform``."""
+        if self.template is None and not isinstance(X, Encoded) and vocabulary.names_columns():
+            self.n_columns_ = len(vocabulary)
+        elif hasattr(self, "n_columns_"):
+            del self.n_columns_
+
+    def _given(self, pool: Candidates) -> IntArray:
         """Return the features that are in the model from the start: all that are not candidates."""
         n_transitions = sum(pool.parts[:2])
         if self.candidates == "state":
@@ -286,7 +302,7 @@ class BaseSelector(FittedSelection, ABC):
             return np.arange(n_transitions, pool.n_candidates)
         return np.zeros(0, np.int64)
 
-    def _least_drop(self, objective: float, pool: Pool) -> float:
+    def _least_drop(self, objective: float, pool: Candidates) -> float:
         """Return by how much a feature must lower the objective; ``objective`` is that of the empty model."""
         tol = self.tol
         if tol is None:
@@ -294,7 +310,7 @@ class BaseSelector(FittedSelection, ABC):
         if tol == "aic":
             return 1.0
         if tol == "bic":
-            return 0.5 * float(np.log(pool.sequences.n_positions))
+            return 0.5 * float(np.log(pool.n_positions))
         return float(tol) * objective
 
     def _keep(self, search: Search) -> None:

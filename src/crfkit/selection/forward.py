@@ -62,7 +62,7 @@ class ForwardSelector(BaseSelector):
             if proposals:
                 from crfkit.selection.induction import propose
 
-                search.grow(search.pool.with_conjunctions(propose(search, proposals)))
+                search.grow(search.local.with_conjunctions(propose(search, proposals)))
 
 
 def pick(scores: FloatArray, batch: int | float, room: int) -> IntArray:

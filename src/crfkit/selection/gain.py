@@ -28,7 +28,7 @@ class GainScorer:
     """A scorer by gain, which keeps the weights of all candidates as initial values of the next round."""
 
     def __init__(self, search: Search, approximate: bool, screen: int | None) -> None:
-        pool = search.pool
+        pool = search.local
         if pool.index.order != 1 or pool.index.has_pairs:
             raise InputError(
                 "gains are for first-order models without attributes on pairs: use GradientSelector"
@@ -52,7 +52,7 @@ class GainScorer:
 
     def __call__(self, search: Search) -> tuple[FloatArray, FloatArray | None]:
         """Return gains [K] and the weights that reach them."""
-        pool, settings = search.pool, search.settings
+        pool, settings = search.local, search.settings
         K = pool.n_candidates
         self._weights = np.concatenate((self._weights, np.full(K - len(self._weights), np.nan)))
         lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=settings.n_jobs)

@@ -25,7 +25,7 @@ _MOST_STEMS = 200  # chosen attributes that are tried with all others: the most 
 def propose(search: Search, n: int) -> list[tuple[int, int]]:
     """Return the n most promising pairs of attributes, best first."""
     sparse = needed("scipy.sparse", "the induction of conjunctions")
-    pool = search.pool
+    pool = search.local
     chosen = pool.attribute_of(search.chosen)
     stems = list(dict.fromkeys(chosen[chosen >= 0][::-1].tolist()))[:_MOST_STEMS]
     if not stems:
@@ -62,7 +62,7 @@ def propose(search: Search, n: int) -> list[tuple[int, int]]:
 
 def _residuals(search: Search) -> FloatArray:
     """Return p(y_t = l) - [y_t = l], times the sequence's weight."""
-    pool = search.pool
+    pool = search.local
     lattice = LinearPotential(*search.model).scores(pool.sequences, n_jobs=search.settings.n_jobs)
     if pool.permitted is not None:
         lattice = constrain(lattice, pool.permitted.constraints())

@@ -86,7 +86,7 @@ def without_redundancy(search: Search, scores: FloatArray, open_ones: IntArray, 
     Gains only fall as features are chosen. So they are kept in a heap, and only the gain of its best
     candidate is updated, until it stays the best.
     """
-    pool = search.pool
+    pool = search.local
     L, first = pool.index.n_labels, pool.first_state
     keys = pool.index.state_keys()
     indptr, indices = pool.sequences.indptr, pool.sequences.indices
@@ -137,7 +137,7 @@ class MutualInformationSelector(ForwardSelector):
         self.redundancy = redundancy
 
     def _scorer(self, search: Search) -> Scorer:
-        scores = relevance(search.pool)
+        scores = relevance(search.local)
         open_ones = np.setdiff1d(np.arange(len(scores)), search.chosen)
         if self.redundancy:
             scores = without_redundancy(search, scores, open_ones, search.room)

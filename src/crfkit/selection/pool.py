@@ -1,13 +1,12 @@
-"""The pool of candidates: every feature that may be chosen, numbered 0 … K-1.
+"""The pool: candidates and the labelled sequences that have them, in this process.
 
-Label transitions come first, then label trigrams, attributes on label pairs, and state features by attribute.
 Attributes that are added later (conjunctions) get numbers at the end, and the others keep theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,12 @@ from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences
 from crfkit.data.vocabulary import Vocabulary
-from crfkit.exceptions import InputError, InputWarning
+from crfkit.exceptions import InputWarning
 from crfkit.features.conjunctions import Occurrences, conjunction_name, with_columns
-from crfkit.features.index import FeatureIndex, build_index, rows_of
+from crfkit.features.index import FeatureIndex, build_index, with_features
 from crfkit.inference import PermittedPairs
-from crfkit.selection.selected import Feature
+from crfkit.objectives.linear_likelihood import LinearLikelihood
+from crfkit.selection.candidates import Candidates
 from crfkit.warn import warn
 
 _FREQUENT = 10  # positions: rarer attributes often coincide by chance
@@ -38,110 +38,56 @@ class PoolSettings:
     transitions: bool = True
 
 
-@dataclass(frozen=True)
-class Pool:
+@dataclass(frozen=True, kw_only=True)
+class Pool(Candidates):
     """Labelled sequences and the candidates on them."""
 
     sequences: Sequences
     labels: Labels
-    classes: list[Any]
-    vocabulary: Vocabulary
-    index: FeatureIndex
     settings: PoolSettings
     weights: FloatArray | None  # [N] of the sequences
-    n_duplicates: int  # attributes left out as copies of others
     permitted: PermittedPairs | None = None  # the labellings that Z sums over
-    conjunctions: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    # ---- numbers
 
     @property
-    def parts(self) -> tuple[int, int, int, int]:
-        """How many transitions, trigrams, features on label pairs and state features there are."""
-        index = self.index
-        return int(index.edges.sum()), len(index.ngrams), len(index.pair_ids), len(index.state_labels)
+    def n_positions(self) -> int:
+        return self.sequences.n_positions
 
-    @property
-    def n_candidates(self) -> int:
-        """K, the number of candidates."""
-        return sum(self.parts)
+    def likelihood(self, n_threads: int) -> LinearLikelihood:
+        # Of features that share a parameter, one may be chosen and the other not.
+        return self._likelihood(self.sequences, self.index, n_threads, apart=True)
 
-    @property
-    def first_state(self) -> int:
-        """The number of the first state feature."""
-        return sum(self.parts[:3])
+    def likelihood_of(
+        self, chosen: IntArray, n_threads: int, c2: float
+    ) -> tuple[FeatureIndex, LinearLikelihood]:
+        index = self.index_of(chosen)
+        return index, self._likelihood(*with_features(self.sequences, index), n_threads, c2)
 
-    def numbers(self, w: FloatArray) -> FloatArray:
-        """Convert a vector of the index to one number per candidate [K]."""
-        return w[self.index.places]
-
-    def vector(self, numbers: FloatArray) -> FloatArray:
-        """Convert one number per candidate [K] to a vector of the index."""
-        w = np.zeros(sum(self.index.sizes))
-        w[self.index.places] = numbers
-        return w
-
-    def of(self, chosen: IntArray, numbers: FloatArray) -> tuple[FeatureIndex, FloatArray]:
-        """Return the index of only the candidates ``chosen`` (ascending), and a vector of their numbers."""
-        index, L = self.index, self.index.n_labels
-        kept = np.zeros(sum(index.sizes), np.bool_)
-        kept[index.places[chosen]] = True
-        edges, ngrams, pairs, states = np.split(kept, np.cumsum(index.sizes)[:-1])
-        small = FeatureIndex(
-            L,
-            *rows_of(index.state_keys()[states], L, index.n_attributes),
-            edges.reshape(L, L),
-            index.ngrams[ngrams],
-            *rows_of(index.pair_keys()[pairs], L * L, index.n_attributes),
+    def _likelihood(
+        self,
+        sequences: Sequences,
+        index: FeatureIndex,
+        n_threads: int,
+        c2: float = 0.0,
+        *,
+        apart: bool = False,
+    ) -> LinearLikelihood:
+        return LinearLikelihood(
+            sequences,
+            self.labels,
+            index,
+            n_threads=n_threads,
+            weights=self.weights,
+            permitted=self.permitted,
+            c2=c2,
+            apart=apart,
         )
-        w = np.zeros(sum(small.sizes))
-        w[small.places] = numbers[chosen]
-        return small, w
-
-    # ---- names
-
-    def features(self, chosen: IntArray, round_number: int, scores: FloatArray) -> list[Feature]:
-        """Return the candidates ``chosen`` by name, in the order given, with their scores."""
-        L, parts = self.index.n_labels, self.parts
-        kinds = np.searchsorted(np.cumsum(parts), chosen, side="right")  # [n] 0 … 3
-        ends = np.cumsum((0, *parts))
-        tables = [np.argwhere(self.index.edges), self.index.ngrams]
-        pair_keys, state_keys = self.index.pair_keys(), self.index.state_keys()
-        found = []
-        for number, kind, score in zip(chosen.tolist(), kinds.tolist(), scores.tolist(), strict=True):
-            place = number - int(ends[kind])
-            attribute: int | None = None
-            if kind < 2:
-                labels = tables[kind][place].tolist()
-            elif kind == 2:
-                key = int(pair_keys[place])
-                attribute, labels = key // L**2, [key // L % L, key % L]
-            else:
-                key = int(state_keys[place])
-                attribute, labels = key // L, [key % L]
-            name = None if attribute is None else self.vocabulary.strings(attribute, attribute + 1)[0]
-            found.append(Feature(name, tuple(self.classes[i] for i in labels), round_number, score))
-        return found
-
-    def attribute_of(self, chosen: IntArray) -> IntArray:
-        """Return the attribute of each candidate, -1 for transitions."""
-        L, (n_edges, n_trigrams, _, _) = self.index.n_labels, self.parts
-        attributes = np.concatenate(
-            (
-                np.full(n_edges + n_trigrams, -1),
-                self.index.pair_keys() // L**2,
-                self.index.state_keys() // L,
-            )
-        )
-        found: IntArray = attributes[chosen]
-        return found
 
     # ---- conjunctions
 
     def with_conjunctions(self, proposals: Sequence[tuple[int, ...]]) -> Pool:
         """Return the pool with conjunctions of attributes, except those that are copies of an attribute."""
         occurrences = Occurrences(self.sequences)
-        known = set(map(tuple, _fingerprints(occurrences).T.tolist()))
+        known = set(map(tuple, fingerprints(occurrences).T.tolist()))
         names, columns, atoms = [], [], {}
         strings = self.vocabulary.strings()
         for proposal in proposals:
@@ -195,7 +141,8 @@ def make_pool(
     permitted: PermittedPairs | None = None,
 ) -> Pool:
     """Return the candidates in the data; an attribute that is a copy of another is left out."""
-    copies = _copies(sequences, kinds, vocabulary)
+    occurrences = Occurrences(sequences)
+    copies = find_copies(fingerprints(occurrences), occurrences.counts, kinds, vocabulary)
     if copies.any():
         sequences = sequences.only(~copies[sequences.indices])
     index = build_index(
@@ -209,33 +156,39 @@ def make_pool(
         kinds=kinds,
         transitions=settings.transitions,
     )
-    if copies.any() and settings.all_possible_states:
-        keys = index.state_keys()
-        keys = keys[~copies[keys // len(classes)]]
-        state_indptr, state_labels = rows_of(keys, len(classes), len(vocabulary))
-        index = replace(index, state_indptr=state_indptr, state_labels=state_labels)
-    pool = Pool(
-        sequences, labels, classes, vocabulary, index, settings, weights, int(copies.sum()), permitted
+    return Pool(
+        sequences=sequences,
+        labels=labels,
+        classes=classes,
+        vocabulary=vocabulary,
+        index=index.only(features_without(index, copies)) if copies.any() else index,
+        settings=settings,
+        weights=weights,
+        n_duplicates=int(copies.sum()),
+        permitted=permitted,
     )
-    if pool.n_candidates == 0:
-        raise InputError(
-            "there is nothing to select from: no attribute occurs with a label"
-            + (f" min_freq={settings.min_freq:g} times" if settings.min_freq > 1 else "")
-            + ", and there are no transitions"
-        )
-    return pool
 
 
-def _copies(sequences: Sequences, kinds: npt.NDArray[np.uint8] | None, vocabulary: Vocabulary) -> BoolArray:
+def features_without(index: FeatureIndex, dropped: BoolArray) -> BoolArray:
+    """Tell which features are not of the attributes ``dropped`` [A], in the order of ``index.sizes``."""
+    L, (n_edges, n_ngrams, _, _) = index.n_labels, index.sizes
+    pairs, states = ~dropped[index.pair_keys() // L**2], ~dropped[index.state_keys() // L]
+    return np.concatenate([np.ones(n_edges + n_ngrams, np.bool_), pairs, states])
+
+
+def find_copies(
+    prints: npt.NDArray[np.uint64],  # [2, A]
+    counts: IntArray,  # [A] the positions of each attribute
+    kinds: npt.NDArray[np.uint8] | None,  # [A]
+    vocabulary: Vocabulary,
+) -> BoolArray:
     """Tell which attributes [A] occur at the same positions as an earlier one, with the same values."""
-    occurrences = Occurrences(sequences)
-    prints = _fingerprints(occurrences)
     if kinds is not None:
         prints = np.vstack((prints, kinds.astype(np.uint64)))
     _, first, which = np.unique(prints, axis=1, return_index=True, return_inverse=True)
     first = first[which.ravel()]
-    copies: BoolArray = (first != np.arange(sequences.n_attributes)) & (occurrences.counts > 0)
-    plain = np.flatnonzero(copies & (occurrences.counts >= _FREQUENT))
+    copies: BoolArray = (first != np.arange(len(first))) & (counts > 0)
+    plain = np.flatnonzero(copies & (counts >= _FREQUENT))
     if len(plain):
         a, b = (vocabulary.strings(i, i + 1)[0] for i in (plain[0], first[plain[0]]))
         warn(
@@ -263,8 +216,8 @@ def _marks(positions: IntArray, values: FloatArray | None) -> npt.NDArray[np.uin
     return np.stack([_mixed(bits, 0x9E3779B97F4A7C15), _mixed(bits, 0x3C6EF372FE94F82A)])
 
 
-def _fingerprints(occurrences: Occurrences) -> npt.NDArray[np.uint64]:
-    """Return the fingerprint of each attribute [2, A]."""
+def fingerprints(occurrences: Occurrences) -> npt.NDArray[np.uint64]:
+    """Return the fingerprint of each attribute [2, A]: a sum over its occurrences, which parts can add."""
     sums = np.cumsum(_marks(occurrences.positions, occurrences.values), axis=1, dtype=np.uint64)
     sums = np.concatenate((np.zeros((2, 1), np.uint64), sums), axis=1)
     return sums[:, occurrences.indptr[1:]] - sums[:, occurrences.indptr[:-1]]

@@ -6,19 +6,16 @@ few passes over the data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
 
 from crfkit.arrays import FloatArray, IntArray
-from crfkit.data.sequences import Sequences
-from crfkit.features.index import FeatureIndex
-from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.optim.bfgs import minimize_bfgs
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.problem import Evaluation, Smooth
-from crfkit.selection.pool import Pool
+from crfkit.selection.candidates import Candidates
 
 _MOST = 2000  # features whose inverse Hessian is kept in full
 
@@ -59,7 +56,7 @@ class Refitted:
 
 
 def refit(
-    pool: Pool,
+    pool: Candidates,
     chosen: IntArray,
     start: FloatArray,
     *,
@@ -71,26 +68,19 @@ def refit(
 ) -> Refitted:
     """Minimise the objective over the weights of ``chosen`` (any order), from ``start`` [K]."""
     chosen = np.sort(chosen)
-    index, first = pool.of(chosen, start)
-    sequences, index = _used(pool.sequences, index)
-    objective = LinearLikelihood(
-        sequences,
-        pool.labels,
-        index,
-        n_threads=n_threads,
-        weights=pool.weights,
-        permitted=pool.permitted,
-        c2=c2,
-    ).penalised(c2=c2, c1=c1)
+    index, likelihood = pool.likelihood_of(chosen, n_threads, c2)
+    objective = likelihood.penalised(c2=c2, c1=c1)
     weights = np.zeros(pool.n_candidates)
     P = objective.n_parameters
-    if c1 == 0 and P == len(chosen) <= _few(sequences.n_positions):
+    if c1 == 0 and P == len(chosen) <= _few(pool.n_positions):
         places = objective.weights(np.arange(P, dtype=np.float64))[index.places].astype(np.int64)
         curved = minimize_bfgs(_Reordered(objective, places), start[chosen], curvature.of(chosen), tol=tol)
         result = curved.result
         weights[chosen] = result.x
         curvature = Curvature(chosen, curved.inverse)
     else:
+        first = np.zeros(sum(index.sizes))
+        first[index.places] = start[chosen]
         result = minimize_lbfgs(
             objective,
             objective.parameters(first),
@@ -119,13 +109,3 @@ class _Reordered:
             here.gradient[self._places],
             None if here.diagonal is None else here.diagonal[self._places],
         )
-
-
-def _used(sequences: Sequences, index: FeatureIndex) -> tuple[Sequences, FeatureIndex]:
-    """Return the attributes that have features alone, numbered anew in the same order."""
-    used = (np.diff(index.state_indptr) > 0) | (np.diff(index.pair_indptr) > 0)
-    kept = sequences.only(used[sequences.indices])
-    numbers = (np.cumsum(used) - 1).astype(np.int32)  # [A]
-    rows = np.append(np.flatnonzero(used), len(used))
-    small = replace(index, state_indptr=index.state_indptr[rows], pair_indptr=index.pair_indptr[rows])
-    return Sequences(kept.offsets, kept.indptr, numbers[kept.indices], kept.values, int(used.sum())), small

@@ -16,8 +16,8 @@ from crfkit.features.conjunctions import Occurrences, expand
 from crfkit.features.index import FeatureIndex
 from crfkit.objectives.dev_set import DevSet
 from crfkit.objectives.linear_function import PenalisedLikelihood
-from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.potentials.linear import LinearPotential
+from crfkit.selection.candidates import Candidates
 from crfkit.selection.pool import Pool
 from crfkit.selection.refit import NOTHING_KNOWN, Refitted, refit
 from crfkit.selection.selected import Feature
@@ -48,7 +48,7 @@ class SearchSettings:
 class Search:
     """The chosen features, their weights, and the records of all rounds. Selectors add to it each round."""
 
-    def __init__(self, pool: Pool, settings: SearchSettings, held: Held | None) -> None:
+    def __init__(self, pool: Candidates, settings: SearchSettings, held: Held | None) -> None:
         self.settings = settings
         self.records: list[dict[str, Any]] = []
         self.features: list[Feature] = []  # in the order of choice, as in ``chosen``
@@ -66,7 +66,7 @@ class Search:
 
     # ---- the pool
 
-    def _adopt(self, pool: Pool) -> None:
+    def _adopt(self, pool: Candidates) -> None:
         self.pool = pool
         self._objective: PenalisedLikelihood[Any] | None = None
         self._occurrences: Occurrences | None = None
@@ -93,16 +93,27 @@ class Search:
             self.weights = np.concatenate((self.weights, np.zeros(more)))
 
     @property
+    def local(self) -> Pool:
+        """The pool with its sequences, which must be in this process."""
+        if not isinstance(self.pool, Pool):
+            raise InputError("this search needs all sequences in one place, and they are in parts elsewhere")
+        return self.pool
+
+    @property
     def occurrences(self) -> Occurrences:
         """The positions of each attribute."""
         if self._occurrences is None:
-            self._occurrences = Occurrences(self.pool.sequences)
+            self._occurrences = Occurrences(self.local.sequences)
         return self._occurrences
 
     @property
     def model(self) -> tuple[FeatureIndex, FloatArray]:
         """The chosen features and their weights."""
-        return self.pool.of(np.sort(self.chosen), self.weights)
+        chosen = np.sort(self.chosen)
+        index = self.pool.index_of(chosen)
+        w = np.zeros(sum(index.sizes))
+        w[index.places] = self.weights[chosen]
+        return index, w
 
     def gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return the objective at weights [K], and its derivative by the weight of every candidate [K].
@@ -110,18 +121,10 @@ class Search:
         It takes one pass over the data: expected minus observed counts, plus the gradient of the penalty.
         """
         if self._objective is None:
-            pool = self.pool
-            self._objective = LinearLikelihood(
-                pool.sequences,
-                pool.labels,
-                pool.index,
-                n_threads=self.settings.n_threads,
-                weights=pool.weights,
-                permitted=pool.permitted,
-            ).penalised(c2=self.settings.c2)
+            likelihood = self.pool.likelihood(self.settings.n_threads)
+            self._objective = likelihood.penalised(c2=self.settings.c2)
         objective = self._objective
         here = objective(objective.parameters(self.pool.vector(weights)))
-        # Features that share a parameter θ = √k·w have ∂f/∂w = ∂f/∂θ / √k: the same conversion as of weights.
         return here.value, self.pool.numbers(objective.weights(here.gradient))
 
     # ---- rounds

@@ -30,7 +30,7 @@ from crfkit.models.linear.steps import IndexSettings, encode_step, identity, ind
 from crfkit.objectives.linear_function import LinearFunction
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 from crfkit.threads import thread_count
-from crfkit.upper_floors import source_of
+from crfkit.upper_floors import elsewhere
 
 if TYPE_CHECKING:
     from crfkit.models.linear.crf import CRF
@@ -94,7 +94,7 @@ class Source(Protocol):
 
 def open_source(estimator: CRF, given: Given) -> Source:
     """Read the training data, wherever it is, with the estimator's parameters."""
-    reader = source_of(given.X) or local_source
+    reader = elsewhere("source", given.X) or local_source
     source: Source = reader(estimator, given)
     return source
 

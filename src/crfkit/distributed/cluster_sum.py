@@ -58,7 +58,7 @@ class ClusterSum(LinearFunction):
         self._cluster, self._parts, self._index, self._sizes = cluster, parts, index, sizes
         self._bounds = bounds
         self.n_threads, self._exact = n_threads, exact
-        self._n = sum(index.sizes)
+        self._n, self._n_edges = sum(index.sizes), int(index.edges.sum())
         places = [cluster.kept(places_of, part) for part in parts]
         self._places: list[IntArray] = cluster.results(lambda: places)  # of each part
         self._unions: list[list[Any]] = []  # of each level of the tree but the last, which is summed here
@@ -79,11 +79,15 @@ class ClusterSum(LinearFunction):
         return sum(len(places) for places in self._places) * np.dtype(TRANSPORT).itemsize
 
     def parameters(self, w: FloatArray) -> FloatArray:
-        return w[self._index.places]
+        n = self._n_edges
+        return np.concatenate([w[self._index.places[:n]], w[self._index.sizes[0] :]])
 
     def weights(self, x: FloatArray) -> FloatArray:
-        w = np.zeros(self._n)
-        w[self._index.places] = x
+        n, first = self._n_edges, self._index.sizes[0]
+        w = np.empty(self._n)
+        w[:first] = 0
+        w[self._index.places[:n]] = x[:n]
+        w[first:] = x[n:]
         return w
 
     def units(self, c2: float) -> FloatArray | None:

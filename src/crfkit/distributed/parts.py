@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crfkit import _native
 from crfkit.arrays import FloatArray, IdArray, IntArray
 from crfkit.data.labels import Labels
 from crfkit.data.sequences import Sequences, gather
@@ -188,7 +189,7 @@ def total(n: int, inside: list[IntArray], partials: Sequence[Partial]) -> Partia
             return None
         whole = np.zeros(n)
         for places, own in zip(inside, some, strict=True):
-            whole[places] += own
+            _native.add_at(whole, places, own)
         return whole
 
     values, gradients, diagonals = zip(*partials, strict=True)

@@ -61,7 +61,7 @@ def test_the_same_rules(how):
     assert (found.values is None) == (expected.values is None)
 
 
-class Here:
+class Here(Cluster):
     """A cluster that does every task at once, in this process."""
 
     def __init__(self, n_threads):

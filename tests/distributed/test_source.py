@@ -188,3 +188,12 @@ def test_the_command(client, tmp_path, capfd):
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-3)
     assert there.classes_ == here.classes_
     assert main([*words, "--dask", address, "--blocks", "b"]) == 2
+
+
+def test_every_part_stays_on_its_worker(client):
+    # also if what the parts share is larger than they are
+    X = [[[f"{i}.{k}" for k in range(3000)]] for i in range(20)]
+    y = [["even" if i % 2 == 0 else "odd"] for i in range(20)]
+    for _ in range(3):
+        source = open_source(CRF(all_possible_states=True), given(bag_of(X, y, 2)))
+        assert sorted(source.function._homes) == sorted(client.nthreads())

@@ -59,9 +59,10 @@ class ClusterCandidates(Candidates):
 
     def likelihood_of(self, chosen: IntArray, n_threads: int, c2: float) -> tuple[FeatureIndex, ClusterSum]:
         index, kept = self.index_of(chosen), self.places[self.index.places[chosen]]
-        cluster = Cluster(self.source.cluster.client)  # what it keeps is dropped after this training
-        parts = [cluster.kept(with_only, part, kept) for part in self.source.parts]
-        return index, self.source.sum_over(parts, index, cluster=cluster, exact=True)
+        own = Cluster(self.source.cluster.client)  # what it keeps is dropped after this training
+        near = self.source.cluster.near
+        parts = [own.kept(with_only, part, kept, **near(k)) for k, part in enumerate(self.source.parts)]
+        return index, self.source.sum_over(parts, index, cluster=own, exact=True)
 
 
 def collection_candidates(
@@ -82,7 +83,7 @@ def collection_candidates(
     kept = features_without(index, copies)
     if copies.any():
         places = cluster.kept(places_without, source.common, np.packbits(copies))
-        parts = [cluster.kept(with_only, part, places) for part in parts]
+        parts = [cluster.kept(with_only, part, places, **cluster.near(k)) for k, part in enumerate(parts)]
     return ClusterCandidates(
         classes=source.classes,
         vocabulary=source.encoder.vocabulary,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import dask
@@ -52,6 +53,18 @@ class Cluster:
         """Return the number of threads of each worker, by address; wait for the first worker."""
         self.client.wait_for_workers(1)
         return dict(sorted(self.client.nthreads().items()))
+
+    @cached_property
+    def addresses(self) -> list[str]:
+        """The workers at the beginning, one per part of the data."""
+        return list(self.workers())
+
+    def near(self, number: int) -> dict[str, Any]:
+        """Return the options of a task for a part: on its own worker, or another one if that is lost.
+
+        Without them, Dask may move a part to the worker that has something larger which all parts share.
+        """
+        return {"workers": [self.addresses[number]], "allow_other_workers": True}
 
     def kept(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Future:
         """Submit a task and keep its result on the cluster."""

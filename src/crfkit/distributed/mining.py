@@ -67,7 +67,10 @@ def collection_rules(miner: AssociationMiner, X: Any, y: Any, y_pred: Any, lengt
     whole = merged_in_tree(cluster, [cluster.kept(summary, shard, _COUNTED, {}) for shard in shards])
     shared = cluster.kept(agreed, whole)
     ranking = cluster.kept(ranked, whole, miner.items, template, bounds.min_support)
-    parts = [cluster.kept(transactions_of, shard, shared, ranking) for shard in shards]
+    parts = [
+        cluster.kept(transactions_of, shard, shared, ranking, **cluster.near(k))
+        for k, shard in enumerate(shards)
+    ]
     works = [cluster.kept(works_of, part, ranking, bounds.lengths[1]) for part in parts]
     agreement, *found = cluster.results(lambda: [shared, *works])
     n_groups = _GROUPS * sum(cluster.workers().values())

@@ -134,7 +134,9 @@ def open_collection(estimator: CRF, given: Given) -> ClusterSource:
     shared = cluster.kept(common, together, settings, prefixes, transitions, estimator.class_weight)
     n_jobs = estimator.n_jobs
     n_threads = min(cluster.workers().values()) if n_jobs is None else thread_count(n_jobs)
-    parts = [cluster.kept(part_of, shard, shared, n_threads) for shard in shards]
+    parts = [
+        cluster.kept(part_of, shard, shared, n_threads, **cluster.near(k)) for k, shard in enumerate(shards)
+    ]
     extracted, whole, agreed = cluster.results(lambda: [extraction, together, shared])
     lengths = cluster.results(lambda: [cluster.client.submit(_n_sequences, one) for one in summaries])
     index: FeatureIndex = agreed.index
@@ -166,21 +168,22 @@ def shards_of(
 
     An extractor that learns from data learns from the first partition.
     """
-    partitions, addresses = partitions_of(X, y), list(cluster.workers())
+    partitions = partitions_of(X, y)
     if not partitions:
         raise InputError("there is nothing to train on: X has no partitions")
     n = len(partitions)
-    n_shards = min(len(addresses), n)
+    n_shards = min(len(cluster.addresses), n)
     shard_of = [i * n_shards // n for i in range(n)]
-    near = [{"workers": [addresses[k]], "allow_other_workers": True} for k in range(n_shards)]
     raw = cluster.computed(partitions)
     extraction = cluster.kept(learnt, raw[0], extractor)
     pieces = [
-        cluster.client.submit(encoded, i, one, how, extraction, pure=False, **near[k])
+        cluster.client.submit(encoded, i, one, how, extraction, pure=False, **cluster.near(k))
         for i, (one, k) in enumerate(zip(raw, shard_of, strict=True))
     ]
     shards = [
-        cluster.kept(joined, *pieces[bisect_left(shard_of, k) : bisect_left(shard_of, k + 1)], **near[k])
+        cluster.kept(
+            joined, *pieces[bisect_left(shard_of, k) : bisect_left(shard_of, k + 1)], **cluster.near(k)
+        )
         for k in range(n_shards)
     ]
     return shards, extraction

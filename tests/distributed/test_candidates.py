@@ -74,11 +74,10 @@ def test_held_out_data_and_a_model(client):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
-@pytest.mark.usefixtures("client")
-def test_a_killed_worker(local_cluster):
+def test_a_killed_worker(mortal_cluster):
     selector = GradientSelector(n_features=6)
     expected = selector.fit(X, Y).selected_
-    worker = next(iter(local_cluster.workers.values()))
+    worker = next(iter(mortal_cluster.workers.values()))
     timer = threading.Timer(0.5, os.kill, [worker.pid, signal.SIGKILL])
     timer.start()
     parts = [*bag_of(X, Y, 3).to_delayed(), dask.delayed(([], []))]

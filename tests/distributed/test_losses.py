@@ -19,12 +19,11 @@ def parts(n):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
-@pytest.mark.usefixtures("client")
-def test_a_killed_worker(local_cluster):
+def test_a_killed_worker(mortal_cluster):
     source = open_source(CRF(), Given(parts(4), None, None, None, None, None))
     x = np.random.default_rng(0).normal(size=source.function.n_parameters)
     expected = source.function(x)
-    worker = next(iter(local_cluster.workers.values()))
+    worker = next(iter(mortal_cluster.workers.values()))
     timer = threading.Timer(0.01, os.kill, [worker.pid, signal.SIGKILL])
     timer.start()
     found = [source.function(x) for _ in range(4)]

@@ -112,13 +112,12 @@ def test_any_partitions_and_groups(seed, cuts, n_workers, min_confidence, length
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
-@pytest.mark.usefixtures("client")
-def test_a_killed_worker_and_one_without_data(local_cluster):
+def test_a_killed_worker_and_one_without_data(mortal_cluster):
     X, y = data(1, 300)
     miner = AssociationMiner(min_confidence=0.5, important=False, lengths=(2, 5))
     expected = miner.fit(X, y).rules_
     same(miner.fit([dask.delayed((X, y))]).rules_, expected)
-    worker = next(iter(local_cluster.workers.values()))
+    worker = next(iter(mortal_cluster.workers.values()))
     timer = threading.Timer(0.2, os.kill, [worker.pid, signal.SIGKILL])
     timer.start()
     found = [miner.fit(bag_of(X, y, 4)).rules_ for _ in range(2)]

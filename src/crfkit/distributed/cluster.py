@@ -19,6 +19,7 @@ from crfkit.log import inform
 from distributed import CancelledError, Client, Future, KilledWorker, default_client
 
 _TO_CONNECT = 15  # seconds
+_TO_START = 600  # until there is a worker
 _LOSSES = 20  # in a row, without any result in between
 _SECONDS = 3  # to reach a worker that may be lost; Dask's own limit is ten times as long
 
@@ -51,8 +52,18 @@ class Cluster:
 
     def workers(self) -> dict[str, int]:
         """Return the number of threads of each worker, by address; wait for the first worker."""
-        self.client.wait_for_workers(1)
+        self._wait()
         return dict(sorted(self.client.nthreads().items()))
+
+    def _wait(self) -> None:
+        """Wait for a worker, if there is none."""
+        try:
+            self.client.wait_for_workers(1, timeout=_TO_START)
+        except TimeoutError as error:
+            raise InputError(
+                f"the cluster has had no worker for {_TO_START // 60} minutes: start workers, train again "
+                "(with checkpoint=, training continues where it was)"
+            ) from error
 
     @cached_property
     def addresses(self) -> list[str]:
@@ -96,7 +107,7 @@ class Cluster:
         ) from lost
 
     def _retry(self) -> None:
-        self.client.wait_for_workers(1)
+        self._wait()
         given_up = [future for future in self._kept if future.status in ("error", "cancelled")]
         killed = [future.key for future in given_up if isinstance(future.exception(), KilledWorker)]
         if killed:

@@ -254,7 +254,7 @@ class Pictures(NamedTuple):
         """Return a graph per picture: every node has weights of its own, and so has every edge."""
         n_kinds, types = self.shown.shape[1], [f"{a}-{b}" for a, b in edges]
         rows = np.hstack([self.colours, np.ones((len(self.colours), 1))])
-        X = [Graph(sparse.block_diag([row] * n_kinds, "csr"), edges, edge_types=types) for row in rows]
+        X = [Graph(sparse.block_diag([row[None]] * n_kinds, "csr"), edges, edge_types=types) for row in rows]
         return Labelled(X, self.shown.tolist())
 
 

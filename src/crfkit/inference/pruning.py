@@ -45,5 +45,5 @@ def pruned_shares(
     """Return 1 - Z(pruned) / Z of each sequence [N]."""
     fewer = pruned(lattice, threshold, kept, n_jobs=n_jobs)
     lost = log_partition(fewer, n_jobs=n_jobs) - log_partition(lattice, n_jobs=n_jobs)
-    shares: FloatArray = -np.expm1(np.minimum(lost, 0.0))
+    shares: FloatArray = 0.0 - np.expm1(np.minimum(lost, 0.0))  # -0.0 would be shown as such
     return shares

@@ -232,13 +232,10 @@ class Arrays(pickle.Unpickler):
     """Reads arrays from a pickle of Python 2, and runs no other code."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in {
-            ("numpy.core.multiarray", "_reconstruct"),
-            ("numpy", "ndarray"),
-            ("numpy", "dtype"),
-        }:
+        module = module.replace("numpy.core", "numpy._core")  # as it is called since NumPy 1.26
+        if f"{module}.{name}" not in {"numpy._core.multiarray._reconstruct", "numpy.ndarray", "numpy.dtype"}:
             raise pickle.UnpicklingError(f"{module}.{name} is not part of an array")
-        return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+        return super().find_class(module, name)
 
 
 class Pictures(NamedTuple):

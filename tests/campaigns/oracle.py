@@ -2,6 +2,7 @@
 """A campaign for the truth of numbers: random problems against enumeration, float64 and differences.
 
     python tests/campaigns/oracle.py --count 100000      # so many lattices, and a share of everything else
+    python tests/campaigns/oracle.py --kind graphs segmentations --count 10000    # so many of each of these
     python tests/campaigns/oracle.py --seconds 60
     python tests/campaigns/oracle.py --replay 123456     # one problem again, with the error
 
@@ -17,7 +18,8 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -35,17 +37,23 @@ import test_seven_states
 import test_site_segmentations
 import test_structures
 import test_validation
-from graph_checks import check_against_enumeration
+from graph_checks import check_against_enumeration as check_graphs_against_enumeration
+from graphs import Enumerated, random_graphs
 from lattices import random_ngrams
 from linear_problems import make_problem
 from path_table import PathTable, path_table
+from segmentations import all_segmentations
+from segmentations import ids_of as ids_of_segments
 from segmentations import random_scores as random_segments
+from segmentations import score as score_of_segments
 from site_segmentations import random_sites
 
 from crfkit import _native
 from crfkit.exceptions import NoPathError
 from crfkit.inference import (
+    SEGMENTATIONS,
     Constraints,
+    Graphs,
     Lattice,
     constrain,
     entropy,
@@ -86,7 +94,7 @@ def random_scores(
     return values
 
 
-def random_lattice(rng: np.random.Generator) -> Lattice:
+def random_lattice(rng: np.random.Generator, ngrams: bool) -> Lattice:
     L = int(rng.integers(1, 5))
     lengths = rng.integers(0, {1: 9, 2: 8, 3: 6, 4: 5}[L], size=rng.integers(1, 4))
     total, size = int(lengths.sum()), float(rng.choice(SIZES))
@@ -107,7 +115,7 @@ def random_lattice(rng: np.random.Generator) -> Lattice:
         boundary(),
         table(3) if rng.random() < 0.4 else None,
     )
-    if rng.random() < 0.5:
+    if not ngrams:
         return lattice
     runs = random_scores(rng, (int(rng.integers(20)),), size, forbidden)
     return lattice.changed(edge2=None, ngrams=random_ngrams(rng, L, int(rng.integers(2, 6)), runs))
@@ -133,9 +141,9 @@ def close(found: np.ndarray, expected: np.ndarray, tol: float, name: str) -> Non
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=tol, err_msg=name)
 
 
-def check_lattice(rng: np.random.Generator) -> None:
+def check_lattice(rng: np.random.Generator, ngrams: bool = False) -> None:
     """Check everything that inference computes."""
-    free = random_lattice(rng)
+    free = random_lattice(rng, ngrams)
     lattice = constrain(free, random_constraints(rng, free)) if rng.random() < 0.4 else free
     oracles = [path_table(lattice, i) for i in range(lattice.n_sequences)]
     if not all(len(oracle.scores) for oracle in oracles):
@@ -224,14 +232,30 @@ def check_paths(rng: np.random.Generator, lattice: Lattice, oracles: list[PathTa
 def check_samples(rng: np.random.Generator) -> None:
     """Check the frequencies of samples, within seven standard deviations."""
     n, L, T = 4000, int(rng.integers(2, 4)), int(rng.integers(1, 4))
-    lattice = Lattice(
-        2 * rng.normal(size=(T, L)), 2 * rng.normal(size=(L, L)), [0, T], edge2=rng.normal(size=(L, L, L))
-    )
-    if rng.random() < 0.5:
-        lattice = lattice.changed(edge2=None, ngrams=random_ngrams(rng, L, 3, 2 * rng.normal(size=6)))
-    oracle = path_table(lattice, 0)
-    seen = Counter(map(tuple, sample(lattice, n, random_state=int(rng.integers(2**31))).tolist()))
-    for path, p in zip(oracle.paths.tolist(), oracle.probabilities.astype(float), strict=True):
+    kind, seed = rng.choice(["chain", "n-grams", "segments", "graph"]), int(rng.integers(2**31))
+    if kind == "segments":
+        segments = random_segments(seed, [T], L, 2)
+        ways = list(all_segmentations(T, L))
+        scores = np.array([score_of_segments(segments, 0, way) for way in ways])
+        labellings = np.array([ids_of_segments(way, L) for way in ways])
+        drawn = SEGMENTATIONS.sample(segments, n, random_state=seed)
+    elif kind == "graph":
+        graph = random_graphs(seed, [T + 1], L, "dense")
+        every = Enumerated(graph)
+        labellings, scores = every.labellings, every.scores
+        drawn = Graphs("exact").sample(graph, n, random_state=seed)
+    else:
+        lattice = Lattice(
+            2 * rng.normal(size=(T, L)), 2 * rng.normal(size=(L, L)), [0, T], edge2=rng.normal(size=(L, L, L))
+        )
+        if kind == "n-grams":
+            lattice = lattice.changed(edge2=None, ngrams=random_ngrams(rng, L, 3, 2 * rng.normal(size=6)))
+        oracle = path_table(lattice, 0)
+        labellings, scores = oracle.paths, oracle.scores.astype(float)
+        drawn = sample(lattice, n, random_state=seed)
+    seen = Counter(map(tuple, drawn.tolist()))
+    probabilities = np.exp(scores - np.logaddexp.reduce(scores))
+    for path, p in zip(labellings.tolist(), probabilities.tolist(), strict=True):
         assert abs(seen[tuple(path)] - n * p) <= 7 * np.sqrt(n * p) + 10, (path, p, seen[tuple(path)])
 
 
@@ -280,14 +304,11 @@ def check_validation(rng: np.random.Generator) -> None:
 
 
 def check_potential(rng: np.random.Generator) -> None:
-    """Check the gradients of kernel expansions, transition tables and a network by finite differences."""
+    """Check the gradients of potentials, over every structure, by finite differences."""
     cases = [(name, k) for name, k in test_contract.CASES if not name.startswith("linear")]
     name, k = cases[rng.integers(len(cases))]
-    potential, batch = test_contract.POTENTIALS[name]()
-    structure = test_contract.STRUCTURES.get(name, [test_contract.CHAIN])[k]
-    w = rng.normal(size=potential.n_parameters)
     test_contract.test_the_gradient_of_the_likelihood_by_finite_differences(
-        (potential, batch, structure, w, name in test_contract.CURVED),
+        test_contract.case_of(name, k, rng),
         str(rng.choice(list(test_contract.LABELS))),
         rng.uniform(0.1, 2, size=4),
         rng.uniform(0.3, 3, size=3),
@@ -296,30 +317,51 @@ def check_potential(rng: np.random.Generator) -> None:
 
 def check_graphs(rng: np.random.Generator) -> None:
     """Check all methods on graphs with and without cycles."""
-    check_against_enumeration(
+    n_labels = int(rng.integers(1, 4))
+    check_graphs_against_enumeration(
         int(rng.integers(2**31)),
         rng.integers(0, 6, size=rng.integers(1, 4)).tolist(),
-        int(rng.integers(1, 4)),
+        n_labels,
         str(rng.choice(["forest", "cycles", "dense", "none"], p=[0.3, 0.35, 0.3, 0.05])),
         float(rng.choice([0.3, 1.0, 3.0, 30.0, 400.0, 1e5, 1e7])),
         float(rng.choice([0.0, 0.0, 0.1, 0.3])),
         bool(rng.random() < 0.4),
+        attracting=n_labels == 2 and bool(rng.random() < 0.5),
     )
 
 
 def check_segmentations(rng: np.random.Generator) -> None:
-    """Check both forms of the scores of segments."""
-    seed, labels, longest = int(rng.integers(2**31)), int(rng.integers(1, 4)), int(rng.integers(1, 6))
-    scale = float(rng.choice([0.1, 1.0, 3.0, 400.0, 1e5]))
-    if rng.random() < 0.5:
-        lengths = [int(rng.integers(1, 8))]
-        x = random_sites(seed, lengths, labels, longest=longest, scale=scale, tail=float(rng.random()))
-        test_site_segmentations.check_against_enumeration(x)
-    else:
-        forbidden, parts = float(rng.choice([0.0, 0.2, 0.5])), bool(rng.random() < 0.7)
-        lengths = [int(rng.integers(1, 6))]
-        x = random_segments(seed, lengths, labels, longest, scale=scale, forbidden=forbidden, parts=parts)
-        test_segmentations.check_against_enumeration(x)
+    """Check both recursions: lengths are states, or sums over windows."""
+    x = random_segments(
+        int(rng.integers(2**31)),
+        [int(rng.integers(1, 6))],
+        int(rng.integers(1, 4)),
+        int(rng.integers(1, 6)),
+        scale=random_scale(rng),
+        forbidden=float(rng.choice([0.0, 0.2, 0.5])),
+        parts=bool(rng.random() < 0.7),
+    )
+    if rng.random() < 0.5:  # a tail too steep for states; no segment is long enough to have it
+        x = test_segmentations.with_more_lengths(x.changed(tail=None), 6)
+        x = x.changed(tail=np.full(x.n_labels, 31.0))
+    test_segmentations.check_against_enumeration(x)
+
+
+def check_sites(rng: np.random.Generator) -> None:
+    """Check segments between sites."""
+    x = random_sites(
+        int(rng.integers(2**31)),
+        [int(rng.integers(1, 8))],
+        int(rng.integers(1, 4)),
+        longest=int(rng.integers(1, 6)),
+        scale=random_scale(rng),
+        tail=float(rng.random()),
+    )
+    test_site_segmentations.check_against_enumeration(x)
+
+
+def random_scale(rng: np.random.Generator) -> float:
+    return float(rng.choice([0.1, 1.0, 3.0, 400.0, 1e5]))
 
 
 def check_genes(rng: np.random.Generator) -> None:
@@ -333,15 +375,17 @@ def check_genes(rng: np.random.Generator) -> None:
 
 # kind: its check, and how many problems of it there are per thousand
 KINDS: dict[str, tuple[Callable[[np.random.Generator], None], int]] = {
-    "lattices": (check_lattice, 930),
+    "lattices": (check_lattice, 830),
+    "label n-grams": (partial(check_lattice, ngrams=True), 110),
     "samples": (check_samples, 10),
     "gradients of linear models": (check_gradient, 40),
     "gains of candidates": (check_gains, 5),
     "validation sets": (check_validation, 5),
     "other potentials": (check_potential, 5),
     "genes": (check_genes, 5),
-    "graphs": (check_graphs, 100),
-    "segmentations": (check_segmentations, 100),
+    "graphs": (check_graphs, 110),
+    "segmentations": (check_segmentations, 110),
+    "segments between sites": (check_sites, 110),
 }
 
 
@@ -350,10 +394,12 @@ def kind_of(rng: np.random.Generator) -> str:
     return str(rng.choice(list(KINDS), p=shares / shares.sum()))
 
 
-def run(seed: int) -> tuple[str, str | None]:
-    """Return the kind of the problem of this seed, and what was wrong."""
+def run(seed: int, kinds: Collection[str]) -> tuple[str, str | None]:
+    """Return the kind of the problem of this seed, and what was wrong. Other kinds are skipped."""
     rng = np.random.default_rng(seed)
     kind = kind_of(rng)
+    if kind not in kinds:
+        return kind, None
     try:
         KINDS[kind][0](rng)
     except Exception:
@@ -363,7 +409,8 @@ def run(seed: int) -> tuple[str, str | None]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=10**9, help="number of lattices")
+    parser.add_argument("--count", type=int, default=10**9, help="number of lattices, or of each --kind")
+    parser.add_argument("--kind", nargs="+", choices=KINDS, metavar="KIND", help="only these kinds")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument(
         "--seed", type=int, default=0, help="of the first problem; the others count up from it"
@@ -372,15 +419,16 @@ def main() -> int:
     given = parser.parse_args()
     linear_likelihood._POSITIONS_PER_THREAD = 1  # as many threads as a problem asks for
     if given.replay is not None:
-        kind, wrong = run(given.replay)
+        kind, wrong = run(given.replay, KINDS)
         print(f"{kind}: {wrong or 'right'}")
         return 1 if wrong else 0
     if given.count == 10**9 and given.seconds == float("inf"):
         given.seconds = 60.0
     began, seed, found = time.monotonic(), given.seed, []
     counts: Counter[str] = Counter()
-    while counts["lattices"] < given.count and time.monotonic() - began < given.seconds:
-        kind, wrong = run(seed)
+    counted = given.kind or ["lattices"]
+    while min(counts[kind] for kind in counted) < given.count and time.monotonic() - began < given.seconds:
+        kind, wrong = run(seed, given.kind or KINDS)
         counts[kind] += 1
         if wrong:
             found.append(seed)
@@ -389,7 +437,7 @@ def main() -> int:
     print(
         f"instruction set {_native.isa()}, seeds {given.seed} to {seed - 1}, {time.monotonic() - began:.0f} s"
     )
-    for kind in KINDS:
+    for kind in given.kind or KINDS:
         print(f"{counts[kind]:8d} {kind}")
     print(f"{len(found):8d} wrong" + (f": --replay {' '.join(map(str, found[:20]))}" if found else ""))
     return 1 if found else 0

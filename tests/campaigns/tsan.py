@@ -1,4 +1,4 @@
-"""Threads: shared taggers, training on several threads, and interruption while threads run.
+"""Threads: shared taggers, training and inference on several threads, and interruption while threads run.
 
 Every call's answer is compared with the answer of a single thread. The script ends with status 1 if any
 differs. `make tsan` runs it with a core that was built with ThreadSanitizer, which then reports every race in
@@ -48,7 +48,7 @@ def taggers(folder: Path, n: int) -> dict[str, tuple[Call, int]]:
     """Return calls of fitted models, and how many inputs each has."""
     from small_genomes import random_windows
 
-    from crfkit import CRF, KernelCRF, Tagger, TreeCRF
+    from crfkit import CRF, GraphCRF, KernelCRF, SemiCRF, Tagger, TreeCRF
     from crfkit.apps.genes import GeneFinder
     from crfkit.compat import pycrfsuite
     from crfkit.compat.sklearn_crfsuite import CRF as Stand
@@ -62,6 +62,8 @@ def taggers(folder: Path, n: int) -> dict[str, tuple[Call, int]]:
     crf.save_crfsuite(folder / "model.crfsuite")
     loaded = CRF.load(_saved(crf, folder / "model.crfkit"))
     second = CRF(order=2, max_iterations=5).fit(X, labels)
+    third = CRF(order=3, max_iterations=5).fit(X, labels)
+    segments = SemiCRF(max_iterations=5).fit(X, labels)
     words = [[[token] for token in sentence] for sentence in tokens]
     rules = CRF(template="U00:%x[0,0]\nU01:%x[-1,0]\nB", associations=AssociationMiner(), max_iterations=5)
     rules.fit(words, labels)
@@ -87,12 +89,27 @@ def taggers(folder: Path, n: int) -> dict[str, tuple[Call, int]]:
     kernel = KernelCRF(n_cliques=10).fit(points, states)
     windows, exons = random_windows(12, seed=1)
     genes = GeneFinder(folds=2, n_jobs=1, max_iterations=3).fit(windows, exons)
-    for model in (crf, loaded, second, rules, trees, kernel):
+    pictures, places = small_grids(12)
+    graphs = {
+        method: GraphCRF(inference=method, max_iterations=5).fit(pictures, places)
+        for method in ("exact", "trw", "bp", "mean-field")
+    }
+    for model in (crf, loaded, second, third, segments, rules, trees, kernel, *graphs.values()):
         model.set_params(n_jobs=1)
 
     def analysis(i: int) -> Any:
         found = light.analyse(X[i])
         return found.labels(), found.probability(), found.marginals(), found.nbest(2), found.segments()
+
+    def every_answer(model: CRF | SemiCRF) -> Call:
+        return lambda i: (
+            model.predict([X[i]]),
+            model.predict_nbest([X[i]], 3),
+            model.predict_marginals([X[i]], as_arrays=True)[0].tolist(),
+        )
+
+    def on_graphs(model: GraphCRF) -> Call:
+        return lambda i: model.predict_marginals(pictures[i : i + 1], as_arrays=True)[0].tolist()
 
     return {
         "Tagger": (lambda i: light.tag(X[i]), n),
@@ -107,11 +124,24 @@ def taggers(folder: Path, n: int) -> dict[str, tuple[Call, int]]:
         "CRF marginals": (lambda i: crf.predict_marginals([X[i]], as_arrays=True)[0].tolist(), n),
         "CRF n-best": (lambda i: crf.predict_nbest([X[i]], 3), n),
         "second order": (lambda i: second.predict([X[i]]), n),
+        "order 3": (every_answer(third), n),
+        "segments": (every_answer(segments), n),
+        **{f"graphs, {method}": (on_graphs(model), len(pictures)) for method, model in graphs.items()},
         "rules, template": (lambda i: rules.predict([words[i]]), n),
         "trees": (lambda i: trees.predict([points[i]]), len(points)),
         "kernel": (lambda i: kernel.predict([points[i]]), len(points)),
         "genes": (lambda i: genes.predict([windows[i]]), len(windows)),
     }
+
+
+def small_grids(n: int) -> tuple[list[Any], list[Any]]:
+    """Return generated pictures with snakes, as graphs, and their labels."""
+    from crfkit import grid
+    from crfkit.datasets import snakes
+
+    cells, labels = snakes(n, random_state=0)
+    pictures = [grid(["".join(row) for row in one]) for one in cells]
+    return pictures, [(one.ravel() > 0).tolist() for one in labels]
 
 
 def _saved(crf: Any, path: Path) -> Path:
@@ -126,6 +156,11 @@ _SHARES = {
     "genes": 1,
     "kernel": 1,
     "trees": 1,
+    "segments": 2,
+    "graphs, exact": 1,
+    "graphs, trw": 1,
+    "graphs, bp": 1,
+    "graphs, mean-field": 1,
 }  # of the calls; 8 for the others
 
 
@@ -176,7 +211,7 @@ def _run(threads: list[threading.Thread]) -> None:
         thread.join()
 
 
-# ---- training on several threads
+# ---- training and inference on several threads
 
 
 def trainings(n: int) -> dict[str, Callable[[], Any]]:
@@ -184,7 +219,7 @@ def trainings(n: int) -> dict[str, Callable[[], Any]]:
     from mined_data import random_data
     from small_genomes import random_windows
 
-    from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
+    from crfkit import CRF, ConstrainedCRF, GraphCRF, KernelCRF, SemiCRF, TreeCRF
     from crfkit.apps.genes import GeneFinder
     from crfkit.datasets import addresses, gaussian_mixtures
     from crfkit.features import token_features
@@ -196,11 +231,21 @@ def trainings(n: int) -> dict[str, Callable[[], Any]]:
     points, states = gaussian_mixtures(60, 20, random_state=0)
     windows, exons = random_windows(12, seed=1)
     rows, answers = random_data(1)
+    pictures, places = small_grids(12)
     few = {"n_jobs": 4, "max_iterations": 4}
+
+    def on_graphs(**options: Any) -> float:
+        return GraphCRF(ends=True, **few, **options).fit(pictures, places).objective_
+
     return {
         "linear": lambda: CRF(**few).fit(X, labels).objective_,
         "sgd": lambda: CRF(algorithm="sgd", random_state=0, **few).fit(X, labels).objective_,
         "second order, L1": lambda: CRF(order=2, c1=0.1, **few).fit(X, labels).objective_,
+        "order 3": lambda: CRF(order=3, **few).fit(X, labels).objective_,
+        "segments": lambda: SemiCRF(**few).fit(X, labels).objective_,
+        "graphs": lambda: on_graphs(training="tree-reweighted"),
+        "graphs, pseudo": lambda: on_graphs(training="pseudo-likelihood"),
+        "graphs, trees": lambda: on_graphs(potential=TreeCRF(n_iterations=3, n_jobs=4)),
         "constrained": lambda: ConstrainedCRF(max_outer=2, **few).fit(X, labels).objective_,
         "trees": lambda: TreeCRF(n_iterations=4, n_jobs=4).fit(points, states).objective_,
         "kernel": lambda: KernelCRF(n_cliques=6, n_jobs=4).fit(points, states).risk_,
@@ -212,8 +257,52 @@ def trainings(n: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def train(runs: dict[str, Callable[[], Any]], n_threads: int) -> list[str]:
-    """Train twice alone, then in threads side by side; all results must be the same."""
+def inferences() -> dict[str, Callable[[], Any]]:
+    """Return sums, best labellings and samples on four threads; the results are bytes."""
+    from graphs import random_graphs
+    from lattices import big_lattice, random_ngrams
+    from segmentations import random_scores
+
+    from crfkit.data import Topology
+    from crfkit.inference import CHAIN, SEGMENTATIONS, Graphs, GraphScores, nbest
+
+    rng = np.random.default_rng(0)
+    chains = big_lattice([9, 0, 30, 12] * 8, 4)
+    chains = chains.changed(ngrams=random_ngrams(rng, 4, 4, rng.normal(size=30)))
+    few = random_scores(1, [20, 0, 7, 40] * 6, 3, 5)  # lengths are states
+    many = random_scores(1, [20, 0, 7, 40] * 6, 3, 300)  # lengths are windows
+    graphs = random_graphs(2, [30, 0, 5, 12] * 6, 3, "cycles", shared=True)
+    n = 100_000  # nodes on a path: threads share them
+    path = Topology.of_graphs([n], [np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)])
+    large = GraphScores(rng.normal(size=(n, 2)), rng.normal(size=(n - 1, 2, 2)), path)
+    synchronous = Graphs("bp", schedule="synchronous", max_iterations=3)
+
+    def answers(structure: Any, scores: Any, best: Callable[..., Any]) -> bytes:
+        log_z, counts = structure.expectations(scores, n_jobs=4)
+        tables = [table.tobytes() for table in counts if table is not None]
+        drawn = structure.sample(scores, 3, random_state=0)
+        ids = structure.best(scores, n_jobs=4)
+        return b"".join([log_z.tobytes(), *tables, drawn.tobytes(), ids.tobytes(), best(scores).tobytes()])
+
+    def best_few(scores: Any) -> Any:
+        return SEGMENTATIONS.nbest(scores, 4, n_jobs=4).scores
+
+    runs = {
+        "n-grams": lambda: answers(CHAIN, chains, lambda scores: nbest(scores, 4, n_jobs=4).scores),
+        "short segments": lambda: answers(SEGMENTATIONS, few, best_few),
+        "long segments": lambda: answers(SEGMENTATIONS, many, best_few),
+        "one large graph": lambda: synchronous.infer(large, n_jobs=4).node.tobytes(),
+    }
+    for method in ("auto", "exact", "trw", "bp", "mean-field"):
+        structure = Graphs(method, max_iterations=20)
+        runs[f"sums, {method}"] = lambda structure=structure: answers(
+            structure, graphs, lambda scores: structure.decode(scores, n_jobs=4).bound
+        )
+    return runs
+
+
+def repeat(runs: dict[str, Callable[[], Any]], n_threads: int) -> list[str]:
+    """Run each twice alone, then in threads side by side; all results must be the same."""
     findings = []
     for name, run in runs.items():
         results: list[Any] = [run(), run()]
@@ -223,9 +312,9 @@ def train(runs: dict[str, Callable[[], Any]], n_threads: int) -> list[str]:
 
         _run([threading.Thread(target=work) for _ in range(n_threads)])
         different = sum(result != results[0] for result in results)
-        print(f"{name:22} {len(results):9,} trainings {different:2,} different", flush=True)
+        print(f"{name:22} {len(results):9,} results   {different:2,} different", flush=True)
         if different or len(results) != 2 + n_threads:
-            findings.append(f"training of {name}: {different} of {len(results)} results differ")
+            findings.append(f"{name}: {different} of {len(results)} results differ")
     return findings
 
 
@@ -293,7 +382,8 @@ def main(argv: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few iterations: nothing converges
             findings = share(taggers(Path(folder), 60), arguments.calls, arguments.threads, arguments.seconds)
-            findings += train(trainings(60), 3)
+            findings += repeat(trainings(60), 3)
+            findings += repeat(inferences(), 3)
         findings += interrupt(arguments.interruptions)
     finally:
         sys.setswitchinterval(before)

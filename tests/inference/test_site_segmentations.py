@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from labelling_checks import check_any_labellings
 from segmentations import ids_of
 from site_segmentations import all_paths, random_sites
 
@@ -71,7 +72,29 @@ def check_against_enumeration(x, sequence=0, tolerance=1e-9):
             if x.sites.track[y] >= 0:
                 content[b:e, x.sites.track[y]] += probability
     np.testing.assert_allclose(counts.content[first:stop], content, atol=10 * slack)
+    if x.n_sequences == 1:
+        check_counts(x, share, counts, 10 * slack)
+        labellings = np.array([ids_of(path, L) for path, _ in found]).reshape(len(found), T)
+        check_any_labellings(S, x, labellings, scores, slack)
     return True
+
+
+def check_counts(x, share, counts, atol):
+    """Check counts of entries and of lengths of one sequence, given the share of each (begin, end, label)."""
+    s, K = x.sites, x.longest
+    expected = {name: np.zeros(getattr(x, name).shape) for name in ("open", "close", "lengths", "tail")}
+    for name, entries, end in (("open", s.opens, 0), ("close", s.closes, 1)):
+        label = np.repeat(np.arange(s.n_labels), np.diff(entries.bounds))
+        number = {
+            one: i for i, one in enumerate(zip(s.place[entries.site].tolist(), label.tolist(), strict=True))
+        }
+        for place, p in share.items():
+            expected[name][number[place[end], place[2]]] += p
+    for (b, e, y), p in share.items():
+        expected["lengths"][s.table[y], min(e - b, K) - 1] += p
+        expected["tail"][s.table[y]] += p * max(0, e - b - K)
+    for name, values in expected.items():
+        np.testing.assert_allclose(getattr(counts, name), values, atol=atol, err_msg=name)
 
 
 @given(

@@ -9,13 +9,13 @@ from itertools import product
 import numpy as np
 import pytest
 from graphs import random_graphs
+from labelling_checks import number_of_ids
 from lattices import big_lattice, random_ngrams
 from segmentations import random_scores
 from site_segmentations import random_sites
 
 from crfkit.data.labels import Labels
 from crfkit.inference import CHAIN, SEGMENTATIONS, SITE_SEGMENTATIONS, Graphs, LabelNgrams, Lattice
-from crfkit.inference.segment_answers import SegmentScores
 from crfkit.objectives.likelihood import expected_minus_observed, log_likelihood
 
 
@@ -83,10 +83,6 @@ H = 1e-5
 @pytest.fixture(params=CASES.values(), ids=CASES)
 def case(request):
     return request.param
-
-
-def number_of_ids(scores):
-    return 2 * scores.n_labels if isinstance(scores, SegmentScores) else scores.n_labels
 
 
 def labellings(scores):

@@ -2,6 +2,7 @@
 
 import numpy as np
 from graphs import Enumerated, random_graphs
+from labelling_checks import check_any_labellings
 
 from crfkit.exceptions import NoPathError
 from crfkit.inference import Graphs, graph_ways
@@ -10,9 +11,15 @@ EXACT = Graphs("exact")
 METHODS = ("exact", "auto", "trw", "bp", "mean-field")
 
 
-def check_against_enumeration(seed, sizes, n_labels, kind, scale, forbidden, shared):
-    """Check sums by every method, best labellings and samples of random graphs."""
+def check_against_enumeration(seed, sizes, n_labels, kind, scale, forbidden, shared, attracting=False):
+    """Check sums by every method, best labellings and samples of random graphs.
+
+    ``attracting``: the two labels of an edge prefer to be equal, so that the best labelling is a minimum cut.
+    """
     x = random_graphs(seed, sizes, n_labels, kind, scale=scale, forbidden=forbidden, shared=shared)
+    if attracting:
+        best, second, third, fourth = np.sort(x.edge.reshape(-1, 4))[:, ::-1].T
+        x = x.changed(edge=np.stack([best, third, fourth, second], axis=1).reshape(x.edge.shape))
     oracles = [Enumerated(x, i) for i in range(len(sizes))]
     slack = 1e-9 * (1 + scale)
     for method in METHODS:
@@ -62,6 +69,8 @@ def check_labellings(x, oracles, slack):
     np.testing.assert_allclose(EXACT.labelling_score(x, found.labels), best, atol=slack)
     drawn = EXACT.sample(x, 3, random_state=1)
     assert all((EXACT.labelling_score(x, ids) > -np.inf).all() for ids in drawn)
+    if len(oracles) == 1:
+        check_any_labellings(EXACT, x, oracles[0].labellings, oracles[0].scores, slack)
     kept, graph_ways.QUICK = graph_ways.QUICK, 0
     try:
         loose = Graphs("trw").decode(x)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from crfkit.inference import SegmentLattice, Spans
+from crfkit.inference.segmentations import SegmentGradient
 
 
 def all_segmentations(length, n_labels):
@@ -18,25 +19,47 @@ def all_segmentations(length, n_labels):
 
 def score(x: SegmentLattice, sequence: int, segmentation) -> float:
     """Return the score of one segmentation, term by term."""
+    if x.tail is None and any(e - b > x.longest for b, e, _ in segmentation):
+        return -np.inf
+    terms = score_terms(x, sequence, segmentation)
+    return float(sum(times * getattr(x, field)[place] for field, place, times in terms))
+
+
+def counts_of(x: SegmentLattice, sequence: int, segmentations, probabilities):
+    """Return the expected counts of each table, as a dict."""
+    tables = (name for name in SegmentGradient._fields if getattr(x, name) is not None)
+    counts = {name: np.zeros(getattr(x, name).shape) for name in tables}
+    for segmentation, p in zip(segmentations, probabilities, strict=True):
+        for field, place, times in score_terms(x, sequence, segmentation) if p else ():
+            counts[field][place] += p * times
+    return counts
+
+
+def score_terms(x: SegmentLattice, sequence: int, segmentation):
+    """Yield what a segmentation consists of: table, place in it, and how many times."""
     L, K, base = x.n_labels, x.longest, int(x.offsets[sequence])
     spans = {}
     if x.spans is not None:
         for number, place in enumerate(zip(*x.spans, strict=True)):
             spans[tuple(map(int, place))] = number
-    total = 0.0
     for i, (b, e, y) in enumerate(segmentation):
         d = e - b
-        if d > K and x.tail is None:
-            return -np.inf
-        total += x.node[base + b, y] + sum(x.node[base + t, L + y] for t in range(b + 1, e))
-        total += x.lengths[y, min(d, K) - 1] + (x.tail[y] * (d - K) if d > K else 0.0)
-        total += x.edge[segmentation[i - 1][2], y] if i else 0.0
-        total += x.last[base + e - 1, y] if x.last is not None else 0.0
-        total += x.span[spans[sequence, b, e], y] if (sequence, b, e) in spans else 0.0
-    if segmentation:
-        total += 0.0 if x.start is None else x.start[segmentation[0][2]]
-        total += 0.0 if x.end is None else x.end[segmentation[-1][2]]
-    return total
+        yield "node", (base + b, y), 1
+        for t in range(b + 1, e):
+            yield "node", (base + t, L + y), 1
+        yield "lengths", (y, min(d, K) - 1), 1
+        if d > K:
+            yield "tail", y, d - K
+        if i:
+            yield "edge", (segmentation[i - 1][2], y), 1
+        if x.last is not None:
+            yield "last", (base + e - 1, y), 1
+        if (sequence, b, e) in spans:
+            yield "span", (spans[sequence, b, e], y), 1
+    if segmentation and x.start is not None:
+        yield "start", segmentation[0][2], 1
+    if segmentation and x.end is not None:
+        yield "end", segmentation[-1][2], 1
 
 
 def ids_of(segmentation, n_labels):

@@ -1,19 +1,21 @@
 """The contract of parametric potentials, for every one of them: shapes, and gradients against differences.
 
 A new potential is one more line in ``POTENTIALS``: a function that makes it, and a batch of LENGTHS. If it is
-not over a chain, ``STRUCTURES`` has its structures (``tests/potentials/test_segments.py`` has segments, whose
-labels differ).
+not over a chain, ``STRUCTURES`` has its structures; if its labels are not IDS, ``LABELS_OF`` has them.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import segment_problem
 from linear_problems import make_problem
 from numpy_network import NumPyNetwork
 from random_graphs import all_features, graph_input, random_graphs
 
 from crfkit.data.labels import Labels
 from crfkit.data.tables import Table
-from crfkit.inference import CHAIN, Graphs, LabelNgrams
+from crfkit.inference import CHAIN, SEGMENTATIONS, Graphs, LabelNgrams
 from crfkit.kernels import Kernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.clique_selection import take_all
@@ -31,12 +33,18 @@ LENGTHS, L, STEP = [4, 1, 0, 3], 3, 1e-5
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
 ROWS = np.random.default_rng(7).normal(size=(8, L))
 IDS = np.array([2, 0, 1, 1, 2, 2, 0, 1], np.int32)
-ALLOWED = (IDS[:, None] == np.arange(L)) | (np.arange(8) % 3 == 1)[:, None]
-ALLOWED[4, 0] = True  # one more label, not all of them
-LABELS = {
-    "whole": Labels(IDS, None),
-    "partial": Labels(np.where(ALLOWED.sum(axis=1) > 1, -1, IDS).astype(np.int32), ALLOWED),
-}
+
+
+def whole_and_partial(ids, n_ids):
+    """Return labels, and the same with gaps and sets."""
+    allowed = (ids[:, None] == np.arange(n_ids)) | (np.arange(8) % 3 == 1)[:, None]
+    allowed[4, 0] = True  # one more label, not all of them
+    gaps = np.where(allowed.sum(axis=1) > 1, -1, ids).astype(np.int32)
+    return {"whole": Labels(ids, None), "partial": Labels(gaps, allowed)}
+
+
+LABELS = whole_and_partial(IDS, L)
+LABELS_OF = {"segments": whole_and_partial(segment_problem.IDS, 2 * segment_problem.L)}
 
 
 def linear(**options):
@@ -87,6 +95,11 @@ def graph_expansion(edge):
     return potential, GraphStretch(points, (0, 0), 1, edge)
 
 
+def segments():
+    potential, batch, _, _ = segment_problem.segment_problem(np.random.default_rng(9))
+    return potential, batch
+
+
 POTENTIALS = {
     "linear": linear,
     "linear of order 2": lambda: linear(order=2),
@@ -97,6 +110,7 @@ POTENTIALS = {
     "tables": lambda: tables(1),
     "tables of order 2": lambda: tables(2),
     "network": network,
+    "segments": segments,
     "graphs": lambda: graphs(width=2),
     "graphs without direction": lambda: graphs(width=1, directed=False),
     "tables of edges": edge_tables,
@@ -105,34 +119,58 @@ POTENTIALS = {
 }
 EXACT, SURROGATE = Graphs("exact"), Graphs("trw", tolerance=1e-12, max_iterations=5000)
 STRUCTURES = {
+    "segments": [SEGMENTATIONS],
     "graphs": [EXACT, SURROGATE],
     "graphs without direction": [EXACT],
     "tables of edges": [EXACT, SURROGATE],
     "kernel on graphs": [EXACT],
-    "kernel on edges of graphs": [EXACT],
+    "kernel on edges of graphs": [EXACT, SURROGATE],
 }
-CURVED = {"tables", "tables of order 2"}
+CURVED = {"tables", "tables of order 2", "segments"}
 
 
 CASES = [(name, k) for name in POTENTIALS for k in range(len(STRUCTURES.get(name, [CHAIN])))]
 
 
+class Case(NamedTuple):
+    """A potential with a batch, a structure over it, a nonzero point and labels."""
+
+    potential: Any
+    batch: Any
+    structure: Any
+    w: np.ndarray
+    labels: dict[str, Labels]
+    n_ids: int
+    curved: bool  # whether it estimates the curvature
+
+
+def case_of(name, k, rng):
+    """Return the case of a potential and the number of its structure."""
+    potential, batch = POTENTIALS[name]()
+    labels = LABELS_OF.get(name, LABELS)
+    return Case(
+        potential,
+        batch,
+        STRUCTURES.get(name, [CHAIN])[k],
+        rng.normal(size=potential.n_parameters),
+        labels,
+        labels["partial"].allowed.shape[1],
+        name in CURVED,
+    )
+
+
 @pytest.fixture(params=CASES, ids=[f"{name}{f', {k}' * (k > 0)}" for name, k in CASES])
 def case(request):
-    """Return potential, batch, structure, a nonzero point, and whether it estimates the curvature."""
-    name, k = request.param
-    potential, batch = POTENTIALS[name]()
-    w = np.random.default_rng(3).normal(size=potential.n_parameters)
-    return potential, batch, STRUCTURES.get(name, [CHAIN])[k], w, name in CURVED
+    return case_of(*request.param, np.random.default_rng(3))
 
 
 def test_shapes(case):
     """Scores are a lattice of the batch; a gradient by scores becomes a gradient by w."""
-    potential, batch, structure, w, curved = case
+    potential, batch, structure, w, labels, n_ids, curved = case
     lattice = potential.scores(batch, w, n_jobs=1)
     np.testing.assert_array_equal(lattice.offsets, OFFSETS)
-    assert lattice.node.shape == (8, L)
-    found = Likelihood(potential, batch, LABELS["whole"], structure=structure).residuals(w, expected=True)
+    assert lattice.node.shape == (8, n_ids)
+    found = Likelihood(potential, batch, labels["whole"], structure=structure).residuals(w, expected=True)
     for part in (found.d_scores, found.expected):
         for name, values in part._asdict().items():
             score = getattr(lattice, name)
@@ -147,13 +185,14 @@ def test_shapes(case):
 @pytest.mark.parametrize("weights", [None, np.array([0.5, 2.0, 1.0, 1.5])], ids=["plain", "weights"])
 @pytest.mark.parametrize("costs", [None, np.array([0.5, 2.0, 1.2])], ids=["even", "class weights"])
 def test_the_gradient_of_the_likelihood_by_finite_differences(case, labels, weights, costs):
-    potential, batch, structure, w, curved = case
+    potential, batch, structure, w, known, n_ids, curved = case
+    costs = None if costs is None else np.resize(costs, n_ids)
     given = {"structure": structure, "weights": weights, "class_weights": costs, "n_jobs": 1}
-    function = Likelihood(potential, batch, LABELS[labels], **given)
+    function = Likelihood(potential, batch, known[labels], **given)
     assert function.n_parameters == len(w)
     found = function(w, diagonal=True)
     assert (found.diagonal is not None) == curved
-    assert not curved or (found.diagonal > 0).all()
+    assert not curved or (found.diagonal[found.gradient != 0] > 0).all()
     moves = STEP * np.eye(len(w))[getattr(getattr(potential, "index", None), "places", slice(None))]
     slopes = [(function(w + move).value - function(w - move).value) / (2 * STEP) for move in moves]
     np.testing.assert_allclose(moves @ found.gradient / STEP, slopes, atol=1e-6)

@@ -1,56 +1,27 @@
-"""The potential of segments: scores term by term, gradients against differences, training by likelihood."""
+"""The potential of segments: scores term by term, training by likelihood, curvature.
+
+Its gradients are tested in ``test_contract.py``.
+"""
 
 import pickle
 
 import numpy as np
 import pytest
+from segment_problem import IDS, OFFSETS, L, all_labels, attributes, segment_problem
 
 from crfkit.data.labels import Labels
-from crfkit.data.sequences import Sequences
-from crfkit.inference import SEGMENTATIONS, Spans
+from crfkit.inference import SEGMENTATIONS
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.penalised import Penalised
-from crfkit.potentials.segments import Rows, SegmentFeatures, SegmentInput, SegmentPotential, SegmentWeights
-
-L, LENGTHS = 2, [4, 1, 3]
-OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
-IDS = np.array([0, 2, 1, 3, 1, 0, 1, 3], np.int32)  # 2 and 3: labels 0 and 1 go on
-
-
-def all_labels(n_attributes, n_labels):
-    """Return rows in which every attribute scores every label."""
-    return Rows(
-        np.arange(n_attributes + 1, dtype=np.int64) * n_labels,
-        np.tile(np.arange(n_labels, dtype=np.int32), n_attributes),
-    )
-
-
-def attributes(rng, n_rows, n_attributes, offsets):
-    values = rng.normal(size=(n_rows, n_attributes))
-    ids = np.tile(np.arange(n_attributes, dtype=np.int32), n_rows)
-    indptr = np.arange(n_rows + 1, dtype=np.int64) * n_attributes
-    return Sequences(offsets, indptr, ids, values.ravel(), n_attributes), values
+from crfkit.potentials.segments import SegmentFeatures, SegmentInput, SegmentPotential, SegmentWeights
 
 
 @pytest.fixture
 def case():
     rng = np.random.default_rng(0)
-    x, values = attributes(rng, 8, 3, OFFSETS)
-    spans = Spans(*np.array([[0, 0, 2], [0, 2, 3], [2, 0, 1], [2, 1, 3]]).T)
-    of_spans, span_values = attributes(rng, 4, 2, np.array([0, 4]))
-    permitted = np.array([[True, True], [True, False]])
-    features = SegmentFeatures(
-        permitted,
-        np.array([3, 2]),
-        all_labels(3, 4),
-        all_labels(3, 2),
-        all_labels(2, 2),
-        np.array([True, False]),
-    )
-    potential = SegmentPotential(features)
-    w = rng.normal(size=potential.n_parameters)
-    return potential, SegmentInput(x, spans, of_spans), w, values, span_values
+    potential, batch, values, span_values = segment_problem(rng)
+    return potential, batch, rng.normal(size=potential.n_parameters), values, span_values
 
 
 def test_scores_term_by_term(case):
@@ -64,22 +35,6 @@ def test_scores_term_by_term(case):
     np.testing.assert_array_equal(found.lengths, [w[4:7], [w[7], w[8], -np.inf]])
     np.testing.assert_array_equal(found.tail, [w[10], -np.inf])
     assert potential.features.n_features == 3 + 5 + 1 + 12 + 6 + 4
-
-
-@pytest.mark.parametrize("partial", [False, True])
-def test_gradients_of_the_likelihood(case, partial):
-    potential, batch, w, _, _ = case
-    labels = Labels(IDS, None)
-    if partial:
-        allowed = IDS[:, None] == np.arange(2 * L)
-        allowed[[1, 5]] = True
-        labels = Labels(np.where(allowed.sum(axis=1) > 1, -1, IDS).astype(np.int32), allowed)
-    weights = np.array([0.5, 2.0, 1.5])
-    function = Likelihood(potential, batch, labels, structure=SEGMENTATIONS, weights=weights)
-    gradient = function(w).gradient
-    for k in range(len(w)):
-        sides = [function(w + step * (np.arange(len(w)) == k)).value for step in (1e-5, -1e-5)]
-        assert gradient[k] == pytest.approx((sides[0] - sides[1]) / 2e-5, abs=1e-6), k
 
 
 def test_it_trains(case):

@@ -143,30 +143,40 @@ def graphs_of(X: Any, label: str | None = None) -> list[Graph]:
     return found
 
 
-def node_labels(X: Any, y: Any) -> Any:
+def node_labels(X: Any, y: Any, name: str = "y") -> Any:
     """Return y with the labels of networkx graphs in the order of their nodes.
 
     y is one list per graph, or for a networkx graph a dict of node to label. Or y is the name of the
     attribute of the nodes that is their label; a node without it has no label.
     """
     if isinstance(y, str):
-        return [_attribute(graph, y, i) for i, graph in enumerate(X)]
+        found = [_attribute(graph, y, i, name) for i, graph in enumerate(X)]
+        if any(found) and all(label is None for labels in found for label in labels):
+            raise InputError(f"{name}={y!r} names an attribute that no node has")
+        return found
     if not isinstance(y, (list, tuple)) or not isinstance(X, (list, tuple)):
         return y
     if not any(isinstance(labels, Mapping) for labels in y) or len(X) != len(y):
         return y
     return [
-        [labels.get(node) for node in graph.nodes]
-        if isinstance(labels, Mapping) and is_networkx(graph)
-        else labels
-        for graph, labels in zip(X, y, strict=True)
+        _by_node(graph, labels, i, name) if isinstance(labels, Mapping) and is_networkx(graph) else labels
+        for i, (graph, labels) in enumerate(zip(X, y, strict=True))
     ]
 
 
-def _attribute(graph: Any, name: str, i: int) -> list[Any]:
+def _by_node(graph: Any, labels: Mapping[Any, Any], i: int, name: str) -> list[Any]:
+    unknown = next((node for node in labels if node not in graph), None)
+    if unknown is not None:
+        raise InputError(f"{name}: graph {i} has no node {unknown!r}, but a label is given for it")
+    return [labels.get(node) for node in graph.nodes]
+
+
+def _attribute(graph: Any, label: str, i: int, name: str) -> list[Any]:
     if not is_networkx(graph):
-        raise InputError(f"y={name!r} names an attribute of networkx's nodes, but graph {i} is none of these")
-    return [own.get(name) for _, own in graph.nodes(data=True)]
+        raise InputError(
+            f"{name}={label!r} names an attribute of networkx's nodes, but graph {i} is none of these"
+        )
+    return [own.get(label) for _, own in graph.nodes(data=True)]
 
 
 def is_networkx(graph: Any) -> bool:
@@ -181,7 +191,13 @@ def words_of_graphs(position: str = "node") -> Iterator[None]:
         yield
     except InputError as error:
         text = str(error)
-        for old, new in (("sequence", "graph"), ("position", position), (" items", f" {position}s")):
+        for old, new in (
+            ("; labels of all positions in one list need lengths=", ""),  # which graphs do not have
+            ("a list of sequences of labels", "a list with the labels of each graph"),
+            ("sequence", "graph"),
+            ("position", position),
+            (" items", f" {position}s"),
+        ):
             text = text.replace(old, new)
         error.args = (text, *error.args[1:])
         raise

@@ -35,5 +35,5 @@ def pruned_shares(lattice: Lattice, kept: BoolArray, *, n_jobs: int | None = Non
     """Return 1 - Z(pruned) / Z of each sequence [N], if only the labels in ``kept`` [ΣT, L] are permitted."""
     fewer = lattice.changed(node=np.where(kept, lattice.node, -np.inf))
     lost = log_partition(fewer, n_jobs=n_jobs) - log_partition(lattice, n_jobs=n_jobs)
-    shares: FloatArray = -np.expm1(np.minimum(lost, 0.0))
+    shares: FloatArray = 0.0 - np.expm1(np.minimum(lost, 0.0))  # -0.0 would be shown as such
     return shares

@@ -277,6 +277,14 @@ def test_networkx_graphs():
         del bare.nodes[node]["label"]
     by_dict = GraphCRF(c2=0.1).fit([bare], [{"x": 1, "v": 1, "w": 0, "u": 0}])
     assert by_dict.predict_marginals([bare]) == by_name.predict_marginals([graph])
+    for known in ([{"u": 1}], [[1, None, None, None]]):
+        assert by_dict.predict([bare], known=known)[0][0] == 1
+        (decisions,) = by_dict.explain([bare], known=known)
+        assert decisions[0].label == 1
+    assert by_name.predict([graph], known="label") == [[0, 1, 0, 1]]
+    refuses("y: graph 0 has no node 'U', but a label is given", GraphCRF().fit, [bare], [{"U": 1, "v": 0}])
+    refuses("known: graph 0 has no node 7", by_dict.predict, [bare], known=[{7: 1}])
+    refuses("y='lable' names an attribute that no node has", GraphCRF().fit, [graph, nx.Graph()], "lable")
 
 
 def test_graphs_without_edges_or_nodes():
@@ -299,7 +307,8 @@ def test_graphs_without_edges_or_nodes():
         (X[0], Y, r"write a single graph as \[graph\]"),
         ([np.ones((3, 2))], [["A"] * 3], "graph 0: expected a crfkit.Graph or a graph of networkx"),
         (None, Y, "X must be a list of graphs, got NoneType"),
-        (X, None, "y must be a list of graphs of labels, got NoneType"),
+        (X, None, "y must be a list with the labels of each graph, got NoneType"),
+        (X, ["P"] * 12, r"labels of each graph, but graph 0 is str 'P'; write a single graph as \[\[…\]\]$"),
         (X, "label", "y='label' names an attribute of networkx's nodes, but graph 0 is none"),
         (
             [X[0], Graph(np.ones((1, 3)), [])],
@@ -320,7 +329,7 @@ def test_graphs_without_edges_or_nodes():
         ),
         ([Graph(np.ones((2, 1)), [[0, 1]], [[np.inf]])], [["P", "Q"]], "graph 0, edge 0: feature '0'"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_bad_training_data(graphs, y, message):
     refuses(message, GraphCRF().fit, graphs, y)

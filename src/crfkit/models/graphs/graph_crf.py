@@ -198,6 +198,10 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         """Raise: a report shows sequences, which graphs do not have."""
         raise InputError("a report shows sequences of words, which graphs do not have: use score and explain")
 
+    def predict_segments(self, *given: Any, **options: Any) -> Any:
+        """Raise: segments are runs of positions, and nodes have no order."""
+        raise InputError("nodes of a graph have no order, so that there are no segments: use predict")
+
     def _labelled(self, X: Any, y: Any, lengths: Any) -> tuple[Any, Any, Any]:
         return X, node_labels(X, y), lengths
 
@@ -228,5 +232,6 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         tagger = self._fitted()
         batch = tagger.part.encode(X)
         prepared = tagger.prepare_encoded(batch)
+        known = node_labels(X, known, "known")
         for start, stop, scores in tagger.constrained_pieces(prepared, constraints, known):
             yield scores, graph_reasons(tagger, batch.subset(range(start, stop)))

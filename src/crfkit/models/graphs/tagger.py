@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crfkit.data.graphs import words_of_graphs
+from crfkit.data.graphs import node_labels, words_of_graphs
 from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.inference.graphs import METHODS, Graphs
@@ -61,6 +61,11 @@ class GraphTagger(FittedModel):
             return Piece(self.part.scores(chosen, n_jobs=self.n_jobs), None)
 
         return Prepared(batch.offsets, score)
+
+    def constrained(
+        self, X: Any, lengths: Any, constraints: Constraints | None, known: Any
+    ) -> Iterator[ScoredSequences]:
+        yield from super().constrained(X, lengths, constraints, node_labels(X, known, "known"))
 
     def constrained_pieces(
         self, prepared: Prepared, constraints: Constraints | None, known: Any

@@ -166,7 +166,7 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         "penalty_groups": GROUPING_RULE,
         "penalty_folds": rule.whole_number(2),
         "order": rule.whole_number(1),
-        "prune": rule.number(0),
+        "prune": rule.number(0, 1),
         "algorithm": algorithm_rule(),
         "max_iterations": rule.optional(rule.whole_number(1)),
         "tol": rule.number(0),

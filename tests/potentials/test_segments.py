@@ -11,7 +11,14 @@ from crfkit.inference import SEGMENTATIONS, Spans
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.penalised import Penalised
-from crfkit.potentials.segments import Rows, SegmentFeatures, SegmentInput, SegmentPotential, SegmentWeights
+from crfkit.potentials.segments import (
+    Boundaries,
+    Rows,
+    SegmentFeatures,
+    SegmentInput,
+    SegmentPotential,
+    SegmentWeights,
+)
 
 L, LENGTHS = 2, [4, 1, 3]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
@@ -80,6 +87,23 @@ def test_gradients_of_the_likelihood(case, partial):
     for k in range(len(w)):
         sides = [function(w + step * (np.arange(len(w)) == k)).value for step in (1e-5, -1e-5)]
         assert gradient[k] == pytest.approx((sides[0] - sides[1]) / 2e-5, abs=1e-6), k
+
+
+def test_some_sequences_as_a_part(case):
+    potential, batch, w, _, _ = case
+    node, last = np.ones((8, 2 * L), np.bool_), np.ones((8, L), np.bool_)
+    node[6, 0] = last[4, 0] = False
+    batch = batch._replace(boundaries=Boundaries(node, last))
+    chosen = np.array([0, 2])
+    part, few, places = potential.part(batch, chosen)
+    whole, found = potential.scores(batch, w), part.scores(few, w[places])
+    kept = np.array([0, 1, 2, 3, 5, 6, 7])
+    np.testing.assert_array_equal(found.node, whole.node[kept])
+    np.testing.assert_array_equal(found.last, whole.last[kept])
+    np.testing.assert_array_equal(found.span, whole.span)
+    log_z = SEGMENTATIONS.log_partition(whole)
+    np.testing.assert_array_equal(SEGMENTATIONS.log_partition(found), log_z[chosen])
+    assert not len(potential.part(batch, chosen[:0])[1].sequences.indices)
 
 
 def test_it_trains(case):

@@ -14,7 +14,13 @@ from crfkit.inference import SEGMENTATIONS
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.optim.lbfgs import minimize_lbfgs
 from crfkit.optim.penalised import Penalised
-from crfkit.potentials.segments import SegmentFeatures, SegmentInput, SegmentPotential, SegmentWeights
+from crfkit.potentials.segments import (
+    Boundaries,
+    SegmentFeatures,
+    SegmentInput,
+    SegmentPotential,
+    SegmentWeights,
+)
 
 
 @pytest.fixture
@@ -35,6 +41,23 @@ def test_scores_term_by_term(case):
     np.testing.assert_array_equal(found.lengths, [w[4:7], [w[7], w[8], -np.inf]])
     np.testing.assert_array_equal(found.tail, [w[10], -np.inf])
     assert potential.features.n_features == 3 + 5 + 1 + 12 + 6 + 4
+
+
+def test_some_sequences_as_a_part(case):
+    potential, batch, w, _, _ = case
+    node, last = np.ones((8, 2 * L), np.bool_), np.ones((8, L), np.bool_)
+    node[6, 0] = last[4, 0] = False
+    batch = batch._replace(boundaries=Boundaries(node, last))
+    chosen = np.array([0, 2])
+    part, few, places = potential.part(batch, chosen)
+    whole, found = potential.scores(batch, w), part.scores(few, w[places])
+    kept = np.array([0, 1, 2, 3, 5, 6, 7])
+    np.testing.assert_array_equal(found.node, whole.node[kept])
+    np.testing.assert_array_equal(found.last, whole.last[kept])
+    np.testing.assert_array_equal(found.span, whole.span)
+    log_z = SEGMENTATIONS.log_partition(whole)
+    np.testing.assert_array_equal(SEGMENTATIONS.log_partition(found), log_z[chosen])
+    assert not len(potential.part(batch, chosen[:0])[1].sequences.indices)
 
 
 def test_it_trains(case):

@@ -215,6 +215,19 @@ def checked_ids(sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequenc
     return chosen
 
 
+def rows_of(x: Sequences, chosen: IntArray) -> Sequences:
+    """Return some rows of attributes, as one sequence."""
+    by_row = Sequences(
+        np.arange(len(x.indptr), dtype=np.int64),
+        x.indptr,
+        x.indices,
+        x.values,
+        x.n_attributes,
+    ).subset(chosen)
+    bounds = np.array([0, len(chosen)], np.int64)
+    return Sequences(bounds, by_row.indptr, by_row.indices, by_row.values, by_row.n_attributes)
+
+
 def gather(bounds: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
     """Return the bounds [M+1] of the chosen ranges laid end to end, and the old place of every element."""
     starts = bounds[chosen]  # [M]

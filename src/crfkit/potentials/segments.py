@@ -16,7 +16,8 @@ import numpy as np
 
 from crfkit import _native
 from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Sequences, gather, rows_of
+from crfkit.inference.segment_answers import bounds_of
 from crfkit.inference.segment_lattice import SegmentLattice, Spans
 from crfkit.inference.segmentations import SegmentGradient
 from crfkit.threads import thread_count
@@ -43,6 +44,11 @@ class Rows(NamedTuple):
 
     indptr: IntArray  # [A+1]
     ids: IdArray  # [F]
+
+    def only(self, attributes: IntArray) -> tuple[Rows, IntArray]:
+        """Return the rows of some attributes, and the old places of their features."""
+        indptr, places = gather(self.indptr, attributes)
+        return Rows(indptr, self.ids[places]), places
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +190,40 @@ class SegmentPotential:
         x, spans = batch.sequences, batch.of_spans
         alike = batch._replace(sequences=_squared(x), of_spans=None if spans is None else _squared(spans))
         return self.backward(alike, expected._replace(**spread, **shared))
+
+    def part(self, batch: SegmentInput, chosen: IntArray) -> tuple[SegmentPotential, SegmentInput, IntArray]:
+        """Return some sequences, a potential of their features alone, and the places of its weights [p]."""
+        features, spans, bounds = self.features, batch.spans, batch.boundaries
+        sequences, own = _renumbered(batch.sequences.subset(chosen))
+        of_spans, own_of_spans = batch.of_spans, np.zeros(0, np.int64)
+        if spans is not None and of_spans is not None:
+            stops, which = gather(bounds_of(spans.sequence, batch.sequences.n_sequences), chosen)
+            numbers = np.repeat(np.arange(len(chosen)), np.diff(stops))
+            spans = Spans(numbers, spans.begin[which], spans.end[which])
+            of_spans, own_of_spans = _renumbered(rows_of(of_spans, which))
+        if bounds is not None:
+            _, positions = gather(batch.sequences.offsets, chosen)
+            bounds = Boundaries(bounds.node[positions], bounds.last[positions])
+        first = np.cumsum((0, *features.sizes))
+        states, at = features.states.only(own)
+        places = [np.arange(first[3]), first[3] + at]
+        last = rows_of_spans = None
+        if features.last is not None:
+            last, at = features.last.only(own)
+            places.append(first[4] + at)
+        if features.spans is not None:
+            rows_of_spans, at = features.spans.only(own_of_spans)
+            places.append(first[5] + at)
+        fewer = replace(features, states=states, last=last, spans=rows_of_spans)
+        where = np.concatenate(places)
+        part = SegmentInput(sequences, spans, of_spans, bounds)
+        return SegmentPotential(fewer, self.vector[where]), part, where
+
+
+def _renumbered(x: Sequences) -> tuple[Sequences, IntArray]:
+    """Return sequences with numbers for their own attributes only, and the old numbers of these [A]."""
+    own, indices = np.unique(x.indices, return_inverse=True)
+    return replace(x, indices=indices.astype(np.int32), n_attributes=len(own)), own.astype(np.int64)
 
 
 def _squared(x: Sequences) -> Sequences:

@@ -79,13 +79,14 @@ class SemiCRF(LinearFrames, SequenceLabeller[SegmentTagger]):
     template, extractor
         What makes attributes of positions, as in :class:`crfkit.CRF`.
     max_iterations, tol
-        Of L-BFGS (with c1 > 0: OWL-QN), as in :class:`crfkit.CRF`.
+        Of L-BFGS (with c1 > 0: OWL-QN), as in :class:`crfkit.CRF`: from 500 sequences on it starts with
+        stochastic epochs.
     patience
         With a dev set: stop after this many iterations without a better dev accuracy.
     n_jobs
         Threads; -1 for all cores; None for all cores, or OMP_NUM_THREADS, which joblib sets in its workers.
     random_state
-        Not used: training has no random steps.
+        Seed of the stochastic epochs. None: a fixed one.
     verbose
         "auto", False, True or 2, as in :class:`crfkit.CRF`.
 

@@ -15,7 +15,7 @@ import numpy as np
 from crfkit.arrays import IntArray
 from crfkit.data.encode import encode
 from crfkit.data.reading import frame_columns, is_frame
-from crfkit.data.sequences import Encoded, Sequences
+from crfkit.data.sequences import Encoded, Sequences, rows_of
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.features.span_features import Found, SpanFeatures
@@ -82,19 +82,6 @@ def subset(spans: Spans, of_spans: Sequences, start: int, stop: int) -> tuple[Sp
     a, b = np.searchsorted(spans.sequence, [start, stop])
     mine = Spans(spans.sequence[a:b] - start, spans.begin[a:b], spans.end[a:b])
     return mine, rows_of(of_spans, np.arange(a, b))
-
-
-def rows_of(encoded: Sequences, chosen: IntArray) -> Sequences:
-    """Return some rows of attributes, as one sequence."""
-    by_row = Sequences(
-        np.arange(len(encoded.indptr), dtype=np.int64),
-        encoded.indptr,
-        encoded.indices,
-        encoded.values,
-        encoded.n_attributes,
-    ).subset(chosen)
-    bounds = np.array([0, len(chosen)], np.int64)
-    return Sequences(bounds, by_row.indptr, by_row.indices, by_row.values, by_row.n_attributes)
 
 
 def _encoded(attributes: Iterator[Any], vocabulary: Vocabulary, *, grow: bool) -> Sequences:

@@ -10,7 +10,7 @@ import numpy as np
 
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
-from crfkit.data.sequences import Sequences
+from crfkit.data.sequences import Sequences, rows_of
 from crfkit.data.training_data import class_weights, cut_as, with_unlabelled
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, NoPathError
@@ -22,11 +22,11 @@ from crfkit.models.checkpoint import Checkpoint, Saving
 from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.segments.label_codec import LabelCodec, in_own_scheme, longest_segments
-from crfkit.models.segments.span_attributes import attributes_of_segments, rows_of, sequence_items
+from crfkit.models.segments.span_attributes import attributes_of_segments, sequence_items
 from crfkit.models.segments.tagger import SegmentTagger, piece_of
 from crfkit.models.training import Outcome, train
 from crfkit.objectives.dev_set import DevSet
-from crfkit.objectives.likelihood import Likelihood
+from crfkit.objectives.segment_likelihood import SegmentLikelihood
 from crfkit.optim.penalised import Penalised
 from crfkit.potentials.segments import Rows, SegmentFeatures, SegmentInput, SegmentPotential
 from crfkit.warn import warn
@@ -82,11 +82,10 @@ def trained(
     tagger = SegmentTagger(codec, encoder, potential, features, span_names, estimator.boundaries, n_jobs)
     batch = SegmentInput(data.sequences) if items is None else tagger.with_spans(data.sequences, items)
     _require_segmentations(potential, batch, labels)
-    function = Likelihood(
+    function = SegmentLikelihood(
         potential,
         batch,
         labels,
-        structure=SEGMENTATIONS,
         weights=data.weights,
         class_weights=None if costs is None else costs[codec.class_of],
         n_jobs=n_jobs,
@@ -100,7 +99,7 @@ def trained(
     outcome = train(
         objective,
         np.zeros(potential.n_parameters),
-        algorithm="lbfgs",
+        algorithm="auto",
         max_iterations=estimator.max_iterations,
         tol=float(estimator.tol),
         dev=dev,

@@ -372,14 +372,17 @@ class LinearObjective {
       for (int64_t n = 0; i < last && n < kStretch; ++i) n += length(ids ? ids[i] : i);
       return i;
     };
+    int64_t seen[4];
     for (int64_t i = first, end; i < last; i = end) {
       end = end_of(i);
+      if (i == first) std::copy_n(block.next_event, 4, seen);
       if (!ids && !s_.scratch.empty()) fetch(end, end_of(end));
       training_kernels().linear_block(p, w, ids, i, end, block);
       if (ids)
         for (int64_t k = i; k < end; ++k) have_visited(length(ids[k]));
       else
         have_passed(s_.offsets[static_cast<size_t>(i)], s_.offsets[static_cast<size_t>(end)]);
+      if (!ids && !s_.scratch.empty()) let_go_of_passed(block, seen);
     }
   }
 
@@ -411,7 +414,17 @@ class LinearObjective {
     for (const LinearLayout* layout : {&state_.layout(), pair_layout()})
       for (const SettlePlan* plan :
            {layout ? &layout->row_plan : nullptr, layout ? &layout->sparse_plan : nullptr})
-        if (plan) plan->let_go_of_events();
+        if (plan) plan->let_go_of_events(0, plan->n);
+  }
+  // The same for events that a run has passed since it was here last.
+  void let_go_of_passed(const LinearBlock& block, int64_t* seen) const {
+    const LinearLayout* of[] = {&state_.layout(), pair_layout()};
+    for (int k = 0; k < 4; ++k) {
+      if (!of[k / 2]) continue;
+      const SettlePlan& plan = k % 2 ? of[k / 2]->sparse_plan : of[k / 2]->row_plan;
+      plan.let_go_of_events(seen[k], block.next_event[k]);
+      seen[k] = block.next_event[k];
+    }
   }
 
   // The positions where the runs of a pass over everything begin and end.

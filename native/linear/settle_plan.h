@@ -55,10 +55,10 @@ struct SettlePlan {
     terms_ = {};
   }
 
-  void let_go_of_events() const {
-    let_go(at.data(), n);
-    let_go(items.data(), n);
-    let_go(settled.data(), n);
+  void let_go_of_events(int64_t from, int64_t to) const {
+    let_go(at.data() + from, to - from);
+    let_go(items.data() + from, to - from);
+    let_go(settled.data() + from, to - from);
   }
 
   SettleEvents events() const { return {width, n, at.data(), items.data(), settled.data()}; }

@@ -48,7 +48,7 @@ def test_some_sequences_as_a_part(case):
     node, last = np.ones((8, 2 * L), np.bool_), np.ones((8, L), np.bool_)
     node[6, 0] = last[4, 0] = False
     batch = batch._replace(boundaries=Boundaries(node, last))
-    chosen = np.array([0, 2])
+    chosen = np.array([0, 3])
     part, few, places = potential.part(batch, chosen)
     whole, found = potential.scores(batch, w), part.scores(few, w[places])
     kept = np.array([0, 1, 2, 3, 5, 6, 7])

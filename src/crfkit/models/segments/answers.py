@@ -47,7 +47,8 @@ class SegmentationAnswers:
 
     def marginals(self, scores: SegmentLattice, *, n_jobs: int | None = None) -> FloatArray:
         _, counts = SEGMENTATIONS.expectations(scores, n_jobs=n_jobs)
-        return self.codec.of_ids(counts.node)
+        found: FloatArray = np.minimum(self.codec.of_ids(counts.node), 1.0)  # rounding may give a little more
+        return found
 
     def score(self, scores: SegmentLattice, labels: IdArray, *, n_jobs: int | None = None) -> FloatArray:
         ids = self.codec.encode(labels, scores.offsets)

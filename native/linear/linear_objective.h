@@ -386,10 +386,14 @@ class LinearObjective {
     }
   }
 
+  // When a page is read, the system also maps up to 16 around it: those before a stretch come back with its
+  // first page. So a stretch is let go together with so many positions, or events, before it.
+  static constexpr int64_t kAround = 1 << 14;
+
   // Notes that positions from .. to - 1 have been computed.
   void have_passed(int64_t from, int64_t to) {
     passed_.fetch_add(to - from, std::memory_order_relaxed);
-    if (!s_.scratch.empty()) let_go_of(from, to);
+    if (!s_.scratch.empty()) let_go_of(std::max<int64_t>(0, from - kAround), to);
   }
   void let_go_of(int64_t from, int64_t to) const {
     state_.let_go_of(from, to);
@@ -422,7 +426,7 @@ class LinearObjective {
     for (int k = 0; k < 4; ++k) {
       if (!of[k / 2]) continue;
       const SettlePlan& plan = k % 2 ? of[k / 2]->sparse_plan : of[k / 2]->row_plan;
-      plan.let_go_of_events(seen[k], block.next_event[k]);
+      plan.let_go_of_events(std::max<int64_t>(0, seen[k] - kAround), block.next_event[k]);
       seen[k] = block.next_event[k];
     }
   }

@@ -104,7 +104,7 @@ def test_second_order(data):
 def test_segments(data):
     printed = output("segments.py", "--quick", data=data)
     assert "The last 6 of 30 sentences of the training file" in printed
-    assert printed.count("segments with attributes") == 4
+    assert printed.count("segments with attributes") == 6
     assert printed.count("segments alone") == 1
 
 

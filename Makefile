@@ -93,7 +93,7 @@ wheel: $(VENV)/.release
 	@ls -l dist
 
 package: $(VENV)/.release
-	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tests/campaigns/packaging.py
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tests/campaigns/packages.py
 
 clients: $(CLIENTS)/.ready
 	$(CLIENTS)/bin/python tests/campaigns/clients.py

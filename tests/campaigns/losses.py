@@ -21,7 +21,8 @@ import dask.bag
 
 import distributed
 from crfkit import CRF
-from crfkit.datasets.addresses import addresses
+from crfkit.datasets import addresses
+from crfkit.features import token_features
 
 
 class Killer(threading.Thread):
@@ -54,7 +55,7 @@ def main() -> int:
         distributed.Client(cluster) as client,
     ):
         bag = dask.bag.from_sequence(list(zip(X, y, strict=True)), npartitions=6)
-        crf = CRF(c2=0.1, tol=1e-7)
+        crf = CRF(extractor=token_features, c2=0.1, tol=1e-7)
         objective = crf.fit(bag).objective_
         print(f"undisturbed: {crf.n_iter_} iterations, objective {objective:.8g}")
         killer = Killer(cluster, options.kills)

@@ -1,6 +1,6 @@
 """Build what a release consists of, and test it where there is no checkout. ``make package`` runs it.
 
-    python tests/campaigns/packaging.py [--keep FOLDER]
+    python tests/campaigns/packages.py [--keep FOLDER]
 
 1. The sdist, from a copy of the sources without git.
 2. Two wheels at the same time from one unpacked sdist: neither may disturb the other.

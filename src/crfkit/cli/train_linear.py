@@ -193,7 +193,9 @@ def _is_searched(crf: CRF, arguments: argparse.Namespace, is_small: bool) -> boo
     groups = arguments.penalty_groups
     if crf.c1 == AUTO or (groups is not None and groups != "general" and PenaltyScales.of(groups) is None):
         return True
-    if crf.associations is not None or crf.features is not None or crf.prune > 0:
+    if crf.prune > 0:
+        return False  # it needs a number
+    if crf.associations is not None or crf.features is not None:
         return False  # rules and selections have seen the labels of all parts
     return is_small and find_method(crf.algorithm)[0].tol_factor is not None
 

@@ -30,7 +30,7 @@ class NgramStep {
         a_(*w.ngrams),
         sums_(static_cast<size_t>(a_.n_states())),
         bound_(static_cast<size_t>(a_.n_states())),
-        summed_at_(static_cast<size_t>(a_.n_states()), -1),
+        summed_in_(static_cast<size_t>(a_.n_states()), 0),
         mass_(static_cast<size_t>(a_.n_nodes())),
         gain_(static_cast<size_t>(a_.n_nodes())),
         resolved_(static_cast<size_t>(a_.L)) {}
@@ -39,7 +39,6 @@ class NgramStep {
   void read(const PermittedLabels& labels) {
     labels_ = &labels;
     for (auto& lists : lists_) lists.forget();
-    std::fill(summed_at_.begin(), summed_at_.end(), -1);
   }
 
   // What is possible at position t; valid until it is asked for t + 2 or t - 2.
@@ -51,7 +50,6 @@ class NgramStep {
   // Begins the step from position t-1 to t: exp of the pair scores [L, L] or null, and the factor of pairs
   // that are no n-gram.
   void begin(int64_t t, const double* psi, const double* pairs, double other) {
-    t_ = t;
     before_ = &at(t - 1), here_ = &at(t);
     psi_ = psi;
     pairs_ = pairs;
@@ -62,11 +60,12 @@ class NgramStep {
   double forward(const double* alpha, double* to) {
     alpha_ = alpha;
     total_ = 0;
+    ++step_;
     for (int64_t k = 0; k < before_->n_labels(); ++k) {
       const LiveLists::List states = before_->states(k);
       for (const int32_t s : states) {
         sum(s) = alpha[s];
-        summed_at_[static_cast<size_t>(s)] = t_;
+        summed_in_[static_cast<size_t>(s)] = step_;
       }
       for (const int32_t* s = states.last - 1; s > states.first; --s)
         sum(a_.state_fail[static_cast<size_t>(*s)]) += sum(*s);
@@ -159,7 +158,7 @@ class NgramStep {
         if (const int32_t s = *before_->states(k).first; !left_out(s)) held += sum(s);
     } else {
       for (const int32_t* s = a_.state_below.begin(z); s < a_.state_below.end(z); ++s)
-        if (summed_at_[static_cast<size_t>(*s)] == t_ && !left_out(*s)) held += sum(*s);
+        if (summed_in_[static_cast<size_t>(*s)] == step_ && !left_out(*s)) held += sum(*s);
     }
     mass(v) = held;
   }
@@ -184,7 +183,7 @@ class NgramStep {
   const NgramWeights& w_;
   const LabelNgrams& a_;
   std::vector<double> sums_, bound_;  // [states] A; what α' was computed from
-  std::vector<int64_t> summed_at_;    // [states] the step for which A was computed
+  std::vector<int64_t> summed_in_;    // [states] the step in which A was computed; 0: none
   std::vector<double> mass_, gain_;   // [nodes] m, g
   std::vector<double> resolved_;      // [L]
   std::vector<int32_t> chain_;
@@ -192,7 +191,7 @@ class NgramStep {
   LiveLists lists_[2];  // of positions of which the last number is even, and odd
   const LiveLists *before_, *here_;
   const double *alpha_, *psi_, *pairs_;
-  int64_t t_;
+  int64_t step_ = 0;  // how often `forward` was called
   double total_, other_;
 };
 

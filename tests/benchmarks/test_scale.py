@@ -28,3 +28,20 @@ def test_blocks(data):
     assert found["same_value"]
     assert found["same_gradient"]
     assert found["block_bytes"] > 960 * 4
+
+
+def test_cluster(data):
+    lines = output("scale.py", "cluster", "--tokens", 1, "--rounds", 1, data=data).splitlines()
+    figures, *curves = map(json.loads, lines)
+    assert figures["tokens"] == 2 * 120
+    assert len(figures["weights_of_parts"]) == 2
+    assert figures["value_differs"] < 1e-6
+    assert figures["bytes_ratio"] > 1
+    assert len(curves) == 3
+    assert all(0 <= share <= 1 for curve in curves for share in curve["efficiency"].values())
+
+
+def test_tagging(data):
+    found = json.loads(output("scale.py", "tagging", "--tokens", 500, "--jobs", 1, data=data))
+    assert found["tokens"] == 4 * 120
+    assert found["tokens_per_processor_s"] > 0

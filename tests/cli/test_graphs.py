@@ -50,6 +50,32 @@ def test_train(data, run, tmp_path):
     assert "40 graphs" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("kind", "settings", "potential"),
+    [
+        ("trees", ("--leaves", 2, "--learning-rate", 0.5, "--max-iterations", 5), "TreeCRF"),
+        ("kernel", ("--kernel", "laplacian", "--gamma", "median", "--edges", "--cliques", 5), "KernelCRF"),
+    ],
+)
+def test_other_potentials(kind, settings, potential, run, tmp_path):
+    lines, model = grids(20), tmp_path / "m"
+    for line in lines:
+        line["cells"] = [[[float(letter == "b"), 1.0] for letter in row] for row in line["cells"]]
+    data = write(tmp_path / "numbers.jsonl", lines)
+    ran = run.ok("train", "--graphs", data, "--kind", kind, *settings, "-m", model, "--dev", data)
+    assert "2 labels" in ran.err
+    given = GraphCRF.load(model).get_params()
+    assert type(given["potential"]).__name__ == potential
+    found = given["potential"].get_params()
+    if kind == "trees":
+        assert (found["n_leaves"], found["learning_rate"], found["n_iterations"]) == (2, 0.5, 5)
+    else:
+        assert (found["kernel"], found["gamma"], found["cliques"]) == ("laplacian", "median", "vertex+edge")
+    report = run.ok("tag", model, data, "--eval", "-o", tmp_path / "tagged").err
+    assert float(report.split("accuracy:")[1].split("%")[0]) > 75
+    assert kind in run.ok("inspect", model).out
+
+
 def test_tag_and_eval(data, model, run, tmp_path):
     ran = run.ok("tag", model, data, "--eval", "-o", tmp_path / "tagged.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "tagged.jsonl").read_text().splitlines()]
@@ -92,6 +118,9 @@ def test_errors(data, model, run, tmp_path):
         ),
         (("train", "--graphs", data, "-m", tmp_path / "m", "--c2", "auto"), "--c2 auto does not go with"),
         (("train", "--graphs", data, "-m", tmp_path / "m", "--window", 3), "--window is for --kind trees"),
+        (("train", "--graphs", data, "-m", tmp_path / "m", "--leaves", 3), "--leaves is for --kind trees"),
+        (("train", "--graphs", data, "-m", tmp_path / "m", "--kind", "trees", "--c1", 1), "--c1 is for"),
+        (("train", "--graphs", data, "-m", tmp_path / "m", "--kind", "segments"), "--kind segments does not"),
         (("train", data, "-m", tmp_path / "m", "--ends"), "--ends is for --graphs, not for --kind linear"),
         (("tag", model, data, "--nbest", 2), "--nbest does not go with a model of graphs"),
         (("tag", model, bare, "--eval"), "bare.jsonl:1: the graph needs a true label of every node"),

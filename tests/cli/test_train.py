@@ -186,6 +186,14 @@ def test_start_from_a_model(run, folder, tmp_path):
     assert again.objective_ == pytest.approx(first.objective_, rel=1e-3)
 
 
+def test_the_report_says_what_was_pruned(run, data, tmp_path):
+    given = ("train", data, "-m", tmp_path / "m", "--order", 2, "--c2", 1)
+    assert "pruned" not in run.ok(*given).err
+    ran = run.ok(*given, "--prune", 0.05)
+    found = re.search(r"pruned +(\S+) % of the probability, at most (\S+) % of a sequence \(8 of", ran.err)
+    assert 0 <= float(found[1]) <= float(found[2]) < 100
+
+
 def test_the_order_of_a_model_goes_on(run, data, tmp_path):
     run.ok("train", data, "-m", tmp_path / "a", "-q", "--order", 2)
     run.ok("train", data, "-m", tmp_path / "b", "-q", "--continue", tmp_path / "a")

@@ -12,7 +12,7 @@ from refusals import refuses
 
 from crfkit import CRF
 from crfkit.exceptions import InputWarning
-from crfkit.selection import GainSelector, GradientSelector, MutualInformationSelector
+from crfkit.selection import GainSelector, GradientSelector, MutualInformationSelector, StabilitySelector
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*attributes are copies of others")
 
@@ -91,6 +91,7 @@ def test_refusals(client):
     refuses("conjunctions= is not possible with a Dask", GradientSelector(conjunctions=5).fit, bag)
     refuses("GainSelector is not possible", GainSelector(3).fit, bag)
     refuses("MutualInformationSelector is not", MutualInformationSelector(3).fit, bag)
+    refuses("StabilitySelector draws", StabilitySelector(GradientSelector(3)).fit, bag)
     refuses("sample_weight= is not possible", GradientSelector(3).fit, bag, None, np.ones(40))
     refuses("lengths= is not possible", GradientSelector(3).fit, bag, lengths=[1])
     refuses(

@@ -3,7 +3,7 @@
 This module has the options and steps that all kinds of model share. Each kind (see ``crfkit.models.kinds``)
 has a module ``train_<folder>`` with ``add_options(parser)``, ``prepare(arguments)``, ``report(estimator)``,
 ``GOES_WITH`` (the models that its options are for), ``CHECKS`` (functions that check its options) and
-possibly ``ALSO`` (options of other kinds that it takes as well).
+possibly ``also(arguments)`` (options of other kinds that it takes as well).
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ examples:
   crfkit train table.csv -m trees.crfkit --kind trees --window 7
   crfkit train table.csv -m kernel.crfkit --kind kernel --sequence-column id
   crfkit train train.txt -m names.crfkit --kind segments --max-length 8
-  crfkit train --graphs graphs.jsonl -m graphs.crfkit    graphs in JSON lines"""
+  crfkit train --graphs graphs.jsonl -m graphs.crfkit    graphs in JSON lines
+  crfkit train --graphs graphs.jsonl -m trees.crfkit --kind trees --leaves 16"""
 
 _KINDS = {kind.name: kind.folder for kind in KINDS.values() if kind.trained_by_command}
 
@@ -123,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         for check in trainer.CHECKS:
             check(arguments)
     folder = _KINDS[arguments.kind]
-    also = getattr(trainers[folder], "ALSO", ())
+    also = trainers[folder].also(arguments) if hasattr(trainers[folder], "also") else ()
     for other, actions in arguments.own_options.items():
         for action in actions:
             if action.dest in also or other == folder:

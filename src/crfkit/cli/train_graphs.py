@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from crfkit.cli import options
+from crfkit.cli import options, train_kernels, train_trees
 from crfkit.cli.messages import UsageError, ending
 from crfkit.cli.train_data import Data, Job
 from crfkit.exceptions import InputError
@@ -15,11 +15,18 @@ if TYPE_CHECKING:
     from crfkit.models.graphs.graph_crf import GraphCRF
 
 GOES_WITH = "--graphs"
-ALSO = ("c1", "c2", "tol", "min_freq")  # options of linear models
+
+# Options of the chain's models by potential: the value of --kind beside --graphs.
+_ALSO = {
+    "linear": ("c1", "c2", "tol", "min_freq"),
+    "trees": ("leaves", "learning_rate", "min_samples_leaf"),
+    "kernel": ("kernel", "gamma", "reg", "cliques", "edges"),
+}
 
 _OPTIONS = """
 --graphs:
-  --graphs                  DATA is graphs as JSON lines (docs/graphs.md); the same as --kind graphs
+  --graphs                  DATA is graphs as JSON lines (docs/graphs.md); with --kind trees or kernel scores
+      come from boosted trees or a kernel, with some of the options of these kinds
   --training auto|likelihood|tree-reweighted|pseudo-likelihood  what is maximised; auto (default): the
       likelihood where it is feasible, otherwise its tree-reweighted surrogate
   --inference auto|exact|bp|trw|mean-field  how 'crfkit tag' computes labels; auto (default): exactly where it
@@ -34,11 +41,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    if arguments.graphs and arguments.kind == "linear":  # the default
-        arguments.kind = "graphs"
-    if arguments.kind != "graphs":
+    if arguments.kind == "graphs":
+        arguments.graphs, arguments.kind = True, "linear"
+    if not arguments.graphs:
         return
-    arguments.graphs = True
+    if arguments.kind not in _ALSO:
+        raise UsageError(f"--kind {arguments.kind} does not go with --graphs: choose from {', '.join(_ALSO)}")
+    arguments.potential, arguments.kind = arguments.kind, "graphs"
     for option in ("order", "label_column", "separator", "sequence_column"):
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option.replace('_', '-')} does not go with --graphs")
@@ -49,12 +58,18 @@ def _check(arguments: argparse.Namespace) -> None:
 CHECKS = (_check,)
 
 
+def also(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options of other kinds that are taken as well."""
+    return _ALSO[arguments.potential]
+
+
 def prepare(arguments: argparse.Namespace) -> Job:
     """Read the data and create the estimator."""
     from crfkit.models.graphs.graph_crf import GraphCRF
 
     same = ("c1", "c2", "tol", "min_freq", "training", "inference", "class_weight", "max_iterations")
     crf = GraphCRF(
+        _potential(arguments),
         **options.given(arguments, *same),
         ends=arguments.ends,
         patience=arguments.patience,
@@ -64,6 +79,13 @@ def prepare(arguments: argparse.Namespace) -> Job:
     )
     dev = None if arguments.dev is None else _read([arguments.dev])
     return Job(crf, _read(arguments.data), dev, crf.fit)
+
+
+def _potential(arguments: argparse.Namespace) -> Any:
+    """Return where scores come from: a name, or an estimator with the settings."""
+    if arguments.potential == "trees":
+        return train_trees.estimator(arguments)
+    return train_kernels.estimator(arguments) if arguments.potential == "kernel" else "linear"
 
 
 def _read(paths: Sequence[str]) -> Data:
@@ -83,8 +105,8 @@ def _read(paths: Sequence[str]) -> Data:
 
 def report(crf: GraphCRF) -> list[tuple[str, str]]:
     """Return facts about the trained model: pairs of name and text."""
-    facts = crf.tagger_.facts()
-    size = f"{len(crf.classes_):,} labels, attributes: {facts['attributes']}, features: {facts['features']}"
+    described = (f"{name}: {value}" for name, value in crf.tagger_.part.facts().items())
+    size = ", ".join([f"{len(crf.classes_):,} labels", *described])
     how = ending(crf.history_, crf.converged_)
     return [
         ("model", size),

@@ -51,7 +51,7 @@ def prepare(arguments: argparse.Namespace) -> Job:
     """Read the data and create the estimator."""
     if arguments.order not in (None, 1):
         raise UsageError("--order 2 is for --kind linear and trees: a kernel model has order 1")
-    crf = _estimator(arguments)
+    crf = estimator(arguments)
     data = read_cells(arguments.data, arguments, "a kernel")
     dev = None
     if arguments.dev is not None:
@@ -60,7 +60,8 @@ def prepare(arguments: argparse.Namespace) -> Job:
     return Job(crf, data, dev, crf.fit)
 
 
-def _estimator(arguments: argparse.Namespace) -> KernelCRF:
+def estimator(arguments: argparse.Namespace) -> KernelCRF:
+    """Return the estimator with the settings that options name."""
     from crfkit.models.kernels.kernel_crf import KernelCRF
 
     same = ("kernel", "gamma", "reg", "max_iterations", "class_weight")

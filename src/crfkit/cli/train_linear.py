@@ -18,6 +18,7 @@ from crfkit.exceptions import InputError
 
 if TYPE_CHECKING:
     from crfkit.features.template import Template
+    from crfkit.inference import PrunedShare
     from crfkit.models.linear.crf import CRF
 
 GOES_WITH = "linear models"
@@ -222,7 +223,16 @@ def report(crf: CRF) -> list[tuple[str, str]]:
         lines.append(("rules", f"{n:,}{some} as {use_in_words(associations.use)}"))
     how = ending(crf.history_, crf.converged_)
     lines.append(("objective", f"{crf.objective_:,.4f} after {crf.n_iter_:,} iterations ({how})"))
+    if hasattr(crf, "pruned_"):
+        lines.append(("pruned", _pruned_in_words(crf.pruned_)))
     if isinstance(getattr(crf, "penalties_", None), dict):
         lines.append(("penalties", penalties_in_words(crf.c1, crf.c2_, crf.penalties_)))
     constraints = constraints_in_words(crf)
     return lines if constraints is None else [*lines, ("constraints", constraints)]
+
+
+def _pruned_in_words(share: PrunedShare) -> str:
+    return (
+        f"{100 * share.mean:.2g} % of the probability, at most {100 * share.largest:.2g} % of a sequence "
+        f"({share.n_sequences:,} of the training data)"
+    )

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from crfkit.models.segments.semi_crf import SemiCRF
 
 GOES_WITH = "--kind segments"
-ALSO = ("template", "c1", "c2", "tol", "min_freq", "all_possible_states", "unknown")  # of linear models
 
 _OPTIONS = """
 --kind segments:
@@ -50,6 +49,11 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 CHECKS = (_check,)
+
+
+def also(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options of linear models that are taken as well."""
+    return "template", "c1", "c2", "tol", "min_freq", "all_possible_states", "unknown"
 
 
 def prepare(arguments: argparse.Namespace) -> Job:

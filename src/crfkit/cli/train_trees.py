@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def prepare(arguments: argparse.Namespace) -> Job:
     """Read the data and create the estimator."""
-    crf = _estimator(arguments)
+    crf = estimator(arguments)
     data = read_cells(arguments.data, arguments, "trees")
     dev = None
     if arguments.dev is not None:
@@ -52,7 +52,8 @@ def prepare(arguments: argparse.Namespace) -> Job:
     return Job(crf, data, dev, crf.fit)
 
 
-def _estimator(arguments: argparse.Namespace) -> TreeCRF:
+def estimator(arguments: argparse.Namespace) -> TreeCRF:
+    """Return the estimator with the settings that options name."""
     from crfkit.models.trees.tree_crf import TreeCRF
 
     same = ("window", "learning_rate", "min_samples_leaf", "potentials", "decode", "order", "class_weight")

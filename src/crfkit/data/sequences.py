@@ -215,7 +215,7 @@ def checked_ids(sequence_ids: Sequence[int] | npt.NDArray[np.integer], n_sequenc
     return chosen
 
 
-def rows_of(x: Sequences, chosen: IntArray) -> Sequences:
+def chosen_rows(x: Sequences, chosen: IntArray) -> Sequences:
     """Return some rows of attributes, as one sequence."""
     by_row = Sequences(
         np.arange(len(x.indptr), dtype=np.int64),

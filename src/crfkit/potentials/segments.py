@@ -16,7 +16,7 @@ import numpy as np
 
 from crfkit import _native
 from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
-from crfkit.data.sequences import Sequences, gather, rows_of
+from crfkit.data.sequences import Sequences, chosen_rows, gather
 from crfkit.inference.segment_answers import bounds_of
 from crfkit.inference.segment_lattice import SegmentLattice, Spans
 from crfkit.inference.segmentations import SegmentGradient
@@ -200,7 +200,7 @@ class SegmentPotential:
             stops, which = gather(bounds_of(spans.sequence, batch.sequences.n_sequences), chosen)
             numbers = np.repeat(np.arange(len(chosen)), np.diff(stops))
             spans = Spans(numbers, spans.begin[which], spans.end[which])
-            of_spans, own_of_spans = _renumbered(rows_of(of_spans, which))
+            of_spans, own_of_spans = _renumbered(chosen_rows(of_spans, which))
         if bounds is not None:
             _, positions = gather(batch.sequences.offsets, chosen)
             bounds = Boundaries(bounds.node[positions], bounds.last[positions])

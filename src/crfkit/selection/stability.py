@@ -21,6 +21,7 @@ from crfkit.features.labelled import read_labelled
 from crfkit.io.shown_list import ShownList
 from crfkit.selection.base import BaseSelector, FittedSelection
 from crfkit.selection.selected import Feature, Selection
+from crfkit.upper_floors import elsewhere
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,11 +93,16 @@ class StabilitySelector(FittedSelection):
     def n_jobs(self) -> int | None:  # type: ignore[override]
         return self.selector.n_jobs
 
-    def fit(self, X: Any, y: Any, *, lengths: Any = None) -> StabilitySelector:
+    def fit(self, X: Any, y: Any = None, *, lengths: Any = None) -> StabilitySelector:
         """Select on parts of the sequences X with labels y."""
         rule.check_parameters(self, self._rules)
         if not isinstance(self.selector, BaseSelector):
             raise InputError(f"selector must be one of crfkit.selection, got {type(self.selector).__name__}")
+        if elsewhere("candidates", X) is not None:
+            raise InputError(
+                "StabilitySelector draws sequences at random, which a Dask collection cannot give: fit it in "
+                "memory, or use GradientSelector"
+            )
         y = label_lists(y)
         data = read_labelled(X, y, template=self.template, lengths=lengths, n_jobs=self.n_jobs)
         n, vocabulary = data.sequences.n_sequences, data.vocabulary

@@ -15,7 +15,7 @@ import numpy as np
 from crfkit.arrays import IntArray
 from crfkit.data.encode import encode
 from crfkit.data.reading import frame_columns, is_frame
-from crfkit.data.sequences import Encoded, Sequences, rows_of
+from crfkit.data.sequences import Encoded, Sequences, chosen_rows
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError
 from crfkit.features.span_features import Found, SpanFeatures
@@ -74,14 +74,14 @@ def spans_of(
     table = np.array(places, np.int64).reshape(-1, 3)[known]
     order = np.lexsort((table[:, 2], table[:, 1], table[:, 0]))
     spans = Spans(*np.ascontiguousarray(table[order].T))
-    return spans, rows_of(encoded, known[order])
+    return spans, chosen_rows(encoded, known[order])
 
 
 def subset(spans: Spans, of_spans: Sequences, start: int, stop: int) -> tuple[Spans, Sequences]:
     """Return the spans of the sequences start..stop-1, numbered from 0."""
     a, b = np.searchsorted(spans.sequence, [start, stop])
     mine = Spans(spans.sequence[a:b] - start, spans.begin[a:b], spans.end[a:b])
-    return mine, rows_of(of_spans, np.arange(a, b))
+    return mine, chosen_rows(of_spans, np.arange(a, b))
 
 
 def _encoded(attributes: Iterator[Any], vocabulary: Vocabulary, *, grow: bool) -> Sequences:

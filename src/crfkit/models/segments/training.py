@@ -10,7 +10,7 @@ import numpy as np
 
 from crfkit.arrays import BoolArray, FloatArray, IntArray
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
-from crfkit.data.sequences import Sequences, rows_of
+from crfkit.data.sequences import Sequences, chosen_rows
 from crfkit.data.training_data import class_weights, cut_as, with_unlabelled
 from crfkit.data.vocabulary import Vocabulary
 from crfkit.exceptions import InputError, NoPathError
@@ -148,7 +148,7 @@ def _index(
     kinds, last, spans, names = Labels(segments.label, None), None, None, Vocabulary()
     if estimator.last_attributes:
         at = x.offsets[segments.sequence] + segments.end - 1
-        last = _rows_of(rows_of(x, at), kinds, L, min_freq)
+        last = _rows_of(chosen_rows(x, at), kinds, L, min_freq)
     features = span_features_of(estimator.segment_features)
     if features is not None:
         spans = _rows_of(attributes_of_segments(features, items, segments, names), kinds, L, min_freq)

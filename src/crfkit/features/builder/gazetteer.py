@@ -22,9 +22,10 @@ class Gazetteer:
     @classmethod
     def of(cls, entries: Iterable[str | Sequence[str]], ignore_case: bool) -> Gazetteer:
         """Make a dictionary of strings, split at blanks, or lists of tokens. Empty entries are skipped."""
-        if isinstance(entries, str):
+        if isinstance(entries, str) or not isinstance(entries, Iterable):
+            what = f"the string {entries!r:.60}" if isinstance(entries, str) else type(entries).__name__
             raise InputError(
-                f"a dictionary must be a list or set of entries, got the string {entries!r}; "
+                f"a dictionary must be a list or set of entries, got {what}; "
                 "for a file pass its lines: open(path, encoding='utf-8')"
             )
         phrases = set()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from crfkit import parameters as rule
 from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
 from crfkit.features.extraction import LostExtraction, fitted_extraction, is_extractor
+from crfkit.features.index import HIGHEST_ORDER
 from crfkit.features.penalty_groups import RULE as GROUPING_RULE
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
@@ -165,7 +166,7 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         "c2": rule.either(rule.number(0), rule.one_of("auto")),
         "penalty_groups": GROUPING_RULE,
         "penalty_folds": rule.whole_number(2),
-        "order": rule.whole_number(1),
+        "order": rule.whole_number(1, HIGHEST_ORDER),
         "prune": rule.number(0, 1),
         "algorithm": algorithm_rule(),
         "max_iterations": rule.optional(rule.whole_number(1)),
@@ -274,6 +275,10 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
             more |= {"lengths": lengths, "groups": groups}
             return self._fit_table(X, y, label, sequence, group, X_dev, **more)
         self._check(X_dev, y_dev)
+        if permitted is not None and not isinstance(permitted, PermittedPairs):
+            raise InputError(
+                f"permitted must be a crfkit.inference.PermittedPairs, got {type(permitted).__name__}"
+            )
         previous = getattr(self, "tagger_", None) if self.warm_start else None
         given = X, y, sample_weight, X_dev, y_dev, lengths, (saved := Checkpoint.of(checkpoint))
         with continuing(saved):

@@ -1,4 +1,4 @@
-"""What functions and lists of the user may return, in which forms X may come, and settings that go too far."""
+"""What functions and lists of the user may return, which forms X may have, and settings that go too far."""
 
 import numpy as np
 import pytest

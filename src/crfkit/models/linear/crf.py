@@ -141,8 +141,8 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         With c2="auto" or penalty groups: the common penalty (which scales multiply; otherwise the geometric
         mean over the groups), the penalty of each group, and one record per step of the search.
     pruned_ : PrunedShare
-        With ``prune``: the mean and the largest share of the probability that pruning leaves out, over some
-        of the training sequences, by passes without pruning.
+        With ``prune``: the mean and the largest share of the probability that pruning leaves out, by a pass
+        without pruning over the training sequences, or over an even selection with up to 5,000 positions.
     converged_ : bool
         Whether training ended at an optimum, as far as the gradient there can tell (docs/training.md).
     state_features_, transition_features_, edge_features_ : dict

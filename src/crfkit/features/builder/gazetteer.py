@@ -30,7 +30,7 @@ class Gazetteer:
             )
         phrases = set()
         for i, entry in enumerate(entries):
-            tokens = entry.split() if isinstance(entry, str) else entry
+            tokens = entry.removeprefix("\ufeff").split() if isinstance(entry, str) else entry
             if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
                 raise InputError(
                     f"entry {i} of the dictionary: expected text or a list of tokens, got {entry!r}"

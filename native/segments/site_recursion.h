@@ -1,8 +1,9 @@
 // One direction of the recursion over segments between sites.
 //
 //   F[j] = log Σ over segmentations from the first site to site j
-//        = log Σ_y exp(into[j, y]),    into[j, y] = close[j, y] + log Σ_i exp(F[i] + open[i, y] + content +
-//        length)
+//        = log Σ_y exp(into[j, y])
+//
+//   into[j, y] = close[j, y] + log Σ_i exp(F[i] + open[i, y] + content + length)
 //
 // Content is a difference of running sums: each term is a number of site i, a[i] = F[i] + open[i, y] - C[b],
 // plus a number of site j, plus the score of the length. The other direction is the same recursion over the

@@ -75,7 +75,7 @@ def _read(given: Any, into: Boundaries, place: Mapping[Any, int], unknown: set[A
 
 def _positions(given: Any, length: int) -> IntArray:
     found = list(given) if isinstance(given, Iterable) else [None]
-    if not all(isinstance(t, Integral) and not isinstance(t, bool) and 0 <= t < length for t in found):
+    if not all(isinstance(t, Integral) and not isinstance(t, bool) and 0 <= int(t) < length for t in found):
         raise InputError(
             f"positions must be a list of whole numbers from 0 to {length - 1}; got "
             f"{found if isinstance(given, Iterable) else given!r:.100}"

@@ -64,7 +64,7 @@ class SegmentPaths {
   // search from the end: F is the exact score of the best way to complete a part.
   template <class Found>
   void nbest(int64_t k, Found&& found) const {
-    OpenParts<Part> open;
+    OpenParts<Part> open(k);
     auto add = [&](const Part& part, double before) { open.add(part, before + part.score); };
     for (int64_t y = 0; y < L_; ++y) add({x_.length, y, -1, end(y)}, f_.F(x_.length, y));
     std::vector<int32_t> ids(static_cast<size_t>(x_.length));

@@ -48,7 +48,7 @@ class SitePaths {
   // from the end: F is the exact score of the best way to complete a part.
   template <class Found>
   void nbest(int64_t k, Found&& found) const {
-    OpenParts<Part> open;
+    OpenParts<Part> open(k);
     auto add = [&](const Part& part) { open.add(part, part.score + r_.F(part.site)); };
     add({last(), 0, 0, -1, 0.0});
     std::vector<int32_t> ids(static_cast<size_t>(x_.length));

@@ -259,3 +259,18 @@ def test_breaks_and_lengths_that_leave_nothing_are_named():
     x = SegmentLattice(node, [[0.0]], [[0.0, 0.0]], [0, 4])
     with pytest.raises(NoPathError, match="reach its position 2 and no further"):
         S.best(x)
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+def test_the_best_of_many_equal_ones_are_found_without_all_of_them(labels):
+    """Exponentially many segmentations have the same score, and a step has thousands of segments to try."""
+    T = 400
+    tied = SegmentLattice(np.zeros((T, 2 * labels)), np.zeros((labels,) * 2), np.zeros((labels, 300)), [0, T])
+    found = SEGMENTATIONS.nbest(tied, 20)
+    assert found.scores.tolist() == [0.0] * 20
+    assert len({tuple(row) for row in found.labels.reshape(20, T).tolist()}) == 20
+    rng = np.random.default_rng(0)
+    steep = tied.changed(node=rng.normal(size=tied.node.shape) + 3 * (np.arange(2 * labels) < labels))
+    assert (
+        SEGMENTATIONS.nbest(steep, 3).labels.reshape(3, T)[0].tolist() == SEGMENTATIONS.best(steep).tolist()
+    )

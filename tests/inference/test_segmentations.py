@@ -271,6 +271,25 @@ def test_the_best_of_many_equal_ones_are_found_without_all_of_them(labels):
     assert len({tuple(row) for row in found.labels.reshape(20, T).tolist()}) == 20
     rng = np.random.default_rng(0)
     steep = tied.changed(node=rng.normal(size=tied.node.shape) + 3 * (np.arange(2 * labels) < labels))
-    assert (
-        SEGMENTATIONS.nbest(steep, 3).labels.reshape(3, T)[0].tolist() == SEGMENTATIONS.best(steep).tolist()
-    )
+    first = SEGMENTATIONS.nbest(steep, 3).labels.reshape(3, T)[0]
+    assert first.tolist() == SEGMENTATIONS.best(steep).tolist()
+
+
+@pytest.mark.parametrize("ids", [[0, 2], [0, 9, 0], [-1, 0, 0], [0.0, 0.0, 0.0]])
+def test_wrong_labellings_are_refused(ids):
+    x = SegmentLattice(np.zeros((3, 4)), np.zeros((2, 2)), np.zeros((2, 2)), [0, 3])
+    for function in (SEGMENTATIONS.labelling_score, SEGMENTATIONS.labelling_counts):
+        with pytest.raises(InputError, match=r"a labelling must have 3 whole numbers, 0\.\.3"):
+            function(x, np.array(ids))
+
+
+def test_wrong_questions_are_refused():
+    x = SegmentLattice(np.zeros((3, 4)), np.zeros((2, 2)), np.zeros((2, 2)), [0, 3])
+    for least in (0, 1.5, np.nan, "a", None):
+        with pytest.raises(InputError, match="least must be a probability above 0"):
+            SEGMENTATIONS.probable(x, least)
+    for segments in (([0], [0], [1, 2], [0]), ([0], [0], [1.5], [0])):
+        with pytest.raises(
+            InputError, match="segments need a sequence, begin, end and label each, as vectors"
+        ):
+            SEGMENTATIONS.log_probabilities(x, LabelledSpans(*map(np.array, segments)))

@@ -127,6 +127,8 @@ def test_pruning_says_what_it_leaves_out(third):
     everything = np.ones(lattice.node.shape, bool)
     np.testing.assert_allclose(pruned_shares(lattice, everything), 0, atol=1e-12)
     assert not np.signbit(pruned_shares(lattice, everything)).any()
+    with pytest.raises(InputError, match=r"kept must have shape .*; got \(3, 3\)"):
+        pruned_shares(lattice, np.ones((3, 3), bool))
     with pytest.raises(InputError, match="prune must be a number from 0 to 1, got 2"):
         CRF(order=3, prune=2).fit(X, Y)
 

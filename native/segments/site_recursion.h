@@ -210,7 +210,7 @@ class SiteRecursion {
         const double* x = window.x.data() + k;
         for (size_t u = 0; u < n; ++u) scaled += x[u] * factors[end - place[u]];
         if (scaled >= kTinySum)
-          sum.add(scaled, window.exponent[block] + t_->largest[m] / kLn2);
+          sum.add(scaled, window.exponent[block] + t_->scale[m]);
         else
           for (size_t u = 0; u < n; ++u) sum.add_log(window.a[k + u] + t_->length(m, end - place[u]));
       }

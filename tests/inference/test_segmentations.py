@@ -293,3 +293,16 @@ def test_wrong_questions_are_refused():
             InputError, match="segments need a sequence, begin, end and label each, as vectors"
         ):
             SEGMENTATIONS.log_probabilities(x, LabelledSpans(*map(np.array, segments)))
+
+
+def test_errors_do_not_add_up_over_a_long_sequence():
+    """In its middle, a sequence of 300,000 positions has the marginals of a part of it."""
+    T, L, part = 300_000, 3, slice(140_000, 160_000)
+    rng = np.random.default_rng(0)
+    node, edge, lengths = rng.normal(size=(T, 2 * L)) + 4, rng.normal(size=(L, L)), rng.normal(size=(L, 400))
+    whole, middle = (
+        SEGMENTATIONS.expectations(SegmentLattice(some, edge, lengths, [0, len(some)]))[1].node
+        for some in (node, node[part])
+    )
+    inner = slice(9_000, 11_000)
+    np.testing.assert_allclose(whole[part][inner], middle[inner], atol=3e-7)

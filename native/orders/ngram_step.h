@@ -11,8 +11,8 @@
 // compared with what it was computed from; there, and only there, the sums are taken again without
 // subtraction:
 //
-//   m(v)   = α(z) + Σ_{z': fail(z') = z, z' l is no node} A(z')              β(s) = Σ_l g(longest match of s
-//   l)
+//   m(v)   = α(z) + Σ_{z': fail(z') = z, z' l is no node} A(z')
+//   β(s)   = Σ_l g(longest match of s l)
 #pragma once
 
 #include <utility>

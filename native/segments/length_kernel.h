@@ -2,10 +2,13 @@
 // header.
 //
 //   W_1[t, y]     = first_t[y] Σ_k E_{t-1}[k] M[k, y],        W_{d+1}[t, y] = rest_t[y] W_d[t-1, y]
-//   E_t[y]        = last_t[y] Σ_d W_d[t, y] length_d[y] span(t, d, y)                  the segment ends after
-//   t V_d[t, y]     = rest_{t+1}[y] V_{d+1}[t+1, y] + last_t[y] length_d[y] span(t, d, y) X_t[y] X_t[k] = Σ_l
-//   M[k, l] first_{t+1}[l] V_1[t+1, l],   X_{T-1} = end p(state (y, d) at t) = W_d[t, y] V_d[t, y] / q_t, q_t
-//   = Σ W V
+//   E_t[y]        = last_t[y] Σ_d W_d[t, y] length_d[y] span(t, d, y)     the segment ends after t
+//
+//   V_d[t, y]     = rest_{t+1}[y] V_{d+1}[t+1, y] + last_t[y] length_d[y] span(t, d, y) X_t[y]
+//
+//   X_t[k]        = Σ_l M[k, l] first_{t+1}[l] V_1[t+1, l],     X_{T-1} = end
+//
+//   p(state (y, d) at t) = W_d[t, y] V_d[t, y] / q_t,     q_t = Σ W V
 //
 // in exponentials of scores. With a tail, row K + 1 holds all longer segments: they end with the factor of
 // length K, and each position beyond K has the factor tail[y]. Labels lie side by side in registers, so a

@@ -5,9 +5,8 @@
 // Segmentations are written as ids: y where a segment of label y begins, L + y where it goes on.
 #pragma once
 
-#include <queue>
-
 #include "chain/sample.h"
+#include "segments/open_parts.h"
 #include "segments/segment_sums.h"
 
 namespace crfkit {
@@ -65,40 +64,29 @@ class SegmentPaths {
   // search from the end: F is the exact score of the best way to complete a part.
   template <class Found>
   void nbest(int64_t k, Found&& found) const {
-    std::vector<Part> parts;
-    auto worse = [&](const Ranked& a, const Ranked& b) {
-      return a.score != b.score ? a.score < b.score : a.part > b.part;
-    };
-    std::priority_queue<Ranked, std::vector<Ranked>, decltype(worse)> open(worse);
-    auto add = [&](const Part& part, double before) {
-      if (before + part.score == -HUGE_VAL) return;
-      parts.push_back(part);
-      open.push({before + part.score, static_cast<int64_t>(parts.size()) - 1});
-    };
+    OpenParts<Part> open(k);
+    auto add = [&](const Part& part, double before) { open.add(part, before + part.score); };
     for (int64_t y = 0; y < L_; ++y) add({x_.length, y, -1, end(y)}, f_.F(x_.length, y));
     std::vector<int32_t> ids(static_cast<size_t>(x_.length));
     while (k > 0 && !open.empty()) {
-      const Ranked next = open.top();
-      open.pop();
-      const Part part = parts[static_cast<size_t>(next.part)];
+      double whole;
+      const int64_t number = open.next(&whole);
+      const Part part = open[number];
       if (part.end == 0) {
-        for (int64_t p = next.part; parts[static_cast<size_t>(p)].after >= 0;) {
-          const Part& left = parts[static_cast<size_t>(p)];
-          const Part& right = parts[static_cast<size_t>(left.after)];
+        open.each_segment(number, [&](const Part& left, const Part& right) {
           write(ids.data(), left.end, right.end, right.label);
-          p = left.after;
-        }
-        found(ids, next.score);
+        });
+        found(ids, whole);
         --k;
         continue;
       }
       each_begin(part.end, part.label, [&](int64_t b, double score) {
         poll(100 * L_);
         if (b == 0)
-          add({0, -1, next.part, part.score + score + start(part.label)}, 0.0);
+          add({0, -1, number, part.score + score + start(part.label)}, 0.0);
         else
           for (int64_t before = 0; before < L_; ++before)
-            add({b, before, next.part, part.score + score + t_.m.edge[before * L_ + part.label]},
+            add({b, before, number, part.score + score + t_.m.edge[before * L_ + part.label]},
                 f_.F(b, before));
         return true;
       });
@@ -142,10 +130,6 @@ class SegmentPaths {
     int64_t end, label;
     int64_t after;  // the part that it extends
     double score;   // of the segments from `end` on
-  };
-  struct Ranked {
-    double score;
-    int64_t part;
   };
 
   double start(int64_t y) const { return t_.m.start ? t_.m.start[y] : 0.0; }

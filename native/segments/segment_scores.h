@@ -16,6 +16,11 @@ constexpr double kLn2 = 0.693147180559945309417;
 // Scaled sums below it may have lost terms to underflow; they are computed again in log space.
 constexpr double kTinySum = 1e-270;
 
+// The exponent of 2 by which exponentials of scores up to `largest` are scaled. It is a whole number, so that
+// sums of exponents are exact: a fraction would be rounded in the same direction at every position, and the
+// errors would add up over a long sequence.
+inline double scale_of(double largest) { return largest > -HUGE_VAL ? std::ceil(largest / kLn2) : 0.0; }
+
 inline double log_add(double a, double b) {
   if (a < b) std::swap(a, b);
   return b == -HUGE_VAL ? a : a + std::log1p(std::exp(b - a));
@@ -57,20 +62,19 @@ class SegmentTables {
       : m(model),
         reversed(size(model)),
         factors(size(model)),
-        largest(labels(model), -HUGE_VAL),
+        scale(labels(model)),
         reach(labels(model), 0),
         into(labels(model) * labels(model)),
         out(labels(model) * labels(model)) {
     const size_t L = labels(m), K = static_cast<size_t>(m.longest);
     for (size_t y = 0; y < L; ++y) {
       const double* lengths = m.lengths + y * K;
+      scale[y] = scale_of(*std::max_element(lengths, lengths + K));
       for (size_t d = 0; d < K; ++d) {
-        largest[y] = std::max(largest[y], lengths[d]);
         if (lengths[d] > -HUGE_VAL) reach[y] = static_cast<int64_t>(d) + 1;
         reversed[y * K + K - 1 - d] = lengths[d];
       }
-      for (size_t i = 0; i < K; ++i)
-        factors[y * K + i] = largest[y] > -HUGE_VAL ? std::exp(reversed[y * K + i] - largest[y]) : 0.0;
+      for (size_t i = 0; i < K; ++i) factors[y * K + i] = std::exp(reversed[y * K + i] - scale[y] * kLn2);
     }
     for (size_t i = 0; i < L * L; ++i) edge_top = std::max(edge_top, m.edge[i]);
     for (size_t k = 0; k < L; ++k)
@@ -99,8 +103,8 @@ class SegmentTables {
 
   const SegmentModel m;
   std::vector<double> reversed;   // [L, K] length scores, the longest first
-  std::vector<double> factors;    // [L, K] exp(reversed - largest)
-  std::vector<double> largest;    // [L]
+  std::vector<double> factors;    // [L, K] exp(reversed) / 2^scale
+  std::vector<double> scale;      // [L]
   std::vector<int64_t> reach;     // [L] the longest permitted length in the table
   std::vector<double> into, out;  // [L, L] exp(edge - edge_top): by the label after, by the label before
   double edge_top = -HUGE_VAL;
@@ -122,7 +126,7 @@ class SegmentTables {
     for (int64_t l = 0; l < L; ++l) {
       const double sum = training_kernels().window_sum(table + l * L, work, L);
       if (sum >= kTinySum) {
-        result[l] = top + edge_top + std::log(sum);
+        result[l] = top + (edge_top + std::log(sum));  // top + edge_top is rounded alike at every position
         continue;
       }
       ScaledSum exact;

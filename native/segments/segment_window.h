@@ -21,7 +21,7 @@ class SegmentWindow {
     const auto at = static_cast<size_t>(label) * static_cast<size_t>(K_);
     reversed_ = tables.reversed.data() + at;
     factors_ = tables.factors.data() + at;
-    largest_ = tables.largest[static_cast<size_t>(label)];
+    scale_ = tables.scale[static_cast<size_t>(label)];
     reach_ = tables.reach[static_cast<size_t>(label)];
     kept_ = rounded(K_ + 1) + kBlock;  // places that may still be asked for
     const int64_t capacity = std::min(rounded(length) + kBlock, kept_ + std::max<int64_t>(kept_ / 4, 4096));
@@ -54,7 +54,7 @@ class SegmentWindow {
         const int64_t d = j + K_ - size_;
         const double scaled = kernel.window_sum(places_.x.data() + i, factors_ + d, n);
         if (scaled >= kTinySum)
-          sum.add(scaled, exponent + largest_ / kLn2);
+          sum.add(scaled, exponent + scale_);
         else
           for (int64_t k = 0; k < n; ++k)
             sum.add_log(places_.a[static_cast<size_t>(i + k)] + reversed_[d + k]);
@@ -76,7 +76,7 @@ class SegmentWindow {
     for (int64_t j = first; j < stop;) {
       const int64_t i = j - base_, block = i / kBlock;
       const int64_t n = std::min(stop - j, (block + 1) * kBlock - i), d = j + K_ - size_;
-      const double scale = places_.exponent[static_cast<size_t>(block)] * kLn2 + log_factor + largest_;
+      const double scale = (places_.exponent[static_cast<size_t>(block)] + scale_) * kLn2 + log_factor;
       if (scale > kLargeScale) {
         for (int64_t k = 0; k < n; ++k)
           counts[d + k] +=
@@ -107,7 +107,7 @@ class SegmentWindow {
 
   int64_t K_ = 0, reach_ = 0, kept_ = 0, base_ = 0, size_ = 0;
   const double *reversed_ = nullptr, *factors_ = nullptr;
-  double largest_ = 0;
+  double scale_ = 0;
   ScaledBlocks places_;
 };
 

@@ -4,9 +4,8 @@
 // Segmentations are written as ids: y where a segment of label y begins, L + y where it goes on.
 #pragma once
 
-#include <queue>
-
 #include "chain/sample.h"
+#include "segments/open_parts.h"
 #include "segments/site_sums.h"
 
 namespace crfkit {
@@ -49,37 +48,25 @@ class SitePaths {
   // from the end: F is the exact score of the best way to complete a part.
   template <class Found>
   void nbest(int64_t k, Found&& found) const {
-    std::vector<Part> parts;
-    auto worse = [&](const Ranked& a, const Ranked& b) {
-      return a.score != b.score ? a.score < b.score : a.part > b.part;
-    };
-    std::priority_queue<Ranked, std::vector<Ranked>, decltype(worse)> open(worse);
-    auto add = [&](const Part& part) {
-      const double whole = part.score + r_.F(part.site);
-      if (whole == -HUGE_VAL) return;
-      parts.push_back(part);
-      open.push({whole, static_cast<int64_t>(parts.size()) - 1});
-    };
+    OpenParts<Part> open(k);
+    auto add = [&](const Part& part) { open.add(part, part.score + r_.F(part.site)); };
     add({last(), 0, 0, -1, 0.0});
     std::vector<int32_t> ids(static_cast<size_t>(x_.length));
     while (k > 0 && !open.empty()) {
-      const Ranked next = open.top();
-      open.pop();
-      const Part part = parts[static_cast<size_t>(next.part)];
+      double whole;
+      const int64_t number = open.next(&whole);
+      const Part part = open[number];
       if (part.site == 0) {
-        for (int64_t p = next.part; parts[static_cast<size_t>(p)].after >= 0;) {
-          const Part& left = parts[static_cast<size_t>(p)];
-          write(ids.data(), left.beginning, left.ending);
-          p = left.after;
-        }
-        found(ids, next.score);
+        open.each_segment(
+            number, [&](const Part& left, const Part&) { write(ids.data(), left.beginning, left.ending); });
+        found(ids, whole);
         --k;
         continue;
       }
       for (const size_t j : into(part.site))
         for (size_t i = r_.first_from(j); i < r_.stop_from(j); ++i) {
           poll(100);
-          add({static_cast<size_t>(r_.from().site[i]), i, j, next.part,
+          add({static_cast<size_t>(r_.from().site[i]), i, j, number,
                part.score + r_.from().score[i] + r_.length(i, j) + r_.to().score[j]});
         }
     }
@@ -123,10 +110,6 @@ class SitePaths {
     size_t site, beginning, ending;  // entries of the first of them
     int64_t after;                   // the part that it extends
     double score;
-  };
-  struct Ranked {
-    double score;
-    int64_t part;
   };
 
   size_t last() const { return static_cast<size_t>(x_.n_sites) - 1; }

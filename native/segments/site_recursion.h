@@ -1,8 +1,9 @@
 // One direction of the recursion over segments between sites.
 //
 //   F[j] = log Σ over segmentations from the first site to site j
-//        = log Σ_y exp(into[j, y]),    into[j, y] = close[j, y] + log Σ_i exp(F[i] + open[i, y] + content +
-//        length)
+//        = log Σ_y exp(into[j, y])
+//
+//   into[j, y] = close[j, y] + log Σ_i exp(F[i] + open[i, y] + content + length)
 //
 // Content is a difference of running sums: each term is a number of site i, a[i] = F[i] + open[i, y] - C[b],
 // plus a number of site j, plus the score of the length. The other direction is the same recursion over the
@@ -209,7 +210,7 @@ class SiteRecursion {
         const double* x = window.x.data() + k;
         for (size_t u = 0; u < n; ++u) scaled += x[u] * factors[end - place[u]];
         if (scaled >= kTinySum)
-          sum.add(scaled, window.exponent[block] + t_->largest[m] / kLn2);
+          sum.add(scaled, window.exponent[block] + t_->scale[m]);
         else
           for (size_t u = 0; u < n; ++u) sum.add_log(window.a[k + u] + t_->length(m, end - place[u]));
       }

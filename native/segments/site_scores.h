@@ -54,18 +54,14 @@ class SiteTables {
  public:
   // For sequences of at most `length` positions.
   SiteTables(const SiteModel& model, int64_t length)
-      : m(model),
-        factors(model.n_tables * longest()),
-        largest(model.n_tables, -HUGE_VAL),
-        reach(model.n_tables, 0) {
+      : m(model), factors(model.n_tables * longest()), scale(model.n_tables), reach(model.n_tables, 0) {
     for (size_t k = 0; k < m.n_tables; ++k) {
       const double* lengths = m.lengths + k * longest();
-      for (size_t d = 0; d < longest(); ++d) {
-        largest[k] = std::max(largest[k], lengths[d]);
+      scale[k] = scale_of(*std::max_element(lengths, lengths + longest()));
+      for (size_t d = 0; d < longest(); ++d)
         if (lengths[d] > -HUGE_VAL) reach[k] = static_cast<int64_t>(d) + 1;
-      }
       for (size_t d = 0; d < std::min(longest(), static_cast<size_t>(length)); ++d)
-        factors[k * longest() + d] = lengths[d] > -HUGE_VAL ? std::exp(lengths[d] - largest[k]) : 0.0;
+        factors[k * longest() + d] = std::exp(lengths[d] - scale[k] * kLn2);
     }
   }
 
@@ -78,8 +74,8 @@ class SiteTables {
   }
 
   const SiteModel m;
-  std::vector<double> factors;  // [M, K] exp(lengths - largest)
-  std::vector<double> largest;  // [M]
+  std::vector<double> factors;  // [M, K] exp(lengths) / 2^scale
+  std::vector<double> scale;    // [M]
   std::vector<int64_t> reach;   // [M] the longest permitted length in the table
 
  private:

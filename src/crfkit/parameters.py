@@ -39,11 +39,16 @@ def positive() -> Rule:
     )
 
 
-def whole_number(low: int) -> Rule:
-    """Return the rule for an integer of at least ``low``."""
+def whole_number(low: int, high: int | None = None) -> Rule:
+    """Return the rule for an integer of at least ``low``, and of at most ``high``."""
     return (
-        f"a whole number of at least {low}",
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= low,
+        f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}",
+        lambda v: (
+            isinstance(v, Integral)
+            and not isinstance(v, bool)
+            and low <= int(v)
+            and (high is None or v <= high)
+        ),
     )
 
 

@@ -1,8 +1,11 @@
 """``crfkit train --kind segments``, and what other commands do with its models."""
 
+import gzip
 import json
 
 import pytest
+
+import crfkit
 
 TEXT = """\
 in DT O
@@ -90,3 +93,18 @@ def test_options_of_segments_are_for_segments_only(run, files):
     data, _, model = files
     done = run("train", data, "-m", model, "--max-length", 3)
     assert "--max-length is for --kind segments, not for --kind linear" in done.err
+
+
+def test_files_of_gazetteers(run, files, tmp_path):
+    """They may begin with a byte-order mark or be packed; what is no text is refused by name and line."""
+    data, path, model = files[0], tmp_path / "cities", tmp_path / "m"
+    given = ("train", data, "-m", model, "--kind", "segments", "--gazetteer", f"city={path}", "-q")
+    for content in ("\ufeffNew York\r\nRome\r\n".encode(), gzip.compress(b"New York\nRome\n")):
+        path.write_bytes(content)
+        run.ok(*given)
+        lists = crfkit.load(model).segment_features
+        assert list(lists.find(["New", "York", "Rome"], 2)) == [(0, 2, ["city"]), (2, 3, ["city"])]
+    path.write_bytes(b"Rome\n\xff\xfe\n")
+    assert f"{path}:2: not UTF-8 text" in run(*given).err
+    path.write_bytes(b"\n \n")
+    assert "list 'city': a dictionary must have entries" in run(*given).err

@@ -192,6 +192,10 @@ def test_the_report_says_what_was_pruned(run, data, tmp_path):
     ran = run.ok(*given, "--prune", 0.05)
     found = re.search(r"pruned +(\S+) % of the probability, at most (\S+) % of a sequence \(8 of", ran.err)
     assert 0 <= float(found[1]) <= float(found[2]) < 100
+    for more in (("--order", 1), ()):
+        given = ("train", data, "-m", tmp_path / "m", "--prune", 0.05, *more)
+        assert "--prune needs --order 2 or higher" in run(*given).err
+    assert "--prune and --continue cannot" in run(*given, "--continue", tmp_path / "m").err
 
 
 def test_the_order_of_a_model_goes_on(run, data, tmp_path):

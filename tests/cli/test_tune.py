@@ -57,7 +57,7 @@ def table(folder, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("kind", ["linear", "constrained", "trees", "kernel"])
+@pytest.mark.parametrize("kind", ["linear", "segments", "constrained", "trees", "kernel"])
 def test_groups_of_a_table(run, table, tmp_path, kind):
     if kind == "trees":
         pytest.importorskip("lightgbm")

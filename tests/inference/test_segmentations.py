@@ -232,7 +232,8 @@ def test_labellings_and_segments_are_the_same():
         ({"tail": np.zeros(3)}, r"tail must have shape \(2,\)"),
         ({"last": np.zeros((4, 2))}, r"last must have shape \(5, 2\)"),
         ({"node": np.full((5, 4), np.nan)}, "node scores must be finite.*position 0"),
-        ({"lengths": np.full((2, 3), 1e10)}, "at most 1e.09"),
+        ({"lengths": np.full((2, 3), 1e10)}, "at most 1e.09.* label 0, place 0"),
+        ({"spans": Spans([0], [1], [3]), "span": np.array([[0, 1e10]])}, r"got 1e\+10 span 0, label 1"),
         ({"span": np.zeros((1, 2))}, "given together"),
         ({"spans": Spans([0], [0], [4]), "span": np.zeros((1, 2))}, "4 positions, but lengths .* up to 3"),
         ({"spans": Spans([0], [3], [6]), "span": np.zeros((1, 2))}, "from 3 to 6, but sequence 0 has 5"),
@@ -258,3 +259,50 @@ def test_breaks_and_lengths_that_leave_nothing_are_named():
     x = SegmentLattice(node, [[0.0]], [[0.0, 0.0]], [0, 4])
     with pytest.raises(NoPathError, match="reach its position 2 and no further"):
         S.best(x)
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+def test_the_best_of_many_equal_ones_are_found_without_all_of_them(labels):
+    """Exponentially many segmentations have the same score, and a step has thousands of segments to try."""
+    T = 400
+    tied = SegmentLattice(np.zeros((T, 2 * labels)), np.zeros((labels,) * 2), np.zeros((labels, 300)), [0, T])
+    found = SEGMENTATIONS.nbest(tied, 20)
+    assert found.scores.tolist() == [0.0] * 20
+    assert len({tuple(row) for row in found.labels.reshape(20, T).tolist()}) == 20
+    rng = np.random.default_rng(0)
+    steep = tied.changed(node=rng.normal(size=tied.node.shape) + 3 * (np.arange(2 * labels) < labels))
+    first = SEGMENTATIONS.nbest(steep, 3).labels.reshape(3, T)[0]
+    assert first.tolist() == SEGMENTATIONS.best(steep).tolist()
+
+
+@pytest.mark.parametrize("ids", [[0, 2], [0, 9, 0], [-1, 0, 0], [0.0, 0.0, 0.0]])
+def test_wrong_labellings_are_refused(ids):
+    x = SegmentLattice(np.zeros((3, 4)), np.zeros((2, 2)), np.zeros((2, 2)), [0, 3])
+    for function in (SEGMENTATIONS.labelling_score, SEGMENTATIONS.labelling_counts):
+        with pytest.raises(InputError, match=r"a labelling must have 3 whole numbers, 0\.\.3"):
+            function(x, np.array(ids))
+
+
+def test_wrong_questions_are_refused():
+    x = SegmentLattice(np.zeros((3, 4)), np.zeros((2, 2)), np.zeros((2, 2)), [0, 3])
+    for least in (0, 1.5, np.nan, "a", None):
+        with pytest.raises(InputError, match="least must be a probability above 0"):
+            SEGMENTATIONS.probable(x, least)
+    for segments in (([0], [0], [1, 2], [0]), ([0], [0], [1.5], [0])):
+        with pytest.raises(
+            InputError, match="segments need a sequence, begin, end and label each, as vectors"
+        ):
+            SEGMENTATIONS.log_probabilities(x, LabelledSpans(*map(np.array, segments)))
+
+
+def test_errors_do_not_add_up_over_a_long_sequence():
+    """In its middle, a sequence of 300,000 positions has the marginals of a part of it."""
+    T, L, part = 300_000, 3, slice(140_000, 160_000)
+    rng = np.random.default_rng(0)
+    node, edge, lengths = rng.normal(size=(T, 2 * L)) + 4, rng.normal(size=(L, L)), rng.normal(size=(L, 400))
+    whole, middle = (
+        SEGMENTATIONS.expectations(SegmentLattice(some, edge, lengths, [0, len(some)]))[1].node
+        for some in (node, node[part])
+    )
+    inner = slice(9_000, 11_000)
+    np.testing.assert_allclose(whole[part][inner], middle[inner], atol=3e-7)

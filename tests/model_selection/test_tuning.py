@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import pytest
 from refusals import refuses
 
-from crfkit import CRF, ConstrainedCRF, KernelCRF, TreeCRF
+from crfkit import CRF, ConstrainedCRF, KernelCRF, SemiCRF, TreeCRF
 from crfkit.compat import sklearn_crfsuite
 from crfkit.datasets import addresses, gaussian_mixtures
 from crfkit.exceptions import InputError, InputWarning
@@ -95,7 +95,7 @@ def test_tables(found):
     assert frame.score.iloc[0] >= frame.score.iloc[3]
 
 
-KINDS = [CRF(), ConstrainedCRF(), KernelCRF(), *([TreeCRF()] if find_spec("lightgbm") else [])]
+KINDS = [CRF(), SemiCRF(), ConstrainedCRF(), KernelCRF(), *([TreeCRF()] if find_spec("lightgbm") else [])]
 
 
 @pytest.mark.parametrize("estimator", KINDS, ids=lambda one: type(one).__name__)

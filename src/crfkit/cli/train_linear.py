@@ -90,6 +90,10 @@ def _check(arguments: argparse.Namespace) -> None:
         arguments.kind = "constrained"
     if arguments.continued is not None and arguments.start is not None:
         raise UsageError("--continue and --start cannot be combined")
+    if arguments.prune and arguments.continued is not None:
+        raise UsageError("--prune and --continue cannot be combined")
+    if arguments.prune and arguments.kind == "linear" and arguments.order in (None, 1):
+        raise UsageError("--prune needs --order 2 or higher")
 
 
 CHECKS = (_check, check_blocks, check_cluster, check_training, check_validation)

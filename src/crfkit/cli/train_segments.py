@@ -82,12 +82,14 @@ def _gazetteers(arguments: argparse.Namespace) -> Gazetteers | None:
     if not arguments.gazetteer:
         return None
     from crfkit.features.span_features import Gazetteers
+    from crfkit.io.opening import open_input, source_name
+    from crfkit.io.text_lines import text_lines
 
     lists: dict[str, list[str]] = {}
     for given in arguments.gazetteer:
         name, _, path = given.partition("=")
-        with open(path, encoding="utf-8") as file:
-            lists.setdefault(name, []).extend(file)
+        with open_input(path) as file:
+            lists.setdefault(name, []).extend(text for _, text in text_lines(file, source_name(path)))
     return Gazetteers(lists, ignore_case=arguments.ignore_case)
 
 

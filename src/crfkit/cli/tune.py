@@ -34,7 +34,13 @@ examples:
   crfkit tune table.csv -m trees.crfkit --kind trees --metric accuracy
   crfkit tune table.csv -m best.crfkit --group-column document"""
 
-_KINDS = {"linear": "CRF", "trees": "TreeCRF", "constrained": "ConstrainedCRF", "kernel": "KernelCRF"}
+_KINDS = {
+    "linear": "CRF",
+    "segments": "SemiCRF",
+    "trees": "TreeCRF",
+    "constrained": "ConstrainedCRF",
+    "kernel": "KernelCRF",
+}
 _OF_COLUMNS = ("trees", "kernel")  # kinds without templates and attributes
 _OPTIONS = f"""
   data DATA...              labelled data; - is standard input

@@ -20,6 +20,7 @@ from crfkit.features.edge_attributes import EDGE, STATE
 
 Mask = BoolArray
 _BLOCK = 1 << 20  # numbers at once
+HIGHEST_ORDER = 30  # runs of labels are indices of arrays, which have at most 32 dimensions in NumPy 1
 _MOST_POSSIBLE = 1 << 24  # label n-grams that need not occur
 _MOST_OPEN_RUNS = 1 << 24  # runs of labels that are counted under partial labels
 NO_NGRAMS: IdArray = np.zeros((0, 2), np.int32)  # of a first-order model
@@ -275,6 +276,8 @@ def run_counts(offsets: IntArray, labels: Labels, n_labels: int, span: int) -> t
     Runs with positions of which only a set of labels is known count for all labellings that they permit, as
     long as a table of all runs has at most 2²⁴ entries; otherwise they count for none.
     """
+    if span > np.diff(offsets).max(initial=0):
+        return np.zeros((0, span), np.int64), np.zeros(0, np.int64)
     if n_labels**span >= 2**63:
         raise InputError(
             f"runs of {span} of {n_labels:,} labels are too many to tell apart: use a lower order"

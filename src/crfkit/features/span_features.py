@@ -63,16 +63,20 @@ class Gazetteers(SpanFeatures):
         column: int | str = 0,
     ) -> None:
         if not isinstance(lists, Mapping) or not lists:
+            found = "an empty dict" if isinstance(lists, Mapping) else type(lists).__name__
             raise InputError(
-                f"lists must be a dict of a list's name to its phrases, got {type(lists).__name__}: "
+                f"lists must be a dict of a list's name to its phrases, got {found}: "
                 "Gazetteers({'city': […]})"
             )
         if isinstance(column, bool) or not isinstance(column, int | str):
             raise InputError(f"column must be a number or a name, got {column!r}")
         self.column, self.ignore_case = column, bool(ignore_case)
-        self._lists = {
-            attribute_name(name): Gazetteer.of(phrases, self.ignore_case) for name, phrases in lists.items()
-        }
+        self._lists: dict[str, Gazetteer] = {}
+        for name, phrases in lists.items():
+            try:
+                self._lists[attribute_name(name)] = Gazetteer.of(phrases, self.ignore_case)
+            except InputError as error:
+                raise InputError(f"list {name!r}: {error}") from None
 
     def find(self, items: Sequence[Any], longest: int) -> Iterator[Found]:
         tokens = [self._token(item, t) for t, item in enumerate(items)]
@@ -120,20 +124,31 @@ class FunctionFeatures(SpanFeatures):
         self.lost = getattr(function, "__qualname__", None) or repr(function)
 
     def find(self, items: Sequence[Any], longest: int) -> Iterator[Found]:
-        for begin in range(len(items)):
-            for end in range(begin + 1, min(len(items), begin + longest) + 1):
+        n = len(items) if not hasattr(items, "shape") else items.shape[0]  # a sparse matrix has no len
+        for begin in range(n):
+            for end in range(begin + 1, min(n, begin + longest) + 1):
                 found = self.at(items, begin, end)
                 if found:
                     yield begin, end, found
 
     def at(self, items: Sequence[Any], begin: int, end: int) -> Any:
         try:
-            return self.function(items, begin, end)
+            found = self.function(items, begin, end)
+            if isinstance(found, Mapping):
+                return dict(found)
+            if isinstance(found, Iterable) and not isinstance(found, (str, bytes)):
+                return list(found)  # an array has no truth value, and a generator is read once
         except Exception as error:
             raise InputError(
                 f"segment_features {self.lost} failed for the positions {begin} to {end - 1}: "
                 f"{type(error).__name__}: {error}"
             ) from error
+        if found:
+            raise InputError(
+                f"segment_features {self.lost} must return a list of names, or a dict of name to number; for "
+                f"the positions {begin} to {end - 1} it returned {type(found).__name__} {found!r:.60}"
+            )
+        return None  # also for False, as of `condition and ["name"]`
 
     def to_record(self) -> dict[str, Any]:
         return {"in_python": self.lost}

@@ -18,7 +18,7 @@ from crfkit.exceptions import InputError
 
 @dataclass(frozen=True, eq=False, init=False)
 class LabelNgrams:
-    """M different runs of three labels or more, and their scores.
+    """M runs of three labels or more, and their scores; those of equal runs add up.
 
     Parameters
     ----------
@@ -33,7 +33,10 @@ class LabelNgrams:
     scores: FloatArray  # [M]
 
     def __init__(self, labels: npt.ArrayLike, scores: npt.ArrayLike) -> None:
-        runs = np.ascontiguousarray(labels, dtype=np.int32)
+        given = np.asarray(labels)
+        if given.size and given.dtype.kind not in "iu":
+            raise InputError(f"label n-grams must be whole numbers, the ids of labels; got {given.dtype}")
+        runs = np.ascontiguousarray(given, dtype=np.int32)
         values = np.ascontiguousarray(scores, dtype=np.float64)
         if runs.ndim != 2 or runs.shape[1] < 3:
             raise InputError(

@@ -238,15 +238,17 @@ def checked_scores(
     shape: tuple[int, ...],
     offsets: IntArray | None = None,
     words: tuple[str, str] = _WORDS,
+    axes: tuple[str, ...] | None = None,
 ) -> FloatArray:
     """Return scores of a known shape as float64.
 
-    With ``offsets``, the first axis are positions; messages call sequence and position by ``words``.
+    With ``offsets``, the first axis are positions; messages call sequence and position by ``words``. The
+    other axes are labels, or what ``axes`` says.
     """
     scores = _floats(name, values)
     if scores.shape != shape:
         raise InputError(f"{name} must have shape {shape}; got {scores.shape}")
-    _check_scores(name, scores, offsets, None if offsets is None else 0, words)
+    _check_scores(name, scores, offsets, None if offsets is None else 0, words, axes)
     return scores
 
 
@@ -271,6 +273,7 @@ def _check_scores(
     offsets: IntArray | None,
     skip: int | None,
     words: tuple[str, str] = _WORDS,
+    axes: tuple[str, ...] | None = None,
 ) -> None:
     """Raise on scores that are not -inf nor at most ``LARGEST_SCORE`` in size.
 
@@ -291,6 +294,8 @@ def _check_scores(
         place = f"in {words[0]} {sequence[first]} at {words[1]} {position[first]}, "
         labels, bad = bad[first, 1:], bad[first:]
     which = f"label {labels[0]}" if len(labels) == 1 else f"labels {' → '.join(map(str, labels))}"
+    if axes is not None:
+        which = ", ".join(f"{axis} {number}" for axis, number in zip(axes, labels.tolist(), strict=True))
     value = scores[tuple(bad[0])]
     if np.isfinite(value):
         raise InputError(

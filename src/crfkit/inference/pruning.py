@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crfkit.arrays import BoolArray, FloatArray
+from crfkit.exceptions import InputError
 from crfkit.inference.lattice import Lattice
 from crfkit.inference.posterior import log_partition, marginals
 
@@ -33,6 +34,10 @@ def likely_labels(lattice: Lattice, threshold: float, *, n_jobs: int | None = No
 
 def pruned_shares(lattice: Lattice, kept: BoolArray, *, n_jobs: int | None = None) -> FloatArray:
     """Return 1 - Z(pruned) / Z of each sequence [N], if only the labels in ``kept`` [ΣT, L] are permitted."""
+    if np.shape(kept) != lattice.node.shape:
+        raise InputError(
+            f"kept must have shape {lattice.node.shape}, one flag per label; got {np.shape(kept)}"
+        )
     fewer = lattice.changed(node=np.where(kept, lattice.node, -np.inf))
     lost = log_partition(fewer, n_jobs=n_jobs) - log_partition(lattice, n_jobs=n_jobs)
     shares: FloatArray = 0.0 - np.expm1(np.minimum(lost, 0.0))  # -0.0 would be shown as such

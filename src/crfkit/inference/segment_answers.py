@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -112,6 +113,13 @@ class SegmentAnswers(ABC, Generic[S, D]):
         *outputs: FloatArray,
     ) -> FloatArray:
         """Return log p [M] of given segments, by a function of the core."""
+        parts = [np.asarray(part) for part in segments]
+        if len({part.shape for part in parts}) > 1 or any(
+            part.ndim != 1 or (part.size and part.dtype.kind not in "iu") for part in parts
+        ):
+            raise InputError(
+                "segments need a sequence, begin, end and label each, as vectors of whole numbers"
+            )
         sequence, begin, end = (np.ascontiguousarray(part, np.int64) for part in segments[:3])
         label = np.ascontiguousarray(segments.label, np.int32)
         lengths = np.diff(scores.offsets)
@@ -139,7 +147,7 @@ class SegmentAnswers(ABC, Generic[S, D]):
         self, scores: S, least: float, *, n_jobs: int | None = None
     ) -> tuple[LabelledSpans, FloatArray]:
         """Return all segments with a probability of at least ``least``, and the probabilities [M]."""
-        if not 0 < least <= 1:
+        if not isinstance(least, Real) or not 0 < least <= 1:
             raise InputError(f"least must be a probability above 0; got {least!r}")
         dead = _alive(scores)
         batch, threads = self._batch(scores, n_jobs)
@@ -165,6 +173,16 @@ def segments_of(
 
     It is inconsistent where a segment goes on that has not begun, or under another label.
     """
+    ids, T = np.asarray(ids), int(offsets[-1])
+    if (
+        ids.shape != (T,)
+        or ids.dtype.kind not in "iu"
+        or (T and not 0 <= ids.min() <= ids.max() < 2 * n_labels)
+    ):
+        raise InputError(
+            f"a labelling must have {T} whole numbers, 0..{2 * n_labels - 1}: a label where a segment "
+            f"begins, {n_labels} more where it goes on"
+        )
     y, going_on = ids % n_labels, ids >= n_labels
     opening = np.zeros(len(ids), np.bool_)
     lengths = np.diff(offsets)

@@ -26,6 +26,9 @@ from crfkit.inference.lattice import checked_offsets, checked_scores
 from crfkit.inference.segment_answers import SegmentScores, bounds_of
 from crfkit.threads import thread_count
 
+# What places of tables are called that are not those of labels alone.
+_AXES = {"node": ("id",), "lengths": ("label", "place"), "span": ("span", "label")}
+
 
 class Spans(NamedTuple):
     """Stretches of a batch that may be segments: sorted by sequence, begin and end, each once."""
@@ -116,7 +119,9 @@ class SegmentLattice(SegmentScores):
         }
         for name, (scores, shape) in shapes.items():
             by_position = bounds if name in ("node", "last") else None
-            put(self, name, None if scores is None else checked_scores(name, scores, shape, by_position))
+            if scores is not None:
+                scores = checked_scores(name, scores, shape, by_position, axes=_AXES.get(name))
+            put(self, name, scores)
 
     @property
     def n_labels(self) -> int:

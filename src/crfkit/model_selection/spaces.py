@@ -30,6 +30,11 @@ _DEFAULTS: dict[str, dict[str, list[Any]]] = {
         "c2": [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0],
         "min_freq": [0, 0, 2],
     },
+    "SemiCRF": {
+        "c2": [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0],
+        "last_attributes": [False, True],
+        "min_freq": [0, 0, 2],
+    },
     "TreeCRF": {
         "window": [1, 3, 5, 7],
         "n_leaves": [4, 8, 16, 31],

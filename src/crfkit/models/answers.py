@@ -6,7 +6,8 @@ from scores is here, so that it need not know the structure.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from crfkit.arrays import FloatArray, IdArray
 from crfkit.inference import (
@@ -26,6 +27,7 @@ from crfkit.inference import (
 
 if TYPE_CHECKING:
     from crfkit.inference import SegmentRules, Segments
+    from crfkit.inference.structure import Structure
 
 S = TypeVar("S")
 
@@ -66,6 +68,42 @@ class Answers(Protocol[S]):
 
     def force(self, scores: S, labels: IdArray, *, n_jobs: int | None = None) -> S:
         """Return scores with forced labels [ΣT] (-1: none), except where they would leave no labelling."""
+
+
+class StructureAnswers(ABC, Generic[S]):
+    """The answers that follow from a ``Structure`` in the same way for segments and graphs."""
+
+    def __init__(self, structure: Structure[S, Any]) -> None:
+        self.structure = structure
+
+    @abstractmethod
+    def best(self, scores: S, n_jobs: int | None) -> IdArray:
+        """Return the labels [ΣT] of the best labelling."""
+
+    @abstractmethod
+    def most_right(self, scores: S, marginals: FloatArray, n_jobs: int | None) -> IdArray:
+        """Return the permitted labels [ΣT] of which the most are expected to be right."""
+
+    @abstractmethod
+    def marginals(self, scores: S, *, n_jobs: int | None = None) -> FloatArray:
+        """Return p(y_t = l | x) [ΣT, L]."""
+
+    def decode(
+        self,
+        scores: S,
+        how: str,
+        boundary_gain: float = 0.0,
+        *,
+        with_marginals: bool = False,
+        n_jobs: int | None = None,
+    ) -> tuple[IdArray, FloatArray | None]:
+        if how == "viterbi":
+            return self.best(scores, n_jobs), None
+        found = self.marginals(scores, n_jobs=n_jobs)
+        return self.most_right(scores, found, n_jobs), found if with_marginals else None
+
+    def log_partition(self, scores: S, *, n_jobs: int | None = None) -> FloatArray:
+        return self.structure.log_partition(scores, n_jobs=n_jobs)
 
 
 class ChainAnswers:

@@ -18,11 +18,11 @@ _ENOUGH = 30  # positions of a label among them: fewer are too few to blame anyt
 _NAMED = 5
 
 
-def spread_sequences(offsets: IntArray) -> IntArray:
-    """Return sequences of at most 20,000 positions, evenly spread over the data; ``offsets``: [N+1]."""
-    step = max(1, -(-int(offsets[-1]) // _POSITIONS))
+def spread_sequences(offsets: IntArray, positions: int = _POSITIONS) -> IntArray:
+    """Return sequences of at most so many positions, evenly spread over the data; ``offsets``: [N+1]."""
+    step = max(1, -(-int(offsets[-1]) // positions))
     chosen: IntArray = np.arange(0, len(offsets) - 1, step)
-    return chosen[np.cumsum(offsets[chosen + 1] - offsets[chosen]) <= _POSITIONS]
+    return chosen[np.cumsum(offsets[chosen + 1] - offsets[chosen]) <= positions]
 
 
 def warn_of_unpredicted(

@@ -65,7 +65,7 @@ class LinearLikelihood(LinearFunction):
         apart: bool = False,  # the same, measured in units of the data
         left_out: LeftOut | None = None,  # labels that Z does not sum over
     ) -> None:
-        _check_values(sequences)
+        check_values(sequences)
         if permitted is not None:
             permitted.require(labels, sequences.offsets, index.n_labels)
         check_label_count(index.n_labels)
@@ -305,7 +305,8 @@ def physical_memory() -> int | None:
         return None
 
 
-def _check_values(sequences: Sequences) -> None:
+def check_values(sequences: Sequences) -> None:
+    """Raise if the value of an attribute is too large to train on."""
     if sequences.values is None:
         return
     for part in sequences.entry_pieces():

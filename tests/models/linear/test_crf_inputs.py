@@ -189,8 +189,8 @@ def test_attributes_unseen_in_training_are_passed_over():
         ("c2", float("nan"), "c2 must be"),
         ("c2", float("inf"), "c2 must be"),
         ("c2", True, "c2 must be"),
-        ("order", 0, "order must be a whole number of at least 1, got 0"),
-        ("order", True, "order must be a whole number of at least 1, got True"),
+        ("order", 0, "order must be a whole number from 1 to 30, got 0"),
+        ("order", True, "order must be a whole number from 1 to 30, got True"),
         (
             "algorithm",
             "l2sgd",

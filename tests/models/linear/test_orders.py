@@ -9,9 +9,10 @@ from crfkit import CRF, ConstrainedCRF, Tagger
 from crfkit.data.labels import encode_labels
 from crfkit.exceptions import InputError
 from crfkit.inference import PrunedShare, likely_labels, path_score, pruned_shares
-from crfkit.models.linear import coarse
+from crfkit.models.linear import coarse, first_training
 from crfkit.models.linear.ngram_arrays import ngram_arrays
 from crfkit.models.linear.source import Given, open_source
+from crfkit.models.rare_labels import spread_sequences
 from crfkit.models.training import train
 from crfkit.objectives.linear_likelihood import LinearLikelihood
 
@@ -126,6 +127,8 @@ def test_pruning_says_what_it_leaves_out(third):
     everything = np.ones(lattice.node.shape, bool)
     np.testing.assert_allclose(pruned_shares(lattice, everything), 0, atol=1e-12)
     assert not np.signbit(pruned_shares(lattice, everything)).any()
+    with pytest.raises(InputError, match=r"kept must have shape .*; got \(3, 3\)"):
+        pruned_shares(lattice, np.ones((3, 3), bool))
     with pytest.raises(InputError, match="prune must be a number from 0 to 1, got 2"):
         CRF(order=3, prune=2).fit(X, Y)
 
@@ -177,3 +180,33 @@ def test_ctrl_c_in_order_1_keeps_its_model(monkeypatch):
     with pytest.raises(KeyboardInterrupt, match="interrupted in order 1"):
         model.fit(X, Y)
     assert len(model.predict(NEW)) == len(NEW)
+
+
+def test_for_which_sequences_the_pruned_share_is_computed(monkeypatch):
+    # all of them; if these have too many positions, an even selection; if each has, the shortest one
+    sizes = list(map(len, X))
+    for positions, n in ((sum(sizes), len(X)), (sum(sizes) // 4, len(X) // 4), (1, 1)):
+        monkeypatch.setattr(first_training, "_POSITIONS", positions)
+        model = CRF(order=2, c2=0.1, prune=0.01, max_iterations=3, tol=10).fit(X, Y)
+        assert model.pruned_.n_sequences == pytest.approx(n, abs=5)
+    assert (np.diff(spread_sequences(np.arange(0, 1001, 10), 500)) == 2).all()
+
+
+def test_orders_that_no_run_of_labels_is_long_enough_for():
+    some = CRF(order=9, c2=0.1, max_iterations=5, tol=10)
+    deep = CRF(order=30, c2=0.1, max_iterations=5, tol=10)
+    assert deep.fit(X, Y).predict(NEW) == some.fit(X, Y).predict(NEW)
+    assert deep.transition_features_.keys() == some.transition_features_.keys()
+    for order in (0, 31, 10**9, 2.5):
+        with pytest.raises(InputError, match="order must be a whole number from 1 to 30"):
+            CRF(order=order).fit(X, Y)
+
+
+def test_what_permitted_must_be():
+    with pytest.raises(InputError, match=r"permitted must be a crfkit\.inference\.PermittedPairs, got list"):
+        CRF(order=3).fit(X, Y, permitted=[("A", "B")])
+
+
+def test_attributes_on_pairs_alone_are_no_reason_for_a_warning(recwarn):
+    CRF(order=2, edge_attributes="seen", max_iterations=2, tol=10).fit([[{"seen": 1}] * 3], [["A", "B", "A"]])
+    assert not [str(w.message) for w in recwarn if "ignores X" in str(w.message)]

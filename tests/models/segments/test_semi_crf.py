@@ -248,7 +248,7 @@ def test_boundaries():
     unreadable(r"SemiCRF.load\(path, boundaries=…\)", SemiCRF.load, saved(model))
     for wrong, message in [
         (["breaks"], "must return a dict"),
-        ({"breaks": [99]}, "positions must be whole numbers from 0 to"),
+        ({"breaks": [99]}, "positions must be a list of whole numbers from 0 to"),
         ({"ends": [0]}, "must be a dict of label to positions"),
     ]:
         refuses(f"sequence 0: .*{message}", SemiCRF(boundaries=lambda items, w=wrong: w).fit, X, Y)
@@ -303,7 +303,7 @@ def test_a_sparse_model_is_smaller(model):
         ({"scheme": "BIOX"}, "scheme must be one of"),
         ({"scheme": 1}, "scheme must be None, 'runs'"),
         ({"segment_features": lambda s, a, b: 1 / 0}, "sequence 0: segment_features .*ZeroDivisionError"),
-        ({"segment_features": lambda s, a, b: [1.5]}, "segment_features: "),
+        ({"segment_features": lambda s, a, b: [1.5]}, "sequence 0: segment_features for the positions"),
         ({"min_freq": 1000}, "lower min_freq"),
     ],
     ids=range(9),
@@ -321,7 +321,7 @@ def test_attributes_of_segments_need_the_input_itself(model):
 
     encoded = Encoded(model.tagger_.encoder.encode(X).sequences, model.tagger_.vocabulary)
     assert model.predict(encoded) == model.predict(X)
-    refuses("segment_features need X itself", SemiCRF(segment_features=whole).fit, encoded, Y)
+    refuses("segment_features and boundaries need X itself", SemiCRF(segment_features=whole).fit, encoded, Y)
 
 
 def test_one_sequence_per_call(model):

@@ -22,14 +22,15 @@ class Gazetteer:
     @classmethod
     def of(cls, entries: Iterable[str | Sequence[str]], ignore_case: bool) -> Gazetteer:
         """Make a dictionary of strings, split at blanks, or lists of tokens. Empty entries are skipped."""
-        if isinstance(entries, str):
+        if isinstance(entries, str) or not isinstance(entries, Iterable):
+            what = f"the string {entries!r:.60}" if isinstance(entries, str) else type(entries).__name__
             raise InputError(
-                f"a dictionary must be a list or set of entries, got the string {entries!r}; "
+                f"a dictionary must be a list or set of entries, got {what}; "
                 "for a file pass its lines: open(path, encoding='utf-8')"
             )
         phrases = set()
         for i, entry in enumerate(entries):
-            tokens = entry.split() if isinstance(entry, str) else entry
+            tokens = entry.removeprefix("\ufeff").split() if isinstance(entry, str) else entry
             if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
                 raise InputError(
                     f"entry {i} of the dictionary: expected text or a list of tokens, got {entry!r}"

@@ -11,37 +11,25 @@ from crfkit.arrays import FloatArray, IdArray
 from crfkit.exceptions import InputError
 from crfkit.inference import Constraints, SegmentRules, Segments
 from crfkit.inference.graph_scores import GraphScores, forbid
-from crfkit.inference.graphs import Graphs
+from crfkit.models.answers import StructureAnswers
 
 
-class GraphAnswers:
+class GraphAnswers(StructureAnswers[GraphScores]):
     """The answers of the structure ``Graphs`` with one method of inference."""
 
-    def __init__(self, structure: Graphs) -> None:
-        self.structure = structure
+    def best(self, scores: GraphScores, n_jobs: int | None) -> IdArray:
+        return self.structure.best(scores, n_jobs=n_jobs)
 
-    def decode(
-        self,
-        scores: GraphScores,
-        how: str,
-        boundary_gain: float = 0.0,
-        *,
-        with_marginals: bool = False,
-        n_jobs: int | None = None,
-    ) -> tuple[IdArray, FloatArray | None]:
-        if how == "viterbi":
-            return self.structure.best(scores, n_jobs=n_jobs), None
-        node = self.marginals(scores, n_jobs=n_jobs)
-        return node.argmax(axis=1).astype("int32"), node
+    def most_right(self, scores: GraphScores, marginals: FloatArray, n_jobs: int | None) -> IdArray:
+        found: IdArray = marginals.argmax(axis=1).astype(np.int32)
+        return found
 
     def marginals(self, scores: GraphScores, *, n_jobs: int | None = None) -> FloatArray:
-        return self.structure.expectations(scores, n_jobs=n_jobs)[1].node
+        node: FloatArray = self.structure.expectations(scores, n_jobs=n_jobs)[1].node
+        return node
 
     def score(self, scores: GraphScores, labels: IdArray, *, n_jobs: int | None = None) -> FloatArray:
         return self.structure.labelling_score(scores, labels, n_jobs=n_jobs)
-
-    def log_partition(self, scores: GraphScores, *, n_jobs: int | None = None) -> FloatArray:
-        return self.structure.log_partition(scores, n_jobs=n_jobs)
 
     def nbest(self, scores: GraphScores, k: int, *, n_jobs: int | None = None) -> NoReturn:
         raise InputError("a graph CRF has no list of best labellings: use predict and predict_marginals")

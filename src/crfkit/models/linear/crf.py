@@ -15,6 +15,7 @@ import numpy.typing as npt
 from crfkit import parameters as rule
 from crfkit.exceptions import ConvergenceWarning, InputError, ModelFileError
 from crfkit.features.extraction import LostExtraction, fitted_extraction, is_extractor
+from crfkit.features.index import HIGHEST_ORDER
 from crfkit.features.penalty_groups import RULE as GROUPING_RULE
 from crfkit.features.template import Template
 from crfkit.inference import Constraints, PermittedPairs
@@ -140,8 +141,8 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         With c2="auto" or penalty groups: the common penalty (which scales multiply; otherwise the geometric
         mean over the groups), the penalty of each group, and one record per step of the search.
     pruned_ : PrunedShare
-        With ``prune``: the mean and the largest share of the probability that pruning leaves out, over some
-        of the training sequences, by passes without pruning.
+        With ``prune``: the mean and the largest share of the probability that pruning leaves out, by a pass
+        without pruning over the training sequences, or over an even selection with up to 5,000 positions.
     converged_ : bool
         Whether training ended at an optimum, as far as the gradient there can tell (docs/training.md).
     state_features_, transition_features_, edge_features_ : dict
@@ -165,7 +166,7 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
         "c2": rule.either(rule.number(0), rule.one_of("auto")),
         "penalty_groups": GROUPING_RULE,
         "penalty_folds": rule.whole_number(2),
-        "order": rule.whole_number(1),
+        "order": rule.whole_number(1, HIGHEST_ORDER),
         "prune": rule.number(0, 1),
         "algorithm": algorithm_rule(),
         "max_iterations": rule.optional(rule.whole_number(1)),
@@ -274,6 +275,10 @@ class CRF(LinearFrames, ShowsWeights, PenaltyReport):
             more |= {"lengths": lengths, "groups": groups}
             return self._fit_table(X, y, label, sequence, group, X_dev, **more)
         self._check(X_dev, y_dev)
+        if permitted is not None and not isinstance(permitted, PermittedPairs):
+            raise InputError(
+                f"permitted must be a crfkit.inference.PermittedPairs, got {type(permitted).__name__}"
+            )
         previous = getattr(self, "tagger_", None) if self.warm_start else None
         given = X, y, sample_weight, X_dev, y_dev, lengths, (saved := Checkpoint.of(checkpoint))
         with continuing(saved):

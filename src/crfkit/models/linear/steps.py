@@ -143,7 +143,8 @@ def warn_of_nothing(
         warn(
             f"no attribute begins with a prefix of edge_attributes={settings.edge_attributes!r}",
         )
-    if settings.features is None and len(index.state_labels) == 0 and encoded.sequences.indices.size:
+    nothing = len(index.state_labels) == 0 and not index.has_pairs
+    if settings.features is None and nothing and encoded.sequences.indices.size:
         warn(
             f"no attribute occurs min_freq={settings.min_freq:g} times with a label, so the model ignores "
             "X: lower min_freq",

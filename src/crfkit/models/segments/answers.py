@@ -18,32 +18,24 @@ from crfkit.inference import (
     Segments,
 )
 from crfkit.inference.constraints import checked_mask
+from crfkit.models.answers import StructureAnswers
 from crfkit.models.segments.label_codec import LabelCodec
 
 
-class SegmentationAnswers:
+class SegmentationAnswers(StructureAnswers[SegmentLattice]):
     """The answers of segmentations, whose ids of positions a codec turns into labels."""
 
     def __init__(self, codec: LabelCodec) -> None:
+        super().__init__(SEGMENTATIONS)
         self.codec = codec
 
-    def decode(
-        self,
-        scores: SegmentLattice,
-        how: str,
-        boundary_gain: float = 0.0,
-        *,
-        with_marginals: bool = False,
-        n_jobs: int | None = None,
-    ) -> tuple[IdArray, FloatArray | None]:
-        """Return labels [ΣT]. "marginal": the permitted labelling with the most labels expected right."""
-        if how == "viterbi":
-            return self.codec.class_of[SEGMENTATIONS.best(scores, n_jobs=n_jobs)], None
-        found = self.marginals(scores, n_jobs=n_jobs)
+    def best(self, scores: SegmentLattice, n_jobs: int | None) -> IdArray:
+        return self.codec.class_of[SEGMENTATIONS.best(scores, n_jobs=n_jobs)]
+
+    def most_right(self, scores: SegmentLattice, marginals: FloatArray, n_jobs: int | None) -> IdArray:
         gains = {name: _mask(table) for name, table in vars(scores).items() if _is_scores(table)}
-        gains["node"] += found[:, self.codec.class_of]
-        ids = SEGMENTATIONS.best(scores.changed(**gains), n_jobs=n_jobs)
-        return self.codec.class_of[ids], found if with_marginals else None
+        gains["node"] += marginals[:, self.codec.class_of]
+        return self.best(scores.changed(**gains), n_jobs)
 
     def marginals(self, scores: SegmentLattice, *, n_jobs: int | None = None) -> FloatArray:
         _, counts = SEGMENTATIONS.expectations(scores, n_jobs=n_jobs)
@@ -56,9 +48,6 @@ class SegmentationAnswers:
         wrong = np.flatnonzero(self.codec.class_of[ids] != labels)  # such as an I-X after an O
         found[np.searchsorted(scores.offsets, wrong, side="right") - 1] = -np.inf
         return found
-
-    def log_partition(self, scores: SegmentLattice, *, n_jobs: int | None = None) -> FloatArray:
-        return SEGMENTATIONS.log_partition(scores, n_jobs=n_jobs)
 
     def nbest(self, scores: SegmentLattice, k: int, *, n_jobs: int | None = None) -> NBest:
         found = SEGMENTATIONS.nbest(scores, k, n_jobs=n_jobs)

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ def read_boundaries(
     unknown: set[Any] = set()
     for i, sequence in enumerate(items):
         here = slice(int(offsets[i]), int(offsets[i + 1]))
+        if here.start == here.stop:
+            continue
         try:
             _read(function(sequence), Boundaries(found.node[here], found.last[here]), place, unknown)
         except InputError as error:
@@ -71,9 +74,10 @@ def _read(given: Any, into: Boundaries, place: Mapping[Any, int], unknown: set[A
 
 
 def _positions(given: Any, length: int) -> IntArray:
-    found = np.array(list(given))
-    if not len(found):
-        return np.zeros(0, np.int64)
-    if found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= length:
-        raise InputError(f"positions must be whole numbers from 0 to {length - 1}; got {list(given)!r:.100}")
-    return found.astype(np.int64)
+    found = list(given) if isinstance(given, Iterable) else [None]
+    if not all(isinstance(t, Integral) and not isinstance(t, bool) and 0 <= int(t) < length for t in found):
+        raise InputError(
+            f"positions must be a list of whole numbers from 0 to {length - 1}; got "
+            f"{found if isinstance(given, Iterable) else given!r:.100}"
+        )
+    return np.array(found, np.int64)

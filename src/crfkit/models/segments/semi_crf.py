@@ -305,6 +305,10 @@ class SemiCRF(LinearFrames, SequenceLabeller[SegmentTagger]):
         give those that the model was trained with. Otherwise as
         :meth:`crfkit.models.sequence_labeller.SequenceLabeller.load`.
         """
+        if not is_span_features(segment_features):
+            raise InputError(f"segment_features must be {cls._rules['segment_features'][0]}")
+        if boundaries is not None and not callable(boundaries):
+            raise InputError(f"boundaries must be {cls._rules['boundaries'][0]}")
         model = super().load(source, n_jobs=n_jobs, mmap=mmap)
         tagger = model.tagger_
         if extractor is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from crfkit.models.kinds import KINDS
 from crfkit.models.segments.answers import SegmentationAnswers
 from crfkit.models.segments.boundaries import read_boundaries
 from crfkit.models.segments.label_codec import LabelCodec
-from crfkit.models.segments.span_attributes import sequence_items, spans_of, subset
+from crfkit.models.segments.span_attributes import readable_twice, sequence_items, spans_of, subset
 from crfkit.potentials.segments import (
     Boundaries,
     Rows,
@@ -78,12 +78,11 @@ class SegmentTagger(FittedModel):
     def encode(self, X: Any, lengths: Any = None) -> SegmentInput:
         """Return X with ids of the vocabulary, and its spans that have attributes."""
         needs_items = self.span_features is not None or self.boundaries is not None
-        if needs_items and isinstance(X, Iterator):
-            X = list(X)  # it is read twice
+        X = readable_twice(X) if needs_items else X
         sequences = self.encoder.encode(X, lengths, self.n_jobs).sequences
         if not needs_items:
             return SegmentInput(sequences)
-        return self.with_spans(sequences, sequence_items(X, sequences.offsets))
+        return self.with_spans(sequences, sequence_items(X, sequences.offsets, is_cut=lengths is not None))
 
     def with_spans(self, sequences: Sequences, items: Any) -> SegmentInput:
         """Return encoded sequences with spans and boundaries; ``items`` are the sequences of X."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,10 +21,15 @@ from crfkit.models.checkpoint import Checkpoint, Saving
 from crfkit.models.input_encoder import InputEncoder
 from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.segments.label_codec import LabelCodec, in_own_scheme, longest_segments
-from crfkit.models.segments.span_attributes import attributes_of_segments, sequence_items
+from crfkit.models.segments.span_attributes import (
+    attributes_of_segments,
+    readable_twice,
+    sequence_items,
+)
 from crfkit.models.segments.tagger import SegmentTagger, piece_of
 from crfkit.models.training import Outcome, train
 from crfkit.objectives.dev_set import DevSet
+from crfkit.objectives.linear_likelihood import check_values
 from crfkit.objectives.segment_likelihood import SegmentLikelihood
 from crfkit.optim.penalised import Penalised
 from crfkit.potentials.segments import Rows, SegmentFeatures, SegmentInput, SegmentPotential
@@ -34,6 +38,7 @@ from crfkit.warn import warn
 if TYPE_CHECKING:
     from crfkit.models.segments.semi_crf import SemiCRF
 
+MOST_LENGTHS = 10_000_000  # weights
 LONGEST = 32  # lengths with weights of their own, if longer segments have a tail and the user says nothing
 
 
@@ -58,8 +63,7 @@ def trained(
     """Return a model trained on X and y, with the estimator's parameters."""
     n_jobs, features = estimator.n_jobs, span_features_of(estimator.segment_features)
     needs_items = features is not None or estimator.boundaries is not None
-    if needs_items and isinstance(X, Iterator):
-        X = list(X)  # it is read twice
+    X = readable_twice(X) if needs_items else X
     y = label_lists(with_unlabelled(X, y, lengths), lengths=lengths)
     data = read_labelled(
         X,
@@ -75,7 +79,10 @@ def trained(
     by_position = encode_labels(y, codec.classes, data.sequences.offsets)
     costs = class_weights(estimator.class_weight, by_position, codec.classes)  # [C]
     labels = codec.encode_partial(by_position, data.sequences.offsets)
-    items = sequence_items(X, data.sequences.offsets) if needs_items else None
+    check_values(data.sequences)
+    items = None
+    if needs_items:
+        items = sequence_items(X, data.sequences.offsets, is_cut=lengths is not None)
     index, span_names = _index(estimator, codec, data, labels, items)
     potential = SegmentPotential(index)
     encoder = InputEncoder(data.vocabulary, data.template, extraction=data.extraction)
@@ -172,6 +179,11 @@ def _lengths(
     longest = np.ones(codec.n_types, np.int64)
     np.maximum.at(longest, kinds, sizes)
     limit = estimator.max_length
+    if limit is not None and limit * codec.n_types > MOST_LENGTHS:
+        raise InputError(
+            f"max_length={limit} means {limit * codec.n_types:,} weights of lengths; at most "
+            f"{MOST_LENGTHS:,} are possible: lower it, or leave it out"
+        )
     if estimator.longer == "tail":
         longest[:] = min(LONGEST, int(longest.max())) if limit is None else limit
         longest[single] = 1

@@ -74,6 +74,15 @@ def test_cells():
         ({"cells": "ab"}, ":2: cells must be a list of rows, got str"),
         ({"cells": ["ab", "c"]}, ":2: cells must be"),
         ({"cells": ["ab"], "labels": [0, 1]}, ":2: labels must have one row per row of cells"),
+        (
+            {"cells": ["ab", "cd"], "labels": [[0], [1, 0, 1]]},
+            ":2: labels must have the 2 × 2 shape of cells",
+        ),
+        ({"cells": ["ab"], "predicted": [[0, 1], [0]]}, ":2: predicted must have the 1 × 2 shape of cells"),
+        ({"cells": ["ab"], "neighbours": 4.0}, ":2: neighbours must be 4 or 8, got 4.0"),
+        ({"nodes": ["a", "b"], "edges": [["0", "1"]]}, ":2: edges must be integers"),
+        ({"nodes": ["a", "b"], "edges": None}, ":2: edges must be integers"),
+        ({"nodes": {"a": 1}}, ":2: nodes must be a list of items, .* got dict"),
         ({"cells": ["ab"], "neighbours": 5}, ":2: neighbours must be 4 or 8, got 5"),
     ],
 )

@@ -25,7 +25,7 @@ def grid(cells: Any, neighbours: int = 4) -> Graph:
     >>> grid([[0, 1, 1], [0, 0, 1]])
     <Graph: 6 nodes, 7 edges of the types down, right>
     """
-    if neighbours not in (4, 8):
+    if not isinstance(neighbours, int) or neighbours not in (4, 8):
         raise InputError(f"neighbours must be 4 or 8, got {neighbours!r}")
     if not isinstance(cells, np.ndarray):
         cells = [list(row) if isinstance(row, str) else row for row in cells]

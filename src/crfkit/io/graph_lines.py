@@ -122,6 +122,11 @@ def _labels(content: dict[str, Any], key: str, graph: Graph) -> list[Any] | None
     if "cells" in content:
         if not all(isinstance(row, (list, str)) for row in found):
             raise InputError(f"{key} must have one row per row of cells")
+        rows = content["cells"]
+        if list(map(len, found)) != list(map(len, rows)):
+            raise InputError(
+                f"{key} must have the {len(rows)} × {len(rows[0]) if rows else 0} shape of cells"
+            )
         found = [label for row in found for label in row]
     if len(found) != graph.n_nodes:
         raise InputError(f"{graph.n_nodes} nodes, but {len(found)} {key}")

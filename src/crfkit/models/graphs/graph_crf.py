@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.data.graphs import node_labels
+from crfkit.data.graphs import node_labels, words_of_graphs
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.inference.graphs import METHODS
 from crfkit.io.shown_list import ShownList
@@ -24,6 +24,7 @@ from crfkit.warn import warn
 
 if TYPE_CHECKING:
     from crfkit.inference import Constraints
+    from crfkit.inference.graph_scores import GraphScores
     from crfkit.inference.lattice import ScoredSequences
     from crfkit.models.explanation import Reasons
 
@@ -41,9 +42,9 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         Where scores come from. "linear": weights on features. "trees", or a :class:`crfkit.TreeCRF` with
         settings: boosted trees over the columns of nodes and of edges, which may be mixed and have missing
         values (n_iterations, n_leaves, learning_rate, min_samples_leaf, l2, subsample, colsample, newton,
-        transition_c2 and transition_every are used). "kernel", or a :class:`crfkit.KernelCRF` with settings:
-        similarities to selected nodes and, with cliques="vertex+edge", to selected edges; graphs without any
-        label are used by its ``graph`` kernel.
+        transition_c2, transition_every and lightgbm_params are used; the others are refused). "kernel", or a
+        :class:`crfkit.KernelCRF` with settings: similarities to selected nodes and, with
+        cliques="vertex+edge", to selected edges; graphs without any label are used by its ``graph`` kernel.
     c1, c2
         Weights of the L1 and L2 penalties of linear potentials. c1 > 0 gives a sparse model.
     training
@@ -73,7 +74,7 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
     n_jobs
         Threads; -1 for all cores; None for all cores, or OMP_NUM_THREADS.
     random_state
-        Without effect: training has no random steps.
+        Seed of the random choices of trees and kernels; those of linear potentials are not random.
     verbose
         As in ``CRF``.
 
@@ -193,6 +194,29 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         if not outcome.converged:
             warn(outcome.message, ConvergenceWarning)
         return self
+
+    def graph_scores(self, X: Any) -> GraphScores:
+        """Return the scores of labels at nodes and of pairs of labels at edges, for all graphs of X.
+
+        :class:`crfkit.inference.Graphs` computes from them the probabilities of pairs of labels, samples, the
+        best labelling with a bound, and says for each graph what is exact and what has converged.
+        """
+        part = self._fitted().part
+        return part.scores(part.encode(X), n_jobs=self.n_jobs)
+
+    def score(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
+    ) -> float:
+        """Return the share of nodes labelled as in y, weighted by ``sample_weight``, one number per graph.
+
+        Only nodes with exactly one label count: those with None or a set of labels are left out.
+        """
+        with words_of_graphs():
+            return super().score(X, y, sample_weight, lengths=lengths)
+
+    def calibrate(self, *given: Any, **options: Any) -> Any:
+        """Raise: there is no calibration of graphs."""
+        raise InputError("a graph CRF has no calibration: its probabilities are those of predict_marginals")
 
     def report(self, *given: Any, **options: Any) -> Any:
         """Raise: a report shows sequences, which graphs do not have."""

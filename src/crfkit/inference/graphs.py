@@ -225,7 +225,8 @@ class Graphs:
             threads,
         )
         _require_labellings(scores, dead)
-        return GraphBest(labels, score, bound, optimal.astype(np.bool_))
+        # Rounding may leave the bound of an optimal labelling a little below its score.
+        return GraphBest(labels, score, np.maximum(bound, score), optimal.astype(np.bool_))
 
     def is_exact(self, scores: GraphScores, *, n_jobs: int | None = None) -> BoolArray:
         """Tell for each graph [N] whether its sums are exact, without computing them."""

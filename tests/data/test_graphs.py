@@ -119,6 +119,10 @@ def test_grids_of_words():
     assert grid(["ab", "cd"]).nodes == grid([["a", "b"], ["c", "d"]]).nodes == ["a", "b", "c", "d"]
     for bad in (6, 4.0, "4", [4]):
         refuses("neighbours must be 4 or 8", grid, np.zeros((2, 2)), bad)
+    for bad in ("ab", {"a": 1}, None, 5):
+        refuses("cells must be a list of rows, got", grid, bad)
+    refuses("cells must be numbers or words, got NoneType", grid, [["a", None]])
+    assert grid([["a", 1]]).nodes == ["a", "1"]
     for bad in (np.zeros(3), [["a"], ["b", "c"]], np.zeros((1, 1, 1, 1))):
         refuses("cells must be", grid, bad)
 
@@ -139,6 +143,8 @@ def test_skip_chains():
     refuses("items must have the sentences of the document", skip_chain, sentences, items[1:])
     refuses("sentence 0, word 1: expected a string, got int", skip_chain, [["a", 1]])
     refuses("sentence 0 must be a list of words, got str", skip_chain, ["a b"])
+    refuses("sentences must be a list of lists of words, one per sentence, got NoneType", skip_chain, None)
+    refuses("items of sentence 0 must be a list of features, got int", skip_chain, [["a"]], [1])
     refuses("pairs must be 'all' or 'next'", skip_chain, sentences, pairs="some")
 
 

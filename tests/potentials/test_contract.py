@@ -123,7 +123,7 @@ ON_GRAPHS = (
     *("graphs", "graphs without direction", "tables of edges"),
     *("kernel on graphs", "kernel on edges of graphs"),
 )
-STRUCTURES = {"segments": [SEGMENTATIONS], **dict.fromkeys(ON_GRAPHS, [EXACT, SURROGATE])}
+STRUCTURES = {"segments": [SEGMENTATIONS], **{name: [EXACT, SURROGATE] for name in ON_GRAPHS}}
 CURVED = {"tables", "tables of order 2", "segments"}
 
 

@@ -206,6 +206,17 @@ def test_scores_for_other_inference():
     np.testing.assert_allclose(found.edge.sum(axis=2), found.node[scores.topology.edges[:, 0]])
 
 
+def test_plots():
+    pytest.importorskip("matplotlib")
+    model = GraphCRF().fit(X, Y)
+    drawn = model.plot_transitions(edge_type="down").images[0].get_array()
+    np.testing.assert_allclose(drawn, model.tagger_.part.tables[0])
+    refuses("edge_type must be a type of training, down, right; got None", model.plot_transitions)
+    assert model.plot_confusion(X, Y).images
+    untyped = [Graph(graph.nodes, graph.edges) for graph in X]
+    assert GraphCRF().fit(untyped, Y).plot_transitions().images
+
+
 def test_pieces_do_not_matter(model, monkeypatch):
     whole = model.predict_marginals(X, as_arrays=True)
     monkeypatch.setattr(type(model.tagger_), "piece_scores", 30)

@@ -17,12 +17,15 @@ from crfkit.models.checkpoint import Checkpoint, continuing
 from crfkit.models.graphs.part import PARTS
 from crfkit.models.graphs.tagger import DECODING, GraphTagger
 from crfkit.models.graphs.training import OBJECTIVES, SETTINGS, read_task, settings_class, trained
+from crfkit.models.plots import draw_pairs
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import TrainingRecord
 from crfkit.threads import thread_count
 from crfkit.warn import warn
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from crfkit.inference import Constraints
     from crfkit.inference.graph_scores import GraphScores
     from crfkit.inference.lattice import ScoredSequences
@@ -217,6 +220,23 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
     def calibrate(self, *given: Any, **options: Any) -> Any:
         """Raise: there is no calibration of graphs."""
         raise InputError("a graph CRF has no calibration: its probabilities are those of predict_marginals")
+
+    def plot_transitions(  # type: ignore[override]
+        self, ax: Axes | None = None, *, edge_type: str | None = None
+    ) -> Axes:
+        """Draw the scores of label pairs of a type of edges: labels of the first node in rows.
+
+        They do not contain what features of edges add. A model with one type needs no ``edge_type``.
+        """
+        part = self._fitted().part
+        types = part.names.types
+        chosen = types[0] if edge_type is None and len(types) == 1 else edge_type
+        if chosen not in types:
+            raise InputError(f"edge_type must be a type of training, {', '.join(types)}; got {edge_type!r}")
+        ax = draw_pairs(part.tables[types.index(chosen)], self.classes_, ax)
+        ax.set_xlabel("second node")
+        ax.set_ylabel("first node")
+        return ax
 
     def report(self, *given: Any, **options: Any) -> Any:
         """Raise: a report shows sequences, which graphs do not have."""

@@ -74,6 +74,7 @@ _OLD = [
 ]
 NEEDS = {
     "command-line.md": ["lightgbm"],
+    "graphs.md": ["lightgbm"],
     "trees.md": ["lightgbm"],
     "confidence.md": ["matplotlib"],
     "genes.md": ["matplotlib"],

@@ -4,7 +4,8 @@ The data is CoNLL-2000, each copy with some words replaced by others and, with `
 make rare features. The objective in this process (two threads) and the one on the cluster (two processes, one
 thread each) take turns; the least of several rounds counts. Bytes are what passes the loopback interface
 during an evaluation: weights, gradients, and all that Dask says besides; the least of several.
-``simulation.py`` says what more workers would take. With ``--plot``, a picture of it is written.
+``simulation.py`` says what more workers would take. With ``--plot``, a picture of it is written. With
+``--fit``, a model is trained in both ways, and the objectives at the end are compared.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens", type=float, default=1e6)
     parser.add_argument("--new", type=float, default=0.0, help="share of words that are replaced by new ones")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--fit", type=float, metavar="TOL", help="train in both ways, with this tolerance")
     parser.add_argument("--plot", type=Path, help="a file for the picture of weak scaling")
 
 
@@ -69,7 +71,8 @@ def run(arguments: argparse.Namespace) -> None:
     path = str(tasks.data_directory("conll2000") / "train.txt")
     n = max(2, round(arguments.tokens / 211_727))
     crf = CRF(template=Template.read(Path(__file__).parents[1] / "chunking.template"), n_jobs=2)
-    here = open_source(crf, Given(*joined(path, n, arguments.new), None, None, None, None))
+    together = joined(path, n, arguments.new)
+    here = open_source(crf, Given(*together, None, None, None, None))
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster):
         parts = [dask.delayed(copy)(path, seed, arguments.new) for seed in range(n)]
@@ -110,6 +113,10 @@ def run(arguments: argparse.Namespace) -> None:
         curves = {f"{f:,} weights": efficiencies(costs, f) for f in (10**5, 10**6, 10**7)}
         for name, curve in curves.items():
             print(json.dumps({"part": "weak scaling", "weights": name, "efficiency": curve}), flush=True)
+        if arguments.fit:
+            model = CRF(template=crf.template, c2=0.1, tol=arguments.fit, n_jobs=2)
+            ends = [model.fit(*data).objective_ for data in (together, (parts,))]
+            print(json.dumps({"part": "optimum", "objectives": ends, "differ": ends[1] / ends[0] - 1}))
         if arguments.plot:
             draw(curves, arguments.plot)
 

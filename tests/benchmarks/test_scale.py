@@ -31,8 +31,9 @@ def test_blocks(data):
 
 
 def test_cluster(data):
-    lines = output("scale.py", "cluster", "--tokens", 1, "--rounds", 1, data=data).splitlines()
-    figures, *curves = map(json.loads, lines)
+    lines = output("scale.py", "cluster", "--tokens", 1, "--rounds", 1, "--fit", 1e-5, data=data)
+    figures, *curves, optimum = map(json.loads, lines.splitlines())
+    assert abs(optimum["differ"]) < 1e-4
     assert figures["tokens"] == 2 * 120
     assert len(figures["weights_of_parts"]) == 2
     assert figures["value_differs"] < 1e-6

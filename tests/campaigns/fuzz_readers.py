@@ -14,6 +14,7 @@ import io
 import json
 import random
 import tempfile
+import zlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
@@ -31,9 +32,10 @@ from crfkit.apps.stocks import read_prices
 from crfkit.cli.messages import UsageError
 from crfkit.compat.pycrfsuite import Tagger
 from crfkit.data import Columns, Vocabulary
-from crfkit.features import Features, Template, bias, position, token
+from crfkit.features import Features, Gazetteers, Template, bias, position, token
 from crfkit.features.program import FeatureProgram
 from crfkit.io.formats import FORMATS
+from crfkit.io.graph_lines import labelled_line, read_graphs
 from crfkit.io.model_file import read_model, write_model
 from crfkit.io.state_file import read_state
 from crfkit.mining import AssociationMiner, Rules
@@ -71,11 +73,11 @@ def check(labels: Any, classes: Any, marginals: Any) -> None:
             raise AssertionError(f"probabilities that do not sum to 1: {array!r}"[:300])
 
 
-def use_model(kind: str, X: Any) -> Use:
+def use_model(kind: str, X: Any, tagger: bool = True) -> Use:
     """Return what loads a model of this class, or opens it in a tagger, predicts, and sometimes shows it."""
 
     def use(data: bytes, loaded: Callable[[], None], r: random.Random) -> None:
-        if r.random() < 0.4:
+        if r.random() < 0.4 and tagger:
             use_tagger(crfkit.Tagger(data), X[0], loaded)
             return
         model = getattr(crfkit, kind).load(data, n_jobs=1)
@@ -186,6 +188,18 @@ SENTENCES = [["New", "York", "has", "12"], ["Bath", "is", "small"], ["1984"]]
 LABELS = [["B-C", "I-C", "O", "B-N"], ["B-C", "O", "O"], ["B-N"]]
 
 
+GRAPH_MODELS = ("graphs linear", "graphs trees", "graphs kernel")
+
+
+def rings() -> tuple[list[crfkit.Graph], list[list[str]]]:
+    """Return rings of three or four nodes with their labels."""
+    made = np.random.default_rng(0)
+    labels = [["ab"[k % 2]] * (3 + k % 2) for k in range(6)]
+    features = [made.normal((-1, 1)[k % 2], 1, (len(one), 2)) for k, one in enumerate(labels)]
+    edges = [[[i, (i + 1) % len(one)] for i in range(len(one))] for one in labels]
+    return [crfkit.Graph(*pair) for pair in zip(features, edges, strict=True)], labels
+
+
 @cache
 def trained() -> dict[str, bytes]:
     """Return files of models that tests/models/written_before does not have."""
@@ -199,6 +213,19 @@ def trained() -> dict[str, bytes]:
         "rules": AssociationMiner(important=False, min_support=1, n_jobs=1).fit(X, LABELS).rules_,
         "crfsuite": crfkit.CRF(n_jobs=1, max_iterations=5).fit([[["w=a", "bias"], ["w=b"]]], [["A", "B"]]),
     }
+    lists = Gazetteers({"city": ["New York", "Bath"]})
+    models["segments"] = crfkit.SemiCRF(
+        extractor=Features(w.lower()),
+        segment_features=lists,
+        last_attributes=True,
+        n_jobs=1,
+        max_iterations=5,
+    ).fit(SENTENCES, LABELS)
+    models["order 3"] = crfkit.CRF(order=3, n_jobs=1, max_iterations=5).fit(X, LABELS)
+    potentials = ("linear", crfkit.TreeCRF(n_iterations=3, n_leaves=4), crfkit.KernelCRF(n_cliques=4))
+    for name, potential in zip(GRAPH_MODELS, potentials, strict=True):
+        model = crfkit.GraphCRF(potential, ends=name != "graphs kernel", n_jobs=1, max_iterations=5)
+        models[name] = model.fit(*rings())
     files = {name: saved(model.save) for name, model in models.items() if name != "crfsuite"}
     files["crfsuite"] = saved(models["crfsuite"].save_crfsuite)
     _, arrays = read_model(files["extractor"])
@@ -219,6 +246,42 @@ def use_program(data: bytes, loaded: Callable[[], None], r: random.Random) -> No
     rows: Any = [[[word, "2"] for word in sentence] for sentence in SENTENCES]
     X = r.choice((SENTENCES, rows))
     program.run(program.read(X), Vocabulary(), grow=True, n_jobs=1)
+
+
+# ---- blocks of training data
+
+
+_HEADER = "header.crfkit"
+
+
+@cache
+def blocks() -> dict[str, bytes]:
+    """Return the files of a directory of blocks."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "blocks")
+        crfkit.Blocks.write(place, SENTENCES, [*LABELS[:2], [None]], extractor=Features(token().lower()))
+        return {path.name: path.read_bytes() for path in place.iterdir()}
+
+
+def use_blocks(damaged: str) -> Use:
+    """Return what opens blocks of which one file is damaged, and trains on them."""
+
+    def use(data: bytes, loaded: Callable[[], None], r: random.Random) -> None:
+        place, files = Path("blocks"), {**blocks(), damaged: data}
+        place.mkdir(exist_ok=True)
+        if damaged != _HEADER and r.random() < 0.9:  # otherwise the checksum is wrong
+            header, arrays = read_model(files[_HEADER])
+            record = header["arrays"][damaged.split(".")[0]]
+            record |= {"crc32": zlib.crc32(data), "size": len(data) // int(damaged[-1])}
+            files[_HEADER] = saved(lambda file: write_model(file, header, arrays))
+        for name, content in files.items():
+            (place / name).unlink(missing_ok=True)  # the one before may still be mapped
+            (place / name).write_bytes(content)
+        found = crfkit.Blocks.open(place)
+        loaded()
+        crfkit.CRF(max_iterations=2, n_jobs=1).fit(found)
+
+    return use
 
 
 # ---- checkpoints
@@ -277,6 +340,25 @@ def use_data(name: str) -> Use:
             raise AssertionError("the pieces have other attributes than the whole")
 
     return use
+
+
+GRAPHS_JSONL = b"""{"nodes": [["red"], ["blue"]], "edges": [[0, 1]], "edge_types": [1], "labels": ["A", null]}
+{"nodes": [["red"], []], "edges": [], "directed": false, "labels": [["A", "B"], "B"]}
+"""
+GRIDS_JSONL = b"""{"cells": ["rb", "br"], "neighbours": 8, "labels": [[0, 1], [1, 0]]}
+{"cells": ["r"], "labels": [[0]], "predicted": [[1]]}
+"""
+
+
+def use_graphs(data: bytes, loaded: Callable[[], None], r: random.Random) -> None:
+    """Read graphs, train on those that have labels, and write the labels of all."""
+    records = read_graphs(io.BytesIO(data))
+    loaded()
+    labelled = [record for record in records if record.labels is not None]
+    model = crfkit.GraphCRF(max_iterations=2, n_jobs=1)
+    model.fit([record.graph for record in labelled], [record.labels for record in labelled])
+    for record in labelled:
+        labelled_line(record, model.predict([record.graph])[0])
 
 
 def use_template(data: bytes, loaded: Callable[[], None], r: random.Random) -> None:
@@ -355,6 +437,28 @@ def readers() -> dict[str, Reader]:
 
     table += [
         Reader("model extractor", [made["extractor"]], use_model("CRF", SENTENCES), 3, mutated_model),
+        Reader("model segments", [made["segments"]], use_model("SemiCRF", SENTENCES), 3, mutated_model),
+        Reader("model order 3", [made["order 3"]], use_model("CRF", ITEM_LISTS[0]), 3, mutated_model),
+        *(
+            Reader(
+                f"model {name}",
+                [made[name]],
+                use_model("GraphCRF", rings()[0][:2], tagger=False),
+                3,
+                mutated_model,
+            )
+            for name in GRAPH_MODELS
+        ),
+        *(
+            Reader(
+                f"blocks {name}",
+                [content],
+                use_blocks(name),
+                3 if name == _HEADER else 1,
+                mutated_model if name == _HEADER else mutated,
+            )
+            for name, content in sorted(blocks().items())
+        ),
         Reader("model compact", [made["compact"]], use_model("CRF", SENTENCES), 4, mutated_model),
         Reader(
             "model calibrated",
@@ -376,6 +480,7 @@ def readers() -> dict[str, Reader]:
         Reader("CRF++ binary model", of("crfpp_b"), use_foreign, 10),
         Reader("columns", [COLUMNS], use_data("columns"), 10),
         Reader("csv", [CSV], use_data("csv"), 10),
+        Reader("graphs", [GRAPHS_JSONL, GRIDS_JSONL], use_graphs, 6),
         Reader("jsonl", [JSONL], use_data("jsonl"), 6),
         Reader("conllu", [CONLLU], use_data("conllu"), 6),
         Reader("plain text", [COLUMNS, CSV], use_data("text"), 4),

@@ -1,5 +1,6 @@
 """Generated files that stand in for those of README.md and docs/: the same names, columns and labels."""
 
+import json
 import random
 import shutil
 from pathlib import Path
@@ -105,6 +106,17 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def rings(n: int, seed: int = 0) -> str:
+    """Return rings of four nodes as JSON lines, whose nodes say a little about their common label."""
+    r, lines = random.Random(seed), []
+    for _ in range(n):
+        label = r.choice("AB")
+        nodes = [["red" if (r.random() < 0.7) == (label == "A") else "blue"] for _ in range(4)]
+        edges = [[0, 1], [1, 2], [2, 3], [3, 0]]
+        lines.append(json.dumps({"nodes": nodes, "edges": edges, "labels": [label] * 4}))
+    return "\n".join(lines) + "\n"
+
+
 def conllu() -> str:
     sentence = [("he", "PRON", "O"), ("visits", "VERB", "O"), ("Rome", "PROPN", "B-LOC")]
     rows = "".join(
@@ -156,6 +168,8 @@ def write_files(folder: Path) -> None:
         "readings.csv": readings(),
         "new.csv": readings(),
         "table.csv": table(),
+        "graphs.jsonl": rings(40),
+        "new.jsonl": rings(10, seed=1),
         **dict.fromkeys(("en_ewt-ud-train.conllu", "fr.conllu", "new.conllu"), conllu()),
         **dict(zip(("genome.fasta", "annotation.gff3"), genome(), strict=True)),
     }

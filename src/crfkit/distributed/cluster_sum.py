@@ -79,12 +79,22 @@ class ClusterSum(LinearFunction):
         return sum(len(places) for places in self._places) * np.dtype(TRANSPORT).itemsize
 
     def parameters(self, w: FloatArray) -> FloatArray:
-        n = self._n_edges
-        return np.concatenate([w[self._index.places[:n]], w[self._index.sizes[0] :]])
+        moved: FloatArray = self._moved(w.copy())
+        return moved
+
+    def _moved(self, w: Sent) -> Any:
+        """Return the parameters of feature weights in the same memory: a copy may be large."""
+        n, first = self._n_edges, self._index.sizes[0]
+        w[first - n : first] = w[self._index.places[:n]]
+        return w[first - n :]
 
     def weights(self, x: FloatArray) -> FloatArray:
+        w: FloatArray = self._weights(x, np.float64)
+        return w
+
+    def _weights(self, x: FloatArray, precision: type[np.floating[Any]]) -> Any:
         n, first = self._n_edges, self._index.sizes[0]
-        w = np.empty(self._n)
+        w = np.empty(self._n, precision)
         w[:first] = 0
         w[self._index.places[:n]] = x[:n]
         w[first:] = x[n:]
@@ -115,13 +125,11 @@ class ClusterSum(LinearFunction):
         ``parts`` are this function's own, or made from them, in the same order. Weights and derivatives are
         sent in single precision, or ``exact``.
         """
-        w: Sent = self.weights(x)
-        w, attempts = w if exact else w.astype(TRANSPORT), count()
+        w, attempts = self._weights(x, np.float64 if exact else TRANSPORT), count()
         found = self._cluster.results(lambda: self._submitted(task, parts, w, more, next(attempts)))
         whole = total(self._n, self._last, found)
         gradient, diagonal = (
-            None if one is None else self.parameters(np.asarray(one, np.float64))
-            for one in (whole.gradient, whole.diagonal)
+            None if one is None else self._moved(one) for one in (whole.gradient, whole.diagonal)
         )
         return whole.values, gradient, diagonal
 

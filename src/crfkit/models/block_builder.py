@@ -7,11 +7,11 @@ classes, and drops the attributes that are too rare.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from crfkit.arrays import BoolArray, FloatArray, IdArray, IntArray
 from crfkit.data.block_files import ArrayFile, array_path, pieces_of, rewritten
@@ -82,11 +82,10 @@ class BlockBuilder:
         if name in self._files:
             self._files[name].append(np.ones(n) if given is None else given)
 
-    def finish(self, vocabulary: Vocabulary, min_freq: float) -> tuple[list[Any], Vocabulary, dict[str, int]]:
-        """Return the classes, the vocabulary without names that are too rare, and the size of each array."""
+    def finish(self, vocabulary: Vocabulary, min_freq: float) -> tuple[list[Any], Vocabulary, dict[str, Any]]:
+        """Return the classes, the vocabulary without names that are too rare, and a record of each array."""
         for file in self._files.values():
             file.close()
-        sizes = {name: file.size for name, file in self._files.items()}
         classes = label_set([[one] for one in self._numbers if one is not None])
         if not classes:
             raise InputError("there is nothing to learn: every label is None, or there are no sequences")
@@ -97,20 +96,19 @@ class BlockBuilder:
                 if found.allowed is not None
                 else np.eye(len(classes), dtype=np.bool_)[found.ids]
             )
-            allowed = ArrayFile(self.directory, "allowed")
+            allowed = self._files["allowed"] = ArrayFile(self.directory, "allowed")
             for codes in pieces_of(array_path(self.directory, "labels"), "labels"):
                 allowed.append(rows[codes].view(np.uint8))
             allowed.close()
-            sizes["allowed"] = allowed.size
-        rewritten(self.directory, "labels", lambda codes: found.ids[codes])
+        self._rewrite("labels", lambda codes: found.ids[codes])
         kept = np.zeros(len(vocabulary), np.bool_)
         kept[: len(self._counts)] = self._counts >= max(1.0, min_freq)
         if not kept.all():
             vocabulary = self._drop(vocabulary, kept)
-            sizes["indices"] = self.n_entries
-            if "values" in sizes:
-                sizes["values"] = self.n_entries
-        return classes, vocabulary, sizes
+        return classes, vocabulary, {name: file.record for name, file in self._files.items()}
+
+    def _rewrite(self, name: str, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> None:
+        self._files[name] = rewritten(self.directory, name, change)
 
     def _is_partial(self, ids: IdArray) -> bool:
         """Tell whether a position has an entry that is not one label."""
@@ -127,11 +125,10 @@ class BlockBuilder:
         ids = np.full(len(kept), -1, np.int32)
         ids[old] = np.arange(len(old), dtype=np.int32)
         self._recount(kept)
-        values = array_path(self.directory, "values")
-        if os.path.exists(values):
+        if "values" in self._files:
             masks = self._masks(kept)
-            rewritten(self.directory, "values", lambda piece: piece[next(masks)])
-        self.n_entries = rewritten(self.directory, "indices", lambda piece: ids[piece[kept[piece]]])
+            self._rewrite("values", lambda piece: piece[next(masks)])
+        self._rewrite("indices", lambda piece: ids[piece[kept[piece]]])
         self._counts = self._counts[kept[: len(self._counts)]]
         return smaller
 
@@ -159,7 +156,7 @@ class BlockBuilder:
                     before = np.concatenate([[0], np.cumsum(next(masks))])
             return out
 
-        rewritten(self.directory, "indptr", change)
+        self._rewrite("indptr", change)
 
 
 def _entry(one: Any) -> Any:

@@ -33,7 +33,7 @@ from crfkit.models.block_builder import BlockBuilder
 from crfkit.models.block_sources import ARROW, ArrowFiles, BlockSource, Files, Pairs, PieceEncoder
 from crfkit.models.input_encoder import InputEncoder
 
-VERSION = 1
+VERSION = 2  # 1 had no checksums
 _KIND = "blocks of training data"
 _HEADER = "header.crfkit"
 _LOCK = "lock"
@@ -90,13 +90,12 @@ class Blocks:
                 f"reads version {VERSION}: write them again"
             )
         try:
-            sizes, classes = dict(header["sizes"]), list(header["classes"])
-            found = {name: mapped_array(place, name, int(sizes[name])) for name in TYPES if name in sizes}
+            classes = list(header["classes"])
             encoder = InputEncoder.of_parts(classes, header, ModelArrays(arrays, path))
+            found = _mapped(place, header["arrays"], len(encoder.vocabulary), len(classes))
             if extractor is not None:
                 record = None if encoder.extraction is None else encoder.extraction.to_record()
                 encoder = encoder.with_extraction(fitted_extraction(extractor, record))
-            allowed = found.get("allowed")
             sequences = Sequences(
                 found["offsets"],
                 found["indptr"],
@@ -105,10 +104,9 @@ class Blocks:
                 len(encoder.vocabulary),
                 home=place if os.access(place, os.W_OK) else tempfile.gettempdir(),
             )
-            labels = Labels(
-                found["labels"],
-                None if allowed is None else allowed.view(np.bool_).reshape(-1, len(classes)),
-            )
+            labels = Labels(found["labels"], found.get("allowed"))
+        except OSError as error:
+            raise ModelFileError(f"cannot read the blocks {place}: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the blocks {place} are damaged: {error}; write them again") from error
         return cls(place, sequences, labels, classes, encoder, found.get("weights"), header)
@@ -158,6 +156,32 @@ class Blocks:
         encode = PieceEncoder(template, extractor, n_jobs)
         given = block_source(source, y, format=format, label_column=label_column)
         return write_blocks(os.fspath(directory), given, encode, min_freq=min_freq, buckets=buckets)
+
+
+def _mapped(place: str, records: Mapping[str, Any], n_attributes: int, n_labels: int) -> dict[str, Any]:
+    """Return the arrays of blocks, checked and mapped from their files."""
+    most, largest = np.iinfo(np.int64).max, np.finfo(np.float64).max
+    ranges: dict[str, tuple[float, float]] = {
+        "offsets": (0, most),
+        "indptr": (0, most),
+        "indices": (0, n_attributes - 1),
+        "values": (-largest, largest),
+        "labels": (-1 if "allowed" in records else 0, n_labels - 1),
+        "allowed": (0, 1),
+        "weights": (0, largest),
+    }
+    found = {
+        name: mapped_array(place, name, int(records[name]["size"]), records[name]["crc32"], *ranges[name])
+        for name in TYPES
+        if name in records
+    }
+    if "allowed" in found:
+        found["allowed"] = found["allowed"].view(np.bool_).reshape(-1, n_labels)
+    T, N = len(found["indptr"]) - 1, len(found["offsets"]) - 1
+    for name, n in {"labels": T, "allowed": T, "weights": N}.items():
+        if name in found and len(found[name]) != n:
+            raise ValueError(f"{name} has {len(found[name])} rows, expected {n}")
+    return found
 
 
 def block_source(source: Any, y: Any, *, format: str, label_column: str | int) -> BlockSource:
@@ -235,13 +259,13 @@ def write_blocks(
                     names.native.clear()
                 if watch is not None:
                     watch(builder.n_positions)
-            classes, vocabulary, sizes = builder.finish(admitted, min_freq)
+            classes, vocabulary, records = builder.finish(admitted, min_freq)
         encoder = InputEncoder(vocabulary, encode.template, extraction=encode.extraction)
         own, arrays = encoder.to_parts()
         header = {
             "model": _KIND,
             "blocks_version": VERSION,
-            "sizes": sizes,
+            "arrays": records,
             "classes": classes,
             "inputs": source.inputs,
             "settings": dict(settings or {}),

@@ -91,7 +91,10 @@ class GraphTagger(FittedModel):
     def from_parts(
         cls, classes: list[Any], header: Mapping[str, Any], arrays: ModelArrays, n_jobs: int | None = None
     ) -> GraphTagger:
-        potential, inference, decode = (header.get(name) for name in ("potential", "inference", "decode"))
+        # As text: what a damaged file has in their place may be a list, which no table can be asked for.
+        potential, inference, decode = (
+            str(header.get(name)) for name in ("potential", "inference", "decode")
+        )
         if potential not in PARTS:
             raise arrays.wrong(f"it has an unknown potential: {potential!r}")
         if inference not in METHODS or decode not in DECODING:

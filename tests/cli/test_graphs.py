@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,6 +93,18 @@ def test_tag_and_eval(data, model, run, tmp_path):
     assert sum(first.values()) == pytest.approx(1, abs=1e-5)
     best = json.loads(run.ok("tag", model, data, "--marginals").out.splitlines()[0])["probabilities"][0][0]
     assert best == pytest.approx(max(first.values()))
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees", "kernel"])
+def test_the_file_of_the_page(kind, run, tmp_path):
+    """Every kind takes the lines that docs/graphs.md shows: a string is an item with one attribute."""
+    page = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith(('{"nodes"', '{"cells"'))]
+    (tmp_path / "g.jsonl").write_text("\n".join(lines * 10), encoding="utf-8")
+    run.ok("train", "--graphs", tmp_path / "g.jsonl", "--kind", kind, "-m", tmp_path / "m")
+    tagged = run.ok("tag", tmp_path / "m", tmp_path / "g.jsonl").out.splitlines()
+    for found in map(json.loads, tagged):
+        assert found["predicted"] == found["labels"]
 
 
 def test_labels_that_conlleval_treats_specially(run, tmp_path):

@@ -14,6 +14,7 @@ from crfkit import Graph, GraphCRF, TreeCRF, grid
 from crfkit.data.graph_layout import edge_types_of, lay_out
 from crfkit.data.tables import Table
 from crfkit.datasets import snakes
+from crfkit.exceptions import ConvergenceWarning
 from crfkit.inference.graph_scores import GraphGradient, graph_labelling_score
 from crfkit.io import read_model, write_model
 from crfkit.potentials.edge_tables import EdgeTables, GivenScores, typed_topology
@@ -162,3 +163,10 @@ def test_the_seed_is_that_of_either_estimator():
     same = GraphCRF(TreeCRF(**settings, random_state=1), n_jobs=1).fit(X, y)
     other = GraphCRF(TreeCRF(**settings), random_state=2, n_jobs=1).fit(X, y)
     assert first.objective_ == same.objective_ != other.objective_
+
+
+def test_a_model_without_trees_is_warned_of():
+    X, y = ring_data(1, 5)
+    with pytest.warns(ConvergenceWarning, match="the model has no trees, and ignores X"):
+        model = GraphCRF(TreeCRF(min_samples_leaf=5), n_jobs=1).fit(X, y)
+    assert model.n_iter_ == 0

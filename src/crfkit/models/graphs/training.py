@@ -187,8 +187,12 @@ def trained(task: GraphTask) -> Trained:
         settings = clone(settings).set_params(random_state=task.estimator.random_state)
     if type(settings).__name__ == SETTINGS["trees"]:
         from crfkit.models.graphs.boosting import train_trees
+        from crfkit.models.trees.steps import warn_of_no_trees
 
-        return train_trees(task, settings)
+        found = train_trees(task, settings)
+        if found.outcome.converged and not found.outcome.history and len(task.classes) > 1:
+            warn_of_no_trees()
+        return found
     from crfkit.models.graphs.kernel_training import train_kernels
 
     return train_kernels(task, settings)

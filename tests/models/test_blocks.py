@@ -2,8 +2,11 @@
 
 import gzip
 import os
+import sys
+import time
 from collections import Counter
 from importlib import import_module
+from subprocess import PIPE, Popen
 
 import numpy as np
 import pytest
@@ -176,10 +179,31 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
         Blocks.open(tmp_path / "blocks")
 
 
-def test_a_killed_writer_leaves_no_directory_for_ever(tmp_path):
-    left = tmp_path / ".blocks.part-x"
-    left.mkdir()
-    (left / "lock").touch()
+WRITER = """
+import sys
+from crfkit import Blocks
+from crfkit.datasets import addresses
+
+while True:
+    for n in (5, 40):
+        X, y = addresses(n, random_state=0)
+        Blocks.write(sys.argv[1], [[[word] for word in x] for x in X], y, n_jobs=1)
+        print(flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="locks of Unix")
+def test_killed_writers_leave_nothing_for_ever(tmp_path):
+    lengths = {sum(map(len, addresses(n, random_state=0)[0])) for n in (5, 40)}
+    random = np.random.default_rng(0)
+    for _ in range(6):
+        with Popen([sys.executable, "-c", WRITER, tmp_path / "blocks"], stdout=PIPE) as writer:
+            writer.stdout.readline()
+            time.sleep(random.uniform(0, 0.1))
+            writer.kill()
+        if (tmp_path / "blocks").exists():  # one in thousands is killed between two renamings
+            assert Blocks.open(tmp_path / "blocks").sequences.n_positions in lengths
+    assert any(path.suffix == ".lock" for path in tmp_path.iterdir())
     Blocks.write(tmp_path / "blocks", *ADDRESSES)
     assert os.listdir(tmp_path) == ["blocks"]
 

@@ -7,9 +7,7 @@ streaming pass under another name, and renamed when it is whole (docs/large-data
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +26,7 @@ from crfkit.features.extraction import fitted_extraction
 from crfkit.io.data_file import DataFile
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import read_model, write_model
-from crfkit.io.writing import lock
+from crfkit.io.new_directory import new_directory
 from crfkit.models.block_builder import BlockBuilder
 from crfkit.models.block_sources import ARROW, ArrowFiles, BlockSource, Files, Pairs, PieceEncoder
 from crfkit.models.input_encoder import InputEncoder
@@ -36,7 +34,6 @@ from crfkit.models.input_encoder import InputEncoder
 VERSION = 2  # 1 had no checksums
 _KIND = "blocks of training data"
 _HEADER = "header.crfkit"
-_LOCK = "lock"
 
 
 @dataclass(frozen=True)
@@ -245,7 +242,7 @@ def write_blocks(
     """Write a directory of blocks and open it."""
     if buckets is not None and not (min_freq > 1 and buckets >= 1):
         raise InputError("buckets bounds the memory for names that are dropped: give min_freq above 1, too")
-    with _new_directory(directory) as place:
+    with new_directory(directory, _HEADER, "blocks") as place:
         names = Vocabulary()
         counters = None if buckets is None else _counted(source, encode, buckets, watch)
         admitted = names if counters is None else Vocabulary()
@@ -307,46 +304,3 @@ def _counted(
 
 def _buckets(names: Vocabulary, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     return (names.native.hashes() % np.uint64(n)).astype(np.int64)
-
-
-@contextlib.contextmanager
-def _new_directory(directory: str) -> Iterator[str]:
-    """Give a new directory, which takes the name when all is written; after an error, it is removed."""
-    target = os.path.abspath(directory)
-    if os.path.lexists(target) and not os.path.exists(os.path.join(target, _HEADER)):
-        if not os.path.isdir(target) or os.listdir(target):
-            raise InputError(f"{target} exists and holds no blocks: name another directory, or remove it")
-        os.rmdir(target)
-    parent, name = os.path.split(target)
-    if not os.path.isdir(parent):
-        raise InputError(f"{target}: there is no directory {parent}")
-    _remove_abandoned(parent, f".{name}.part-")
-    place = tempfile.mkdtemp(prefix=f".{name}.part-", dir=parent)
-    mask = os.umask(0o077)
-    os.umask(mask)
-    os.chmod(place, 0o777 & ~mask)  # mkdtemp makes it private
-    try:
-        with open(os.path.join(place, _LOCK), "wb") as held:
-            lock(held.fileno())
-            yield place
-            os.unlink(held.name)
-        old = None
-        if os.path.exists(target):
-            old = tempfile.mkdtemp(prefix=f".{name}.part-", dir=parent)
-            os.rename(target, os.path.join(old, "old"))
-        os.rename(place, target)
-        if old is not None:
-            shutil.rmtree(old, ignore_errors=True)
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
-
-
-def _remove_abandoned(parent: str, prefix: str) -> None:
-    """Remove what killed writers have left: directories whose lock nobody holds."""
-    for entry in os.scandir(parent):
-        if not entry.name.startswith(prefix) or not entry.is_dir(follow_symlinks=False):
-            continue
-        with contextlib.suppress(OSError), open(os.path.join(entry.path, _LOCK), "rb") as held:
-            if lock(held.fileno()) == "locked":
-                shutil.rmtree(entry.path, ignore_errors=True)

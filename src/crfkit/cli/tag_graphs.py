@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 # Options of ``tag`` that go with graphs; the others are refused if they are given.
 _USED = ("model", "input", "output", "posterior", "marginals", "eval", "jobs", "quiet", "flush")
-_ABOUT = re.compile(
-    r"(?P<dev>in the dev set: )?(?:X, )?graph (?P<number>\d+)(?P<about>(?:, |: | ).*)", re.DOTALL
-)
-_NUMBER = re.compile(r"\bgraph (\d+)\b")
+_ABOUT = re.compile(r"(?P<dev>in the dev set: )?graph (?P<number>\d+)(?P<mark>[:,])? (?P<rest>.*)", re.DOTALL)
+_LIKE = re.compile(r"(?<=\blike )graph (\d+)\b")
 _TOGETHER = 200  # graphs that are labelled at once
 
 
@@ -61,10 +59,9 @@ def lines_in_messages(lines: Sequence[str], dev: Sequence[str] = ()) -> Iterator
         if found is None:
             raise
         where = dev if found["dev"] else lines
-        about = found["about"].lstrip(":, ")
-        what = about if about != found["about"][1:] else f"the graph {about}"
-        others = _NUMBER.sub(lambda number: where[int(number[1])], what)
-        raise InputError(f"{where[int(found['number'])]}: {others}") from error
+        rest = _LIKE.sub(lambda other: where[int(other[1])], found["rest"])
+        text = rest if found["mark"] else f"the graph {rest}"
+        raise InputError(f"{where[int(found['number'])]}: {text}") from error
 
 
 def known_labels(record: GraphRecord, path: str) -> list[str]:

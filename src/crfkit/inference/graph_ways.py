@@ -41,8 +41,8 @@ def exact_ways(scores: GraphScores, max_memory: int, threads: int) -> tuple[Code
             )
             need += f"at width {width[i]}"
         raise InputError(
-            f"graph {i} {need}; use 'auto' or 'trw' ('tree-reweighted' in training) instead, or another "
-            "approximate method"
+            f"graph {scores.first_sequence + i} {need}; use 'auto' or 'trw' ('tree-reweighted' in training) "
+            "instead, or another approximate method"
         )
     return np.where(forest, FOREST, CLIQUES).astype(np.uint8), width
 

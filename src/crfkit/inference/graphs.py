@@ -368,15 +368,18 @@ def _require_labellings(scores: GraphScores, dead: IntArray) -> None:
     if len(failed) == 0:
         return
     i = int(failed[0])
+    number = scores.first_sequence + i
     others = f" (nor of {len(failed) - 1} other graphs)" if len(failed) > 1 else ""
     if dead[i] < scores.offsets[i + 1] - scores.offsets[i]:
         message = (
-            f"no permitted labelling of graph {i}{others}: at its node {int(dead[i])}, every label is "
+            f"no permitted labelling of graph {number}{others}: at its node {int(dead[i])}, every label is "
             "forbidden or contradicts the labels that its neighbours may have; allow more labels or pairs "
             "of labels"
         )
     else:
-        message = f"found no permitted labelling of graph {i}{others}; allow more labels or pairs of labels"
+        message = (
+            f"found no permitted labelling of graph {number}{others}; allow more labels or pairs of labels"
+        )
     error = NoPathError(message)
-    error.sequence = i
+    error.sequence = number
     raise error

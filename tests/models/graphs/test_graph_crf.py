@@ -227,6 +227,17 @@ def test_pieces_do_not_matter(model, monkeypatch):
         np.testing.assert_allclose(a, b, atol=1e-9)
 
 
+def test_messages_of_later_pieces_have_the_number_of_the_graph(monkeypatch):
+    model, exact = GraphCRF().fit(X, Y), GraphCRF(inference="exact").fit(X, Y)
+    monkeypatch.setattr(type(model.tagger_), "piece_scores", 30)
+    refuses("graph 12 has width 30", exact.predict, [*X, grid(np.zeros((30, 30, 2)))])
+    mask = np.ones((72, 2), bool)
+    mask[-1] = False
+    with pytest.raises(NoPathError, match="no permitted labelling of graph 11: at its node 5") as caught:
+        model.predict(X, constraints=Constraints(positions=mask))
+    assert caught.value.sequence == 11
+
+
 def test_dev_set_and_search():
     model = GraphCRF(patience=2).fit(X[4:], Y[4:], X_dev=X[:4], y_dev=Y[:4])
     assert 0 < max(record["dev_accuracy"] for record in model.history_) <= 1

@@ -231,6 +231,8 @@ def test_messages_of_later_pieces_have_the_number_of_the_graph(monkeypatch):
     model, exact = GraphCRF().fit(X, Y), GraphCRF(inference="exact").fit(X, Y)
     monkeypatch.setattr(type(model.tagger_), "piece_scores", 30)
     refuses("graph 12 has width 30", exact.predict, [*X, grid(np.zeros((30, 30, 2)))])
+    huge = [*X, grid(np.full((2, 2, 2), 1e300))]
+    refuses("at most 1e.09 in size, .* in graph 12 at node 0", model.predict, huge)
     mask = np.ones((72, 2), bool)
     mask[-1] = False
     with pytest.raises(NoPathError, match="no permitted labelling of graph 11: at its node 5") as caught:

@@ -1,6 +1,8 @@
 """``crfkit train --graphs``; ``tag``, ``eval`` and ``inspect`` with the model."""
 
+import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,7 +74,7 @@ def test_other_potentials(kind, settings, potential, run, tmp_path):
     else:
         assert (found["kernel"], found["gamma"], found["cliques"]) == ("laplacian", "median", "vertex+edge")
     report = run.ok("tag", model, data, "--eval", "-o", tmp_path / "tagged").err
-    assert float(report.split("accuracy:")[1].split("%")[0]) > 75
+    assert float(report.split("token accuracy")[1].split()[0]) > 75
     assert kind in run.ok("inspect", model).out
 
 
@@ -83,7 +85,7 @@ def test_tag_and_eval(data, model, run, tmp_path):
     assert all(np.shape(line["predicted"]) == (2, 3) for line in lines)
     right = np.mean([np.array(line["predicted"]) == np.array(line["labels"]) for line in lines])
     assert right > 0.9
-    assert f"accuracy:  {100 * right:.2f}%" in ran.err or f"accuracy: {100 * right:.2f}%" in ran.err
+    assert f"token accuracy                       {100 * right:.2f}".rstrip() in ran.err
     report = json.loads(run.ok("eval", "--graphs", tmp_path / "tagged.jsonl", "--json").out)
     assert report["n_tokens"] == 120
     ran = run.ok("tag", model, data, "--marginals", "all", "--posterior")
@@ -91,6 +93,58 @@ def test_tag_and_eval(data, model, run, tmp_path):
     assert sum(first.values()) == pytest.approx(1, abs=1e-5)
     best = json.loads(run.ok("tag", model, data, "--marginals").out.splitlines()[0])["probabilities"][0][0]
     assert best == pytest.approx(max(first.values()))
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees", "kernel"])
+def test_the_file_of_the_page(kind, run, tmp_path):
+    """Every kind takes the lines that docs/graphs.md shows: a string is an item with one attribute."""
+    page = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith(('{"nodes"', '{"cells"'))]
+    (tmp_path / "g.jsonl").write_text("\n".join(lines * 10), encoding="utf-8")
+    run.ok("train", "--graphs", tmp_path / "g.jsonl", "--kind", kind, "-m", tmp_path / "m")
+    tagged = run.ok("tag", tmp_path / "m", tmp_path / "g.jsonl").out.splitlines()
+    for found in map(json.loads, tagged):
+        assert found["predicted"] == found["labels"]
+
+
+def test_labels_that_conlleval_treats_specially(run, tmp_path):
+    """0 and O, say the atoms of oxygen, are labels like the others."""
+    lines = [{"nodes": ["a", "b", "c"], "labels": [0, "O", "C"], "predicted": [0, "O", "O"]}]
+    report = run.ok("eval", "--graphs", write(tmp_path / "atoms.jsonl", lines)).out
+    rows = {line.split()[0]: line.split()[1:] for line in report.splitlines() if line.strip()}
+    assert rows["0"] == ["100.00", "100.00", "100.00", "1"]
+    assert rows["O"] == ["50.00", "100.00", "66.67", "1"]
+    assert rows["C"] == ["0.00", "0.00", "0.00", "1"]
+
+
+def test_messages_name_file_and_line(model, run, tmp_path):
+    right = {"nodes": [{"x": 1}, {"x": 2}], "edges": [[0, 1]], "labels": ["A", "B"]}
+    good = write(tmp_path / "good.jsonl", [right])
+
+    def bad(**changes):
+        return write(tmp_path / "bad.jsonl", [right, right | changes])
+
+    wrong = bad(nodes=[{"x": 1}, {"x": None}])
+    ran = run("train", "--graphs", good, wrong, "-m", tmp_path / "m")
+    assert f"{wrong}:2: node 1: feature 'x': a value must be" in ran.err
+    wide = bad(edge_features=[[1.0]])
+    ran = run("train", "--graphs", good, wide, "-m", tmp_path / "m")
+    assert f"{good}:1: the graph has edges without edge_features" in ran.err
+    ran = run("train", "--graphs", good, "-m", tmp_path / "m", "--dev", bad(edge_types=["up"]))
+    assert f"{tmp_path / 'bad.jsonl'}:2: the model knows no edges of type 'up'" in ran.err
+    ran = run("tag", model, bad())
+    assert f"{tmp_path / 'bad.jsonl'}:1: its edges have no types" in ran.err
+    many = write(tmp_path / "many.jsonl", [*grids(250), {"nodes": [{"x": None}]}])
+    ran = run("tag", model, many, "-o", tmp_path / "tagged")
+    assert f"{many}:251: node 0: feature 'x'" in ran.err
+
+
+def test_compressed_files_and_pipes(data, model, run, tmp_path):
+    packed = tmp_path / "train.jsonl.gz"
+    packed.write_bytes(gzip.compress(data.read_bytes()))
+    assert run.ok("tag", model, packed).out == run.ok("tag", model, data).out
+    run.ok("train", "--graphs", packed, "-m", tmp_path / "m", "--kind", "kernel", "--cliques", 4)
+    assert "kernel" in run.ok("inspect", tmp_path / "m").out
 
 
 def test_inspect(model, run):

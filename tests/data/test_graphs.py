@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from refusals import refuses
 from scipy import sparse
@@ -24,6 +25,8 @@ def test_nodes_of_every_kind(nodes):
     assert (graph.edge_features.tolist(), graph.edge_types) == ([[1.0], [2.0]], ["x", "7"])
     assert repr(graph) == "<Graph: 4 nodes, 2 edges of the types 7, x>"
     assert Graph(nodes, ((a, b) for a, b in [(0, 1)])).n_edges == 1
+    assert Graph(nodes, pd.DataFrame({"from": [0, 1], "to": [2, 3]})).edges.tolist() == [[0, 2], [1, 3]]
+    assert Graph(nodes, [], directed=np.bool_(False)).directed is False
 
 
 @pytest.mark.parametrize("edges", [[], np.zeros((0, 2), int), np.zeros((0, 2))])
@@ -45,6 +48,10 @@ def test_graphs_without_edges_or_nodes(edges):
         ({"edges": [[0, 1, 2]]}, r"edges must have shape \[E, 2\]"),
         ({"edges": [[0, 1], [2]]}, "edges must be"),
         ({"edges": None}, "edges must be"),
+        ({"edges": np.array([[True, False]])}, "edges must be integers"),
+        ({"edges": np.array([[0, 2**63]], np.uint64)}, "edge 0 links nodes"),
+        ({"edges": sparse.eye(4)}, r"edges must be pairs of nodes \[E, 2\], got a sparse matrix"),
+        ({"directed": "no"}, "directed must be True or False, got 'no'"),
         ({"edges": "ab"}, "edges must be"),
         ({"nodes": "abcd"}, "nodes must be a list of items.* got str"),
         ({"nodes": 4}, "nodes must be a list of items.* got int"),
@@ -110,7 +117,12 @@ def test_grids(shape, neighbours):
 
 def test_grids_of_words():
     assert grid(["ab", "cd"]).nodes == grid([["a", "b"], ["c", "d"]]).nodes == ["a", "b", "c", "d"]
-    refuses("neighbours must be 4 or 8, got 6", grid, np.zeros((2, 2)), 6)
+    for bad in (6, 4.0, "4", [4]):
+        refuses("neighbours must be 4 or 8", grid, np.zeros((2, 2)), bad)
+    for bad in ("ab", {"a": 1}, None, 5):
+        refuses("cells must be a list of rows, got", grid, bad)
+    refuses("cells must be numbers or words, got NoneType", grid, [["a", None]])
+    assert grid([["a", 1]]).nodes == ["a", "1"]
     for bad in (np.zeros(3), [["a"], ["b", "c"]], np.zeros((1, 1, 1, 1))):
         refuses("cells must be", grid, bad)
 
@@ -131,6 +143,8 @@ def test_skip_chains():
     refuses("items must have the sentences of the document", skip_chain, sentences, items[1:])
     refuses("sentence 0, word 1: expected a string, got int", skip_chain, [["a", 1]])
     refuses("sentence 0 must be a list of words, got str", skip_chain, ["a b"])
+    refuses("sentences must be a list of lists of words, one per sentence, got NoneType", skip_chain, None)
+    refuses("items of sentence 0 must be a list of features, got int", skip_chain, [["a"]], [1])
     refuses("pairs must be 'all' or 'next'", skip_chain, sentences, pairs="some")
 
 
@@ -154,3 +168,4 @@ def test_layout():
     refuses("graph 0: the model knows no edges of type 'b'; types of training: a", lay_out, graphs, ["a"])
     with pytest.raises(InputError, match="graph 0: its edges have no types, but in training they had"):
         lay_out([Graph(NODES, [[0, 1]])], types)
+    refuses("graph 0 has edges, but in training there were none", lay_out, graphs, [])

@@ -3,7 +3,9 @@
 import io
 import json
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from random_graphs import random_graphs
 from refusals import refuses
@@ -44,6 +46,26 @@ def test_round_trip(tmp_path):
     refuses("there are 5 graphs but labels of 1", write_graphs, tmp_path / "g.jsonl", graphs, [[]])
 
 
+def test_values_that_json_does_not_have(tmp_path):
+    """Numbers of NumPy, sets, frames and graphs of networkx are written as what they hold."""
+    frame = pd.DataFrame({"size": [1.5, 2.0], "name": ["a", "b"]})
+    path = nx.path_graph(2)
+    nx.set_node_attributes(path, {0: {"x": 1, "label": "A"}, 1: {"x": 2, "label": "B"}})
+    graphs = [Graph([{"x": np.float32(1.5)}, {"y": {"a", "b"}}], []), Graph(frame, [[0, 1]])]
+    write_graphs(tmp_path / "g.jsonl", graphs, [["A", np.str_("B")], None])
+    first, second = read_graphs(tmp_path / "g.jsonl")
+    assert first.graph.nodes == [{"x": 1.5}, {"y": ["a", "b"]}]
+    assert (first.labels, second.labels) == (["A", "B"], None)
+    assert second.graph.nodes == frame.to_dict("records")
+    write_graphs(tmp_path / "g.jsonl", [path], "label")
+    (record,) = read_graphs(tmp_path / "g.jsonl")
+    assert (record.graph.nodes, record.labels) == ([{"x": 1}, {"x": 2}], ["A", "B"])
+    for y, message in [([["A"], None], "graph 0 has 2 nodes but 1 labels"), ([{0: "A"}, None], "got dict")]:
+        refuses(message, write_graphs, tmp_path / "h.jsonl", graphs, y)
+    refuses("graph 0: Object of type complex", write_graphs, tmp_path / "h.jsonl", [Graph([{"x": 1j}], [])])
+    assert not (tmp_path / "h.jsonl").exists()
+
+
 def test_cells():
     (record,) = read({"cells": ["ab", "cd"], "labels": [[0, 1], [2, 3]], "neighbours": 8, "id": "x"})
     assert record.graph.nodes == ["a", "b", "c", "d"]
@@ -74,6 +96,15 @@ def test_cells():
         ({"cells": "ab"}, ":2: cells must be a list of rows, got str"),
         ({"cells": ["ab", "c"]}, ":2: cells must be"),
         ({"cells": ["ab"], "labels": [0, 1]}, ":2: labels must have one row per row of cells"),
+        (
+            {"cells": ["ab", "cd"], "labels": [[0], [1, 0, 1]]},
+            ":2: labels must have the 2 × 2 shape of cells",
+        ),
+        ({"cells": ["ab"], "predicted": [[0, 1], [0]]}, ":2: predicted must have the 1 × 2 shape of cells"),
+        ({"cells": ["ab"], "neighbours": 4.0}, ":2: neighbours must be 4 or 8, got 4.0"),
+        ({"nodes": ["a", "b"], "edges": [["0", "1"]]}, ":2: edges must be integers"),
+        ({"nodes": ["a", "b"], "edges": None}, ":2: edges must be integers"),
+        ({"nodes": {"a": 1}}, ":2: nodes must be a list of items, .* got dict"),
         ({"cells": ["ab"], "neighbours": 5}, ":2: neighbours must be 4 or 8, got 5"),
     ],
 )

@@ -20,6 +20,7 @@ from crfkit.kernels import Kernel
 from crfkit.kernels.matrix import KernelMatrix
 from crfkit.models.kernels.clique_selection import take_all
 from crfkit.objectives.likelihood import Likelihood
+from crfkit.objectives.pseudo_likelihood import PseudoLikelihood
 from crfkit.potentials.contract import Curved
 from crfkit.potentials.edge_tables import EdgeTables, GivenScores, typed_topology
 from crfkit.potentials.graph_kernels import GraphStretch
@@ -118,14 +119,11 @@ POTENTIALS = {
     "kernel on edges of graphs": lambda: graph_expansion(True),
 }
 EXACT, SURROGATE = Graphs("exact"), Graphs("trw", tolerance=1e-12, max_iterations=5000)
-STRUCTURES = {
-    "segments": [SEGMENTATIONS],
-    "graphs": [EXACT, SURROGATE],
-    "graphs without direction": [EXACT],
-    "tables of edges": [EXACT, SURROGATE],
-    "kernel on graphs": [EXACT],
-    "kernel on edges of graphs": [EXACT, SURROGATE],
-}
+ON_GRAPHS = (
+    *("graphs", "graphs without direction", "tables of edges"),
+    *("kernel on graphs", "kernel on edges of graphs"),
+)
+STRUCTURES = {"segments": [SEGMENTATIONS], **{name: [EXACT, SURROGATE] for name in ON_GRAPHS}}
 CURVED = {"tables", "tables of order 2", "segments"}
 
 
@@ -193,6 +191,18 @@ def test_the_gradient_of_the_likelihood_by_finite_differences(case, labels, weig
     found = function(w, diagonal=True)
     assert (found.diagonal is not None) == curved
     assert not curved or (found.diagonal[found.gradient != 0] > 0).all()
+    check_slopes(function, potential, w, found.gradient)
+
+
+@pytest.mark.parametrize("name", ON_GRAPHS)
+@pytest.mark.parametrize("labels", LABELS)
+def test_the_gradient_of_the_pseudo_likelihood_by_finite_differences(name, labels):
+    potential, batch, _, w, known, *_ = case_of(name, 0, np.random.default_rng(3))
+    function = PseudoLikelihood(potential, batch, known[labels], weights=np.array([0.5, 2.0, 1.0, 1.5]))
+    check_slopes(function, potential, w, function(w).gradient)
+
+
+def check_slopes(function, potential, w, gradient):
     moves = STEP * np.eye(len(w))[getattr(getattr(potential, "index", None), "places", slice(None))]
     slopes = [(function(w + move).value - function(w - move).value) / (2 * STEP) for move in moves]
-    np.testing.assert_allclose(moves @ found.gradient / STEP, slopes, atol=1e-6)
+    np.testing.assert_allclose(moves @ gradient / STEP, slopes, atol=1e-6)

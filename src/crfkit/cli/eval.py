@@ -46,7 +46,8 @@ the labels:
   --predicted FILE          a file with the predicted labels in its last column
   --gold-column K:int       column of the true labels, 0, 1, … or -1, -2, …
   --predicted-column K:int  column of the predicted labels
-  --graphs                  FILE is graphs in JSON lines, as 'crfkit tag' writes them
+  --graphs                  FILE is graphs in JSON lines, as 'crfkit tag' writes them; shows precision, recall
+      and F1 of each label
   --tabs                    columns are separated by single tabs; cells may contain blanks
 scoring:
   --scheme NAME             IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: detected from the labels, as
@@ -84,9 +85,12 @@ def _scored(arguments: argparse.Namespace, true: LabelCodes, found: LabelCodes, 
     from crfkit import metrics
     from crfkit.cli.scores import conlleval_report
 
-    how = {name: getattr(arguments, name) for name in ("scheme", "strict", "raw")}
-    report = conlleval_report(true, found, **how)
-    per_label = metrics.token_report(true, found) if arguments.per_label else None
+    if arguments.graphs:
+        report, per_label = metrics.token_report(true, found), None
+    else:
+        how = {name: getattr(arguments, name) for name in ("scheme", "strict", "raw")}
+        report = conlleval_report(true, found, **how)
+        per_label = metrics.token_report(true, found) if arguments.per_label else None
     confusion = metrics.confusion_matrix(true, found) if arguments.confusion else None
     sureness = None
     if arguments.bootstrap is not None or arguments.compare is not None:

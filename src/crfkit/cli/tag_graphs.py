@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 # Options of ``tag`` that go with graphs; the others are refused if they are given.
 _USED = ("model", "input", "output", "posterior", "marginals", "eval", "jobs", "quiet", "flush")
+_ABOUT = re.compile(r"(?P<dev>in the dev set: )?graph (?P<number>\d+)(?P<mark>[:,])? (?P<rest>.*)", re.DOTALL)
+_LIKE = re.compile(r"(?<=\blike )graph (\d+)\b")
 _TOGETHER = 200  # graphs that are labelled at once
 
 
@@ -30,8 +34,9 @@ def tag_graphs(arguments: argparse.Namespace, defaults: argparse.Namespace, tagg
     with open_output(arguments.output) as file:
         for records in _together(arguments.input, 1 if arguments.flush else _TOGETHER):
             graphs = [record.graph for record in records]
-            labels = tagger.predict_posterior(graphs) if arguments.posterior else tagger.predict(graphs)
-            given = tagger.predict_marginals(graphs) if arguments.marginals else [None] * len(records)
+            with lines_in_messages([f"{arguments.input}:{record.line}" for record in records]):
+                labels = tagger.predict_posterior(graphs) if arguments.posterior else tagger.predict(graphs)
+                given = tagger.predict_marginals(graphs) if arguments.marginals else [None] * len(records)
             for record, own, probabilities in zip(records, labels, given, strict=True):
                 file.write(_line(record, own, probabilities, arguments.marginals))
             if arguments.flush:
@@ -42,6 +47,21 @@ def tag_graphs(arguments: argparse.Namespace, defaults: argparse.Namespace, tagg
     if arguments.eval:
         _report(true, found)
     return 0
+
+
+@contextmanager
+def lines_in_messages(lines: Sequence[str], dev: Sequence[str] = ()) -> Iterator[None]:
+    """Let messages about a graph name its file and line: those of the graphs, and of the held-out ones."""
+    try:
+        yield
+    except InputError as error:
+        found = _ABOUT.match(str(error))
+        if found is None:
+            raise
+        where = dev if found["dev"] else lines
+        rest = _LIKE.sub(lambda other: where[int(other[1])], found["rest"])
+        text = rest if found["mark"] else f"the graph {rest}"
+        raise InputError(f"{where[int(found['number'])]}: {text}") from error
 
 
 def known_labels(record: GraphRecord, path: str) -> list[str]:
@@ -73,9 +93,8 @@ def _line(record: GraphRecord, labels: list[Any], probabilities: Any, how: str |
 def _report(true: list[list[Any]], found: list[list[Any]]) -> None:
     import sys
 
-    from crfkit.cli.scores import conlleval_report
-    from crfkit.data.label_codes import LabelCodes
+    from crfkit.metrics import token_report
 
     if not true:
         raise InputError("--eval: the data is empty, so there is nothing to score")
-    print(conlleval_report(LabelCodes.of(true), LabelCodes.of(found), raw=True), file=sys.stderr)
+    print(token_report(true, found), file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.cli import options, train_kernels, train_trees
 from crfkit.cli.messages import UsageError, ending
+from crfkit.cli.tag_graphs import lines_in_messages
 from crfkit.cli.train_data import Data, Job
 from crfkit.exceptions import InputError
 
@@ -77,8 +78,14 @@ def prepare(arguments: argparse.Namespace) -> Job:
         random_state=arguments.seed,
         verbose=options.verbosity(arguments),
     )
-    dev = None if arguments.dev is None else _read([arguments.dev])
-    return Job(crf, _read(arguments.data), dev, crf.fit)
+    data, lines = _read(arguments.data)
+    dev, of_dev = (None, []) if arguments.dev is None else _read([arguments.dev])
+
+    def fit(*given: Any, **how: Any) -> Any:
+        with lines_in_messages(lines, of_dev):
+            return crf.fit(*given, **how)
+
+    return Job(crf, data, dev, fit)
 
 
 def _potential(arguments: argparse.Namespace) -> Any:
@@ -88,19 +95,21 @@ def _potential(arguments: argparse.Namespace) -> Any:
     return train_kernels.estimator(arguments) if arguments.potential == "kernel" else "linear"
 
 
-def _read(paths: Sequence[str]) -> Data:
+def _read(paths: Sequence[str]) -> tuple[Data, list[str]]:
+    """Return the graphs of files with their labels, and the file and line of each graph."""
     from crfkit.io.graph_lines import read_graphs
 
-    graphs, y = [], []
+    graphs, y, lines = [], [], []
     for path in paths:
         for record in read_graphs(path):
             if record.labels is None:
                 raise InputError(f"{path}:{record.line}: the graph has no labels")
             graphs.append(record.graph)
             y.append(record.labels)
+            lines.append(f"{path}:{record.line}")
         if not graphs:
             raise InputError(f"{path}: the file is empty")
-    return Data(graphs, y, None, None, words=("graphs", "nodes"))
+    return Data(graphs, y, None, None, words=("graphs", "nodes")), lines
 
 
 def report(crf: GraphCRF) -> list[tuple[str, str]]:

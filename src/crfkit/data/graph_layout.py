@@ -80,6 +80,8 @@ def lay_out(graphs: Sequence[Graph], types: Sequence[str]) -> GraphLayout:
 
 
 def _unknown_type(graph: int, name: str, types: Sequence[str]) -> str:
+    if not types:
+        return f"graph {graph} has edges, but in training there were none: the model cannot score them"
     if name == ONLY:
         return f"graph {graph}: its edges have no types, but in training they had ({', '.join(types)})"
     known = ", ".join(types) if any(types) else "none"

@@ -5,6 +5,7 @@ A graph of networkx can take the place of a ``Graph``: attributes of its nodes a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from crfkit.data.topology import Topology
 from crfkit.exceptions import InputError
 
 TYPE = "type"  # the attribute of networkx's edges that is their type
+_QUOTED = re.compile(r"(?<!\w)('[^']*')(?!\w)")  # a name of the user's in a message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +56,9 @@ class Graph:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        if not isinstance(self.directed, (bool, np.bool_)):
+            raise InputError(f"directed must be True or False, got {self.directed!r}")
+        put(self, "directed", bool(self.directed))
         put(self, "nodes", _rows(self.nodes, "nodes"))
         put(self, "edges", _checked_edges(self.edges, self.n_nodes))
         if self.edge_features is not None:
@@ -190,16 +195,18 @@ def words_of_graphs(position: str = "node") -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text = str(error)
-        for old, new in (
+        words = (
             ("; labels of all positions in one list need lengths=", ""),  # which graphs do not have
+            (", or name it in categorical=[…]", ""),
             ("a list of sequences of labels", "a list with the labels of each graph"),
             ("sequence", "graph"),
             ("position", position),
             (" items", f" {position}s"),
-        ):
-            text = text.replace(old, new)
-        error.args = (text, *error.args[1:])
+        )
+        parts = _QUOTED.split(str(error))
+        for old, new in words:
+            parts[::2] = [part.replace(old, new) for part in parts[::2]]
+        error.args = ("".join(parts), *error.args[1:])
         raise
 
 
@@ -251,7 +258,11 @@ def _type_name(name: Any, edge: int) -> str:
 
 def _checked_edges(edges: Any, n_nodes: int) -> IntArray:
     """Return edges [E, 2]; raise for nodes that do not exist, self-loops and duplicates."""
-    if isinstance(edges, Iterable) and not isinstance(edges, (np.ndarray, Sequence)):
+    if is_sparse(edges):
+        raise InputError("edges must be pairs of nodes [E, 2], got a sparse matrix; see numpy.argwhere")
+    if is_frame(edges):
+        edges = edges.to_numpy()
+    elif isinstance(edges, Iterable) and not isinstance(edges, (np.ndarray, Sequence)):
         edges = list(edges)
     try:
         found = Topology.of_graphs([n_nodes], [edges])

@@ -8,6 +8,7 @@ import numpy as np
 
 from crfkit.arrays import IntArray
 from crfkit.data.graphs import Graph
+from crfkit.data.reading import listed
 from crfkit.exceptions import InputError
 
 # Steps to the neighbours after a cell, by row and column.
@@ -25,10 +26,11 @@ def grid(cells: Any, neighbours: int = 4) -> Graph:
     >>> grid([[0, 1, 1], [0, 0, 1]])
     <Graph: 6 nodes, 7 edges of the types down, right>
     """
-    if neighbours not in (4, 8):
+    if not isinstance(neighbours, int) or neighbours not in (4, 8):
         raise InputError(f"neighbours must be 4 or 8, got {neighbours!r}")
     if not isinstance(cells, np.ndarray):
-        cells = [list(row) if isinstance(row, str) else row for row in cells]
+        rows = listed(cells, "cells", "rows")
+        cells = [list(row) if isinstance(row, str) else row for row in rows]
     try:
         array = np.asarray(cells)
     except ValueError as error:
@@ -48,7 +50,11 @@ def grid(cells: Any, neighbours: int = 4) -> Graph:
         edges.append(np.stack([first.ravel(), second.ravel()], axis=1))
         types += [name] * first.size
     if _is_text(array):
-        nodes: Any = [str(cell) for cell in array.ravel().tolist()]
+        found = array.ravel().tolist()
+        wrong = next((cell for cell in found if not isinstance(cell, (str, int, float))), "")
+        if wrong != "":
+            raise InputError(f"cells must be numbers or words, got {type(wrong).__name__}")
+        nodes: Any = [str(cell) for cell in found]
     else:
         nodes = array.reshape(height * width, -1 if array.size else 1).astype(np.float64)
     return Graph(nodes, np.concatenate(edges), edge_types=types)

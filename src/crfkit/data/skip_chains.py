@@ -45,8 +45,9 @@ def skip_chain(
     """
     if pairs not in ("all", "next"):
         raise InputError(f"pairs must be 'all' or 'next', got {pairs!r}")
-    rows = [list(listed(sentence, f"sentence {i}", "words")) for i, sentence in enumerate(listed(sentences))]
-    given = rows if items is None else [list(own) for own in items]
+
+    rows = _lists(sentences, "sentences", "sentence {}", "words")
+    given = rows if items is None else _lists(items, "items", "items of sentence {}", "features")
     if [len(own) for own in given] != [len(words) for words in rows]:
         raise InputError("items must have the sentences of the document, one item per word")
     edges, types = [], []
@@ -70,6 +71,12 @@ def skip_chain(
                 types.append(SAME)
     nodes = [item for own in given for item in own]
     return Graph(nodes, np.array(edges, np.int64).reshape(-1, 2), edge_types=types)
+
+
+def _lists(given: Any, name: str, where: str, of: str) -> list[list[Any]]:
+    """Return a list of lists; raise for anything else."""
+    outer = listed(given, name, f"lists of {of}, one per sentence")
+    return [list(listed(own, where.format(i), of)) for i, own in enumerate(outer)]
 
 
 def _pairs(places: Sequence[int], pairs: str) -> list[tuple[int, int]]:

@@ -40,7 +40,10 @@ def exact_ways(scores: GraphScores, max_memory: int, threads: int) -> tuple[Code
                 f"is too wide for exact inference{others}: the search for an elimination order was given up "
             )
             need += f"at width {width[i]}"
-        raise InputError(f"graph {i} {need}; use method 'auto', 'trw', 'bp' or 'mean-field'")
+        raise InputError(
+            f"graph {scores.first_sequence + i} {need}; use 'auto' or 'trw' ('tree-reweighted' in training) "
+            "instead, or another approximate method"
+        )
     return np.where(forest, FOREST, CLIQUES).astype(np.uint8), width
 
 

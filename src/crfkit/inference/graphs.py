@@ -225,7 +225,8 @@ class Graphs:
             threads,
         )
         _require_labellings(scores, dead)
-        return GraphBest(labels, score, bound, optimal.astype(np.bool_))
+        # Rounding may leave the bound of an optimal labelling a little below its score.
+        return GraphBest(labels, score, np.maximum(bound, score), optimal.astype(np.bool_))
 
     def is_exact(self, scores: GraphScores, *, n_jobs: int | None = None) -> BoolArray:
         """Tell for each graph [N] whether its sums are exact, without computing them."""
@@ -367,15 +368,18 @@ def _require_labellings(scores: GraphScores, dead: IntArray) -> None:
     if len(failed) == 0:
         return
     i = int(failed[0])
+    number = scores.first_sequence + i
     others = f" (nor of {len(failed) - 1} other graphs)" if len(failed) > 1 else ""
     if dead[i] < scores.offsets[i + 1] - scores.offsets[i]:
         message = (
-            f"no permitted labelling of graph {i}{others}: at its node {int(dead[i])}, every label is "
+            f"no permitted labelling of graph {number}{others}: at its node {int(dead[i])}, every label is "
             "forbidden or contradicts the labels that its neighbours may have; allow more labels or pairs "
             "of labels"
         )
     else:
-        message = f"found no permitted labelling of graph {i}{others}; allow more labels or pairs of labels"
+        message = (
+            f"found no permitted labelling of graph {number}{others}; allow more labels or pairs of labels"
+        )
     error = NoPathError(message)
-    error.sequence = i
+    error.sequence = number
     raise error

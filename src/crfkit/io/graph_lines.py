@@ -10,11 +10,14 @@ cells. A label may be null (unknown) or a list (one of these). Other keys are ke
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
-from crfkit.data.graphs import Graph
+import numpy as np
+
+from crfkit.data.graphs import Graph, graphs_of, listed_graphs, node_labels
 from crfkit.data.grids import grid
+from crfkit.data.reading import is_frame, is_sparse, listed
 from crfkit.exceptions import InputError
 from crfkit.io.jsonl_data import PREDICTED, line_of, objects_of
 from crfkit.io.opening import Source, open_input, source_name
@@ -50,25 +53,34 @@ def stream_graphs(source: Source) -> Iterator[GraphRecord]:
                 raise InputError(f"{name}:{line}: {error}") from error
 
 
-def write_graphs(path: str | os.PathLike[str] | IO[bytes], graphs: Iterable[Graph], y: Any = None) -> None:
-    """Write graphs, and their labels if there are any, as JSON lines."""
-    graphs = list(graphs)
-    if y is not None and len(y) != len(graphs):
-        raise InputError(f"there are {len(graphs)} graphs but labels of {len(y)}")
+def write_graphs(path: str | os.PathLike[str] | IO[bytes], graphs: Any, y: Any = None) -> None:
+    """Write graphs, also those of networkx, and their labels if there are any, as JSON lines.
+
+    y is as in ``GraphCRF.fit``: graphs whose labels are None are written without.
+    """
+    given = listed_graphs(graphs)
+    label = y if isinstance(y, str) else None
+    y = None if y is None else node_labels(given, y)
+    if y is not None and len(y) != len(given):
+        raise InputError(f"there are {len(given)} graphs but labels of {len(y)}")
     with open_output(path) as file:
-        for i, graph in enumerate(graphs):
-            content: dict[str, Any] = {"nodes": _plain(graph.nodes), "edges": graph.edges.tolist()}
+        for i, graph in enumerate(graphs_of(given, label)):
+            content: dict[str, Any] = {"nodes": graph.nodes, "edges": graph.edges}
             if graph.edge_features is not None:
-                content["edge_features"] = _plain(graph.edge_features)
+                content["edge_features"] = graph.edge_features
             if graph.edge_types is not None:
                 content["edge_types"] = graph.edge_types
             if not graph.directed:
                 content["directed"] = False
-            if y is not None:
-                labels = y[i].tolist() if hasattr(y[i], "tolist") else y[i]
-                several = (set, frozenset, tuple)
-                content["labels"] = [list(one) if isinstance(one, several) else one for one in labels]
-            file.write(line_of(content))
+            if y is not None and y[i] is not None:
+                labels = list(listed(y[i], f"labels of graph {i}", "labels"))
+                if len(labels) != graph.n_nodes:
+                    raise InputError(f"graph {i} has {graph.n_nodes} nodes but {len(labels)} labels")
+                content["labels"] = labels
+            try:
+                file.write(line_of(_plain(content)))
+            except TypeError as error:
+                raise InputError(f"graph {i}: {error}; JSON has numbers, texts, lists and objects") from error
 
 
 def labelled_line(record: GraphRecord, found: Sequence[Any], more: dict[str, Any] | None = None) -> bytes:
@@ -122,19 +134,27 @@ def _labels(content: dict[str, Any], key: str, graph: Graph) -> list[Any] | None
     if "cells" in content:
         if not all(isinstance(row, (list, str)) for row in found):
             raise InputError(f"{key} must have one row per row of cells")
+        rows = content["cells"]
+        if list(map(len, found)) != list(map(len, rows)):
+            raise InputError(
+                f"{key} must have the {len(rows)} × {len(rows[0]) if rows else 0} shape of cells"
+            )
         found = [label for row in found for label in row]
     if len(found) != graph.n_nodes:
         raise InputError(f"{graph.n_nodes} nodes, but {len(found)} {key}")
     return found
 
 
-def _plain(rows: Any) -> Any:
-    """Return features as JSON values."""
-    rows = rows.toarray() if hasattr(rows, "toarray") else rows
-    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
-        return rows.to_dict("records")
-    return rows.tolist() if hasattr(rows, "tolist") else [_item(item) for item in rows]
-
-
-def _item(item: Any) -> Any:
-    return sorted(item) if isinstance(item, (set, frozenset)) else item
+def _plain(value: Any) -> Any:
+    """Return features or labels as JSON values."""
+    if is_frame(value):
+        return [_plain(dict(zip(value.columns, row, strict=True))) for row in value.to_numpy().tolist()]
+    if is_sparse(value):
+        return value.toarray().tolist()
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist()) if value.dtype == object else value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(own) for name, own in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_plain, value), key=str)
+    return [_plain(own) for own in value] if isinstance(value, (list, tuple)) else value

@@ -53,10 +53,7 @@ class Plots:
                 )
             X, lengths, _ = self._given(X, lengths)
             scores = _mean_pairs(fitted, X, lengths)
-        names = [str(label) for label in fitted.classes]
-        tenths = np.round(scores, 1) + 0.0  # without -0.0
-        written = [["" if np.isnan(score) else f"{score:.1f}" for score in row] for row in tenths.tolist()]
-        ax = draw_matrix(scores, names, names, ax, signed=True, written=written, name="score")
+        ax = draw_pairs(scores, fitted.classes, ax)
         ax.set_xlabel("next label")
         ax.set_ylabel("label")
         return ax
@@ -118,6 +115,14 @@ def _mean_pairs(fitted: FittedModel, X: Any, lengths: Any) -> FloatArray:
     mean = total / number
     centred: FloatArray = mean - mean.mean(axis=0)
     return centred
+
+
+def draw_pairs(scores: FloatArray, classes: Sequence[Any], ax: Axes | None = None) -> Axes:
+    """Draw scores [L, L] of pairs of labels; NaN: an empty cell."""
+    names = [str(label) for label in classes]
+    tenths = np.round(scores, 1) + 0.0  # without -0.0
+    written = [["" if np.isnan(score) else f"{score:.1f}" for score in row] for row in tenths.tolist()]
+    return draw_matrix(scores, names, names, ax, signed=True, written=written, name="score")
 
 
 def draw_shares(names: Sequence[str], shares: FloatArray, n: int, ax: Axes | None = None) -> Axes:

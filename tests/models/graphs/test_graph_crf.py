@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import crfkit
 from crfkit import CRF, Graph, GraphCRF, grid
 from crfkit.exceptions import InputError, InputWarning, NoPathError
-from crfkit.inference import Constraints
+from crfkit.inference import Constraints, Graphs
 from crfkit.inference.graph_scores import graph_labelling_score
 from crfkit.io import read_model, write_model
 
@@ -82,7 +82,10 @@ def test_what_was_maximised_is_named():
     assert mixed.maximised_.endswith("; likelihood of 1 of 2 graphs")
     assert GraphCRF(**SETTINGS["pseudo"]).fit(X, Y).maximised_ == "pseudo-likelihood"
     assert GraphCRF().fit(X, Y).maximised_ == "likelihood"
-    refuses("width", GraphCRF(training="likelihood").fit, [wide], y[:1])
+    hint = "width 30.*use 'auto' or 'trw' .'tree-reweighted' in training. instead"
+    refuses(hint, GraphCRF(training="likelihood").fit, [wide], y[:1])
+    exact = GraphCRF(inference="exact").fit(X, Y)
+    refuses(hint, exact.predict, [grid(np.zeros((30, 30, 2)))])
 
 
 def test_training_learns_the_rows(model):
@@ -196,6 +199,26 @@ def test_known_labels_and_constraints(model):
     )
 
 
+def test_scores_for_other_inference():
+    model = GraphCRF(ends=True).fit(X, Y)
+    scores = model.graph_scores(X)
+    found = Graphs("exact").infer(scores)
+    assert found.kind == ["exact"] * len(X)
+    np.testing.assert_allclose(found.node, np.concatenate(model.predict_marginals(X, as_arrays=True)))
+    np.testing.assert_allclose(found.edge.sum(axis=2), found.node[scores.topology.edges[:, 0]])
+
+
+def test_plots():
+    pytest.importorskip("matplotlib")
+    model = GraphCRF().fit(X, Y)
+    drawn = model.plot_transitions(edge_type="down").images[0].get_array()
+    np.testing.assert_allclose(drawn, model.tagger_.part.tables[0])
+    refuses("edge_type must be a type of training, down, right; got None", model.plot_transitions)
+    assert model.plot_confusion(X, Y).images
+    untyped = [Graph(graph.nodes, graph.edges) for graph in X]
+    assert GraphCRF().fit(untyped, Y).plot_transitions().images
+
+
 def test_pieces_do_not_matter(model, monkeypatch):
     whole = model.predict_marginals(X, as_arrays=True)
     monkeypatch.setattr(type(model.tagger_), "piece_scores", 30)
@@ -204,10 +227,29 @@ def test_pieces_do_not_matter(model, monkeypatch):
         np.testing.assert_allclose(a, b, atol=1e-9)
 
 
+def test_messages_of_later_pieces_have_the_number_of_the_graph(monkeypatch):
+    model, exact = GraphCRF().fit(X, Y), GraphCRF(inference="exact").fit(X, Y)
+    monkeypatch.setattr(type(model.tagger_), "piece_scores", 30)
+    refuses("graph 12 has width 30", exact.predict, [*X, grid(np.zeros((30, 30, 2)))])
+    huge = [*X, grid(np.full((2, 2, 2), 1e300))]
+    refuses("at most 1e.09 in size, .* in graph 12 at node 0", model.predict, huge)
+    mask = np.ones((72, 2), bool)
+    mask[-1] = False
+    with pytest.raises(NoPathError, match="no permitted labelling of graph 11: at its node 5") as caught:
+        model.predict(X, constraints=Constraints(positions=mask))
+    assert caught.value.sequence == 11
+
+
 def test_dev_set_and_search():
     model = GraphCRF(patience=2).fit(X[4:], Y[4:], X_dev=X[:4], y_dev=Y[:4])
     assert 0 < max(record["dev_accuracy"] for record in model.history_) <= 1
     refuses("X_dev and y_dev go together", GraphCRF().fit, X, Y, X_dev=X)
+    assert GraphCRF().fit(X, Y, X_dev=X[:1], y_dev=[["Z"] * 6]).history_[0]["dev_accuracy"] == 0
+    for dev, message in [
+        (Graph(np.ones((1, 3)), []), "in the dev set: X has 3 columns"),
+        (Graph(np.ones((2, 2)), [[0, 1]], edge_types=["up"]), "in the dev set: graph 0: the model knows no"),
+    ]:
+        refuses(message, GraphCRF().fit, X, Y, X_dev=[dev], y_dev=[["P"] * len(dev)])
     refuses(
         "in the dev set: graph 0 has 6 nodes but 1 labels", GraphCRF().fit, X, Y, X_dev=X[:1], y_dev=[["P"]]
     )
@@ -330,8 +372,14 @@ def test_graphs_without_edges_or_nodes():
             "graph 1: expected 1 columns like graph 0, got 2",
         ),
         ([Graph(np.ones((2, 1)), [[0, 1]], [[np.inf]])], [["P", "Q"]], "graph 0, edge 0: feature '0'"),
+        ([Graph([{"position": np.nan}], [])], [["P"]], "graph 0, node 0: feature 'position': expected a fin"),
+        (X[:1], [[*Y[0], "P"]], "graph 0 has 6 nodes but 7 labels"),
+        (X[:1], [[{}, *Y[0][1:]]], "graph 0, node 0: a label must be"),
+        (X[:1], [[{"P": 1}, *Y[0][1:]]], "graph 0, node 0: a label must be"),
+        (X[:1], [[0.5, *Y[0][1:]]], "graph 0, node 0: a label must be"),
+        (X[:1], [[set(), *Y[0][1:]]], "graph 0, node 0: an empty set permits no label"),
     ],
-    ids=range(17),
+    ids=range(23),
 )
 def test_bad_training_data(graphs, y, message):
     refuses(message, GraphCRF().fit, graphs, y)
@@ -357,6 +405,11 @@ def test_bad_graphs_to_tag():
     refuses("no list of best labellings", model.predict_nbest, X)
     refuses("there are no segments", model.predict_segments, X)
     refuses("a report shows sequences", model.report, X, Y)
+    refuses("a graph CRF has no calibration", model.calibrate, X, Y)
+    refuses("graph 0: y_true has 2 labels but y_pred has 6", model.score, X, [["P"] * 2, *Y[1:]])
+    refuses("y must be a list with the labels of each graph, got NoneType", model.score, X, None)
+    lonely = GraphCRF().fit([Graph(np.eye(2), [])], [["P", "Q"]])
+    refuses("graph 0 has edges, but in training there were none", lonely.predict, [Graph(nodes, [[0, 1]])])
     words = GraphCRF().fit([Graph(["a", "b"], [[0, 1]])], [["A", "B"]])
     with pytest.warns(InputWarning, match="has no attribute that the model knows"):
         words.predict([Graph(["c"], [])])

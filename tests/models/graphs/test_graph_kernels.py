@@ -2,9 +2,11 @@
 
 import io
 
+import networkx as nx
 import numpy as np
 import pytest
 from model_files import saved
+from random_graphs import random_graphs
 from refusals import refuses, unreadable
 from rings import ring_data
 from scipy import sparse
@@ -12,6 +14,7 @@ from scipy import sparse
 import crfkit
 from crfkit import Graph, GraphCRF, KernelCRF
 from crfkit.datasets import gaussian_mixtures
+from crfkit.exceptions import InputWarning
 from crfkit.io import read_model, write_model
 from crfkit.kernels import GraphKernel
 
@@ -60,9 +63,8 @@ def test_files_and_settings():
     assert chosen.score(X, y) > 0.7
     header, arrays = read_model(saved(model))
     for key, value, message in [
-        ("widths", [1], "its kernels are malformed"),
         ("kernels", None, "its kernels are malformed"),
-        ("widths", [2, 1], "columns"),
+        ("ends", False, "columns"),
     ]:
         file = io.BytesIO()
         write_model(file, {**header, key: value}, arrays)
@@ -78,6 +80,31 @@ def test_a_dev_set(settings):
     assert best["dev_log_likelihood"] < 0
 
 
+def test_attributes_with_names_are_columns():
+    """Words, dicts and networkx graphs are compared as the columns that a linear model gives weights."""
+    arrays = random_graphs(3, [4, 3, 5])
+    y = [["AB"[int(row[0])] for row in graph.nodes] for graph in arrays]
+
+    def named(rows):
+        return [{f"x{k}": value for k, value in enumerate(row)} for row in rows]
+
+    dicts = [Graph(named(g.nodes), g.edges, named(g.edge_features), g.edge_types, g.directed) for g in arrays]
+    settings = KernelCRF(cliques="vertex+edge", n_cliques=10, gamma=0.5, reg=0.3)
+    by_column, by_name = (
+        GraphCRF(settings, n_jobs=1).fit(arrays, y),
+        GraphCRF(settings, n_jobs=1).fit(dicts, y),
+    )
+    assert by_name.objective_ == pytest.approx(by_column.objective_)
+    assert by_name.predict(dicts) == by_column.predict(arrays)
+    assert crfkit.load(saved(by_name)).predict_marginals(dicts) == by_name.predict_marginals(dicts)
+    club = nx.path_graph(4)
+    nx.set_node_attributes(club, {v: {"colour": "rb"[v % 2], "label": v % 2} for v in club})
+    model = GraphCRF(KernelCRF(gamma=0.5, reg=0.1, n_cliques=None)).fit([club], "label")
+    assert model.predict([club]) == [[0, 1, 0, 1]]
+    with pytest.warns(InputWarning, match="no attribute that the model knows .such as 'colour:r'"):
+        model.predict([nx.path_graph(3)])
+
+
 def test_a_graph_kernel_learns_from_unlabelled_graphs():
     X, y = ring_data(30, 3)
     kernel = GraphKernel(8, n_eigenvectors=20)
@@ -90,9 +117,14 @@ def test_a_graph_kernel_learns_from_unlabelled_graphs():
 def test_bad_input():
     X, y = ring_data(6, 4)
     refuses("kernel='precomputed' does not go with graphs", GraphCRF(KernelCRF("precomputed")).fit, X, y)
-    refuses("graph 0: expected an array", GraphCRF(EDGES).fit, [Graph(["a", "b"], [[0, 1]])], [["A", "B"]])
+    refuses("nodes have no features", GraphCRF(EDGES).fit, [Graph(np.ones((2, 0)), [[0, 1]])], [["A", "B"]])
+    many = Graph(sparse.csr_matrix((2, 1 << 27)), [])
+    refuses("2 nodes with 134,217,728 attributes are more than", GraphCRF(EDGES).fit, [many], [["A", "B"]])
     refuses("n_cliques must be", GraphCRF(KernelCRF(n_cliques=0)).fit, X, y)
     model = GraphCRF(EDGES, n_jobs=1).fit(X, y)
-    refuses("expected 1 columns as before, got 2", model.predict, [Graph(np.ones((1, 2)), [])])
+    refuses("X has 2 columns, but 1 were expected", model.predict, [Graph(np.ones((1, 2)), [])])
+    for setting in ({"decode": "viterbi"}, {"boundary_gain": 0.5}, {"class_weight": {"A": 2.0}}):
+        (name,) = setting
+        refuses(f"KernelCRF: {name} has no effect on graphs", GraphCRF(KernelCRF(**setting)).fit, X, y)
     rows = [Graph(sparse.csr_matrix(graph.nodes), graph.edges, graph.edge_features) for graph in X]
     assert model.predict(rows) == model.predict(X)

@@ -14,6 +14,7 @@ from crfkit import Graph, GraphCRF, TreeCRF, grid
 from crfkit.data.graph_layout import edge_types_of, lay_out
 from crfkit.data.tables import Table
 from crfkit.datasets import snakes
+from crfkit.exceptions import ConvergenceWarning
 from crfkit.inference.graph_scores import GraphGradient, graph_labelling_score
 from crfkit.io import read_model, write_model
 from crfkit.potentials.edge_tables import EdgeTables, GivenScores, typed_topology
@@ -139,3 +140,33 @@ def test_rows_of_edges_and_tables_are_adjoint(ends, directed):
         d = rng.normal(size=added.shape)
         found = tables.backward(given, GraphGradient(node, d))
         assert found @ tables.tables.reshape(-1) == pytest.approx((added * d).sum())
+
+
+def test_settings_without_effect_are_refused():
+    X, y = ring_data(6, 4)
+    for name, value in {"window": 5, "order": 2, "early_stopping": 3, "categorical": [0], "by": 0}.items():
+        refuses(
+            f"TreeCRF: {name} has no effect on graphs: leave it out",
+            GraphCRF(TreeCRF(**{name: value})).fit,
+            X,
+            y,
+        )
+    trees = TreeCRF(n_iterations=1, class_weight="balanced")
+    refuses(r"give GraphCRF.class_weight=…", GraphCRF(trees).fit, X, y)
+    GraphCRF(trees, class_weight="balanced").fit(X, y)
+
+
+def test_the_seed_is_that_of_either_estimator():
+    X, y = ring_data(30, 4)
+    settings = {"n_iterations": 3, "subsample": 0.5}
+    first = GraphCRF(TreeCRF(**settings), random_state=1, n_jobs=1).fit(X, y)
+    same = GraphCRF(TreeCRF(**settings, random_state=1), n_jobs=1).fit(X, y)
+    other = GraphCRF(TreeCRF(**settings), random_state=2, n_jobs=1).fit(X, y)
+    assert first.objective_ == same.objective_ != other.objective_
+
+
+def test_a_model_without_trees_is_warned_of():
+    X, y = ring_data(1, 5)
+    with pytest.warns(ConvergenceWarning, match="the model has no trees, and ignores X"):
+        model = GraphCRF(TreeCRF(min_samples_leaf=5), n_jobs=1).fit(X, y)
+    assert model.n_iter_ == 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy.typing as npt
 
 from crfkit import parameters as rule
-from crfkit.data.graphs import node_labels
+from crfkit.data.graphs import node_labels, words_of_graphs
 from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.inference.graphs import METHODS
 from crfkit.io.shown_list import ShownList
@@ -17,13 +17,17 @@ from crfkit.models.checkpoint import Checkpoint, continuing
 from crfkit.models.graphs.part import PARTS
 from crfkit.models.graphs.tagger import DECODING, GraphTagger
 from crfkit.models.graphs.training import OBJECTIVES, SETTINGS, read_task, settings_class, trained
+from crfkit.models.plots import draw_pairs
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.training_record import TrainingRecord
 from crfkit.threads import thread_count
 from crfkit.warn import warn
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from crfkit.inference import Constraints
+    from crfkit.inference.graph_scores import GraphScores
     from crfkit.inference.lattice import ScoredSequences
     from crfkit.models.explanation import Reasons
 
@@ -41,9 +45,9 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         Where scores come from. "linear": weights on features. "trees", or a :class:`crfkit.TreeCRF` with
         settings: boosted trees over the columns of nodes and of edges, which may be mixed and have missing
         values (n_iterations, n_leaves, learning_rate, min_samples_leaf, l2, subsample, colsample, newton,
-        transition_c2 and transition_every are used). "kernel", or a :class:`crfkit.KernelCRF` with settings:
-        similarities to selected nodes and, with cliques="vertex+edge", to selected edges; graphs without any
-        label are used by its ``graph`` kernel.
+        transition_c2, transition_every and lightgbm_params are used; the others are refused). "kernel", or a
+        :class:`crfkit.KernelCRF` with settings: similarities to selected nodes and, with
+        cliques="vertex+edge", to selected edges; graphs without any label are used by its ``graph`` kernel.
     c1, c2
         Weights of the L1 and L2 penalties of linear potentials. c1 > 0 gives a sparse model.
     training
@@ -73,7 +77,7 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
     n_jobs
         Threads; -1 for all cores; None for all cores, or OMP_NUM_THREADS.
     random_state
-        Without effect: training has no random steps.
+        Seed of the random choices of trees and kernels; those of linear potentials are not random.
     verbose
         As in ``CRF``.
 
@@ -193,6 +197,46 @@ class GraphCRF(SequenceLabeller[GraphTagger]):
         if not outcome.converged:
             warn(outcome.message, ConvergenceWarning)
         return self
+
+    def graph_scores(self, X: Any) -> GraphScores:
+        """Return the scores of labels at nodes and of pairs of labels at edges, for all graphs of X.
+
+        :class:`crfkit.inference.Graphs` computes from them the probabilities of pairs of labels, samples, the
+        best labelling with a bound, and says for each graph what is exact and what has converged.
+        """
+        part = self._fitted().part
+        return part.scores(part.encode(X), n_jobs=self.n_jobs)
+
+    def score(
+        self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None, *, lengths: Any = None
+    ) -> float:
+        """Return the share of nodes labelled as in y, weighted by ``sample_weight``, one number per graph.
+
+        Only nodes with exactly one label count: those with None or a set of labels are left out.
+        """
+        with words_of_graphs():
+            return super().score(X, y, sample_weight, lengths=lengths)
+
+    def calibrate(self, *given: Any, **options: Any) -> Any:
+        """Raise: there is no calibration of graphs."""
+        raise InputError("a graph CRF has no calibration: its probabilities are those of predict_marginals")
+
+    def plot_transitions(  # type: ignore[override]
+        self, ax: Axes | None = None, *, edge_type: str | None = None
+    ) -> Axes:
+        """Draw the scores of label pairs of a type of edges: labels of the first node in rows.
+
+        They do not contain what features of edges add. A model with one type needs no ``edge_type``.
+        """
+        part = self._fitted().part
+        types = part.names.types
+        chosen = types[0] if edge_type is None and len(types) == 1 else edge_type
+        if chosen not in types:
+            raise InputError(f"edge_type must be a type of training, {', '.join(types)}; got {edge_type!r}")
+        ax = draw_pairs(part.tables[types.index(chosen)], self.classes_, ax)
+        ax.set_xlabel("second node")
+        ax.set_ylabel("first node")
+        return ax
 
     def report(self, *given: Any, **options: Any) -> Any:
         """Raise: a report shows sequences, which graphs do not have."""

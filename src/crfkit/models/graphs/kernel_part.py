@@ -9,18 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crfkit.arrays import FloatArray
-from crfkit.data.graphs import Graph, words_of_graphs
-from crfkit.data.positions import read_positions
-from crfkit.data.reading import is_sparse
+from crfkit.data.graphs import Graph
+from crfkit.data.sequences import Sequences
 from crfkit.data.tables import Table
 from crfkit.exceptions import InputError
 from crfkit.inference.graph_scores import GraphScores
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.models.explanation import Reason
-from crfkit.models.graphs.names import GraphNames, edge_items
+from crfkit.models.graphs.names import GraphNames
 from crfkit.models.graphs.part import whole_node
+from crfkit.models.graphs.vocabularies import GraphVocabularies
 from crfkit.models.kernels.kernel_file import load_term, store_terms
+from crfkit.potentials.graph_input import GraphInput
 from crfkit.potentials.graph_kernels import GraphKernels
 from crfkit.potentials.graph_table import GraphPoints
 
@@ -29,47 +30,52 @@ _MOST_VALUES = 1 << 27
 
 @dataclass(frozen=True)
 class GraphNumbers:
-    """How many numbers nodes and edges have."""
+    """The numbers of nodes and edges: a column per attribute."""
 
-    names: GraphNames
-    widths: tuple[int, int]  # of nodes and edges
+    vocabularies: GraphVocabularies
 
     @classmethod
     def learn(cls, graphs: Sequence[Graph], names: GraphNames) -> tuple[GraphNumbers, GraphPoints]:
-        """Return the widths of training graphs, and the graphs as rows."""
-        points = _points(graphs, names, None)
-        on_edges = 0 if points.of_edges is None else points.of_edges.values.shape[1]
-        return cls(names, (points.nodes.values.shape[1], on_edges)), points
+        """Return the columns of training graphs, and the graphs as rows."""
+        vocabularies, batch = GraphVocabularies.learn(graphs, names)
+        if not len(vocabularies.nodes):
+            raise InputError("nodes have no features: a kernel has nothing to compare them by")
+        own = cls(vocabularies)
+        return own, own._points(batch)
 
     def encode(self, graphs: Sequence[Graph]) -> GraphPoints:
         """Return graphs as rows of numbers."""
-        return _points(graphs, self.names, self.widths)
+        return self._points(self.vocabularies.encode(graphs))
+
+    def _points(self, batch: GraphInput) -> GraphPoints:
+        nodes, of_edges = _dense(batch.nodes, "nodes"), None
+        if batch.of_edges is not None:
+            of_edges = _dense(batch.of_edges, "edges")
+        return GraphPoints(batch.layout, nodes, of_edges, batch.ends)
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """How many numbers nodes and edges have."""
+        return len(self.vocabularies.nodes), len(self.vocabularies.edges)
 
     @property
     def n_on_edges(self) -> int:
         """Number of numbers that a row of edges has."""
-        return (self.widths[1] + 2 * self.widths[0] * self.names.ends) * max(1, len(self.names.types))
+        names, (on_nodes, own) = self.vocabularies.names, self.widths
+        return (own + 2 * on_nodes * names.ends) * max(1, len(names.types))
 
 
-def _points(graphs: Sequence[Graph], names: GraphNames, widths: tuple[int, int] | None) -> GraphPoints:
-    given = (None, None) if widths is None else widths
-    with words_of_graphs():
-        nodes = _rows([graph.nodes for graph in graphs], given[0])
-    of_edges = None
-    if names.featured:
-        with words_of_graphs("edge"):
-            of_edges = _rows(edge_items(graphs), given[1])
-    return GraphPoints(names.layout(graphs), nodes, of_edges, names.ends)
-
-
-def _rows(tables: list[Any], width: int | None) -> Table:
-    found = read_positions(tables, width=width)
-    rows: Any = found.rows
-    if is_sparse(rows):
-        if rows.shape[0] * rows.shape[1] > _MOST_VALUES:
-            raise InputError(f"kernels on graphs take dense rows: shape {rows.shape} is too large")
-        rows = rows.toarray()
-    return Table(rows, np.zeros(rows.shape[1]), found.offsets)
+def _dense(rows: Sequences, what: str) -> Table:
+    n, width = rows.n_positions, rows.n_attributes
+    if n * width > _MOST_VALUES:
+        raise InputError(
+            f"{n:,} {what} with {width:,} attributes are more than the {_MOST_VALUES:,} numbers that kernels "
+            "on graphs take: use potential='linear', or fewer attributes"
+        )
+    values = np.zeros((n, width))
+    places = np.repeat(np.arange(n), np.diff(rows.indptr))
+    values[places, rows.indices] = 1.0 if rows.values is None else rows.values
+    return Table(values, np.zeros(width), rows.offsets)
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class KernelPart:
 
     @property
     def names(self) -> GraphNames:
-        return self.numbers.names
+        return self.numbers.vocabularies.names
 
     @property
     def tables(self) -> FloatArray:
@@ -95,7 +101,7 @@ class KernelPart:
         return self.potential.scores(batch, n_jobs=n_jobs)
 
     def unknown(self, batch: GraphPoints) -> str | None:
-        return None
+        return self.numbers.vocabularies.unknown(bool(batch.nodes.values.any()) or not batch.n_positions)
 
     def facts(self) -> dict[str, str]:
         counts = {"nodes": 0, "edges": 0}
@@ -116,28 +122,19 @@ class KernelPart:
     # ---- files
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        arrays: Arrays = {"tables": self.potential.tables, "bias": self.potential.bias}
-        kernels = store_terms(self.potential.terms, arrays)
-        own = {"kernels": kernels, "widths": list(self.numbers.widths), "featured": self.names.featured}
-        return {**self.names.to_header(), **own}, arrays
+        header, arrays = self.numbers.vocabularies.to_parts()
+        arrays |= {"tables": self.potential.tables, "bias": self.potential.bias}
+        return {**header, "kernels": store_terms(self.potential.terms, arrays)}, arrays
 
     @classmethod
     def of_parts(cls, n_labels: int, header: Mapping[str, Any], arrays: ModelArrays) -> KernelPart:
-        L, kernels, widths = n_labels, header.get("kernels"), header.get("widths")
-        if (
-            not isinstance(kernels, list)
-            or not isinstance(widths, list)
-            or len(widths) != 2
-            or not all(type(width) is int and width >= 0 for width in widths)
-            or not isinstance(header.get("featured"), bool)
-        ):
+        L, kernels = n_labels, header.get("kernels")
+        if not isinstance(kernels, list):
             raise arrays.wrong("its kernels are malformed")
-        numbers = GraphNumbers(
-            GraphNames.of_header(header, arrays, header["featured"]), (widths[0], widths[1])
-        )
+        numbers = GraphNumbers(GraphVocabularies.of_parts(header, arrays))
         terms = []
         for i, specification in enumerate(kernels):
-            width = numbers.n_on_edges if f"{i}.edge" in arrays else widths[0]
+            width = numbers.n_on_edges if f"{i}.edge" in arrays else numbers.widths[0]
             terms.append(load_term(i, specification, width, L, arrays))
-        tables = arrays.take("tables", np.float64, (len(numbers.names.types), L, L))
+        tables = arrays.take("tables", np.float64, (len(numbers.vocabularies.names.types), L, L))
         return cls(numbers, GraphKernels(terms, tables, arrays.take("bias", np.float64, (L,))))

@@ -1,45 +1,24 @@
-"""Linear models of graphs: vocabularies of attributes, and weights."""
+"""Linear models of graphs: weights on the attributes of nodes and edges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from crfkit.arrays import FloatArray
-from crfkit.data.encode import encode
-from crfkit.data.graphs import Graph, items_of, words_of_graphs
-from crfkit.data.vocabulary import Vocabulary
 from crfkit.inference.graph_scores import GraphScores
 from crfkit.inference.lattice import LARGEST_SCORE
 from crfkit.io.model_arrays import ModelArrays
 from crfkit.io.model_file import Arrays
 from crfkit.models.explanation import Reason
-from crfkit.models.graphs.names import GraphNames, edge_items
+from crfkit.models.graphs.names import GraphNames
+from crfkit.models.graphs.vocabularies import GraphVocabularies
 from crfkit.potentials.graph_input import GraphInput
 from crfkit.potentials.graphs import GraphFeatures, GraphPotential
 from crfkit.potentials.segments import Rows
-
-
-@dataclass(frozen=True)
-class GraphVocabularies:
-    """The attributes of nodes and edges. Unknown ones are ignored, unless the vocabularies may grow."""
-
-    names: GraphNames
-    nodes: Vocabulary
-    edges: Vocabulary
-
-    def encode(self, graphs: Sequence[Graph], *, grow: bool = False) -> GraphInput:
-        """Return graphs with the ids of the vocabularies."""
-        of_edges = None
-        with words_of_graphs():
-            nodes = encode(node_items(graphs), self.nodes, grow=grow)
-        if self.names.featured:
-            with words_of_graphs("edge"):
-                of_edges = encode(list(map(items_of, edge_items(graphs))), self.edges, grow=grow)
-        return GraphInput(self.names.layout(graphs), nodes, of_edges, self.names.ends)
 
 
 @dataclass(frozen=True)
@@ -61,11 +40,7 @@ class LinearPart:
         return self.potential.scores(batch, n_jobs=n_jobs)
 
     def unknown(self, batch: GraphInput) -> str | None:
-        nodes = self.vocabularies.nodes
-        if not batch.n_positions or len(batch.nodes.indices) or nodes.names_columns():
-            return None
-        known = ", ".join(map(repr, nodes.strings(0, 3)))
-        return f"has no attribute that the model knows (such as {known})"
+        return self.vocabularies.unknown(bool(len(batch.nodes.indices)) or not batch.n_positions)
 
     @property
     def tables(self) -> FloatArray:
@@ -128,24 +103,16 @@ class LinearPart:
     # ---- files
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        own, features = self.vocabularies, self.potential.features
-        arrays: Arrays = {f"vocabulary.{name}": array for name, array in own.nodes.to_arrays().items()}
-        if self.names.featured:
-            arrays |= {f"edge_vocabulary.{name}": array for name, array in own.edges.to_arrays().items()}
+        features, (header, arrays) = self.potential.features, self.vocabularies.to_parts()
         for name, rows in (("state", features.states), ("pair", features.pairs)):
             if rows is not None:
                 arrays |= {f"{name}.indptr": rows.indptr, f"{name}.ids": rows.ids}
-        return self.names.to_header(), {**arrays, "weights": self.potential.vector}
+        return header, {**arrays, "weights": self.potential.vector}
 
     @classmethod
     def of_parts(cls, n_labels: int, header: Mapping[str, Any], arrays: ModelArrays) -> LinearPart:
-        L, on_edges = n_labels, arrays.under("edge_vocabulary.")
-        names = GraphNames.of_header(header, arrays, bool(on_edges))
-        own = GraphVocabularies(
-            names,
-            Vocabulary.from_arrays(arrays.under("vocabulary.")),
-            Vocabulary.from_arrays(on_edges) if on_edges else Vocabulary(),
-        )
+        L, own = n_labels, GraphVocabularies.of_parts(header, arrays)
+        names = own.names
 
         def rows(name: str, n_attributes: int, width: int) -> Rows:
             indptr = arrays.take(f"{name}.indptr", np.int64, (n_attributes + 1,))
@@ -161,8 +128,3 @@ class LinearPart:
         if len(weights) and np.abs(weights).max() > LARGEST_SCORE:
             raise arrays.wrong(f"it has weights above {LARGEST_SCORE:g} in size; no score may be that large")
         return cls(own, GraphPotential(features, weights))
-
-
-def node_items(graphs: Sequence[Graph]) -> list[Any]:
-    """Return the nodes of each graph for ``data.encode``."""
-    return [items_of(graph.nodes) for graph in graphs]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from crfkit.arrays import FloatArray
-from crfkit.data.vocabulary import Vocabulary
 from crfkit.models.graphs.features import graph_features
-from crfkit.models.graphs.linear_part import GraphVocabularies, LinearPart
+from crfkit.models.graphs.linear_part import LinearPart
 from crfkit.models.graphs.training import GraphTask, Trained
+from crfkit.models.graphs.vocabularies import GraphVocabularies
 from crfkit.models.training import Dev, train
 from crfkit.objectives.likelihood import Likelihood
 from crfkit.objectives.pseudo_likelihood import PseudoLikelihood
@@ -18,8 +18,8 @@ from crfkit.potentials.graphs import GraphPotential
 
 def train_linear(task: GraphTask) -> Trained:
     """Return a model trained on the task's graphs."""
-    estimator, own = task.estimator, GraphVocabularies(task.names, Vocabulary(), Vocabulary())
-    batch = own.encode(task.graphs, grow=True)
+    estimator = task.estimator
+    own, batch = GraphVocabularies.learn(task.graphs, task.names)
     features = graph_features(
         batch,
         task.labels,
@@ -67,10 +67,10 @@ def _everything(asked: bool | str, own: GraphVocabularies) -> tuple[bool, bool]:
 
 def _dev(task: GraphTask, part: LinearPart) -> Dev | None:
     """Return a function that computes the accuracy of weights on held-out graphs."""
-    if task.dev is None:
+    batch = task.encoded_dev(part.vocabularies.encode)
+    if task.dev is None or batch is None:
         return None
-    graphs, held = task.dev
-    batch, tagger = part.vocabularies.encode(graphs), task.tagger(part)
+    held, tagger = task.dev[1], task.tagger(part)
 
     def accuracy(x: FloatArray) -> float:
         return held.share_right(tagger.decode(part.potential.scores(batch, x, n_jobs=tagger.n_jobs)).labels)

@@ -58,7 +58,11 @@ class GraphTagger(FittedModel):
 
         def score(start: int, stop: int) -> Piece:
             chosen = batch if stop - start == batch.n_sequences else batch.subset(range(start, stop))
-            return Piece(self.part.scores(chosen, n_jobs=self.n_jobs), None)
+            try:
+                return Piece(self.part.scores(chosen, n_jobs=self.n_jobs), None)
+            except InputError:  # of scores that are too large: with the number of the graph in the batch
+                self.part.scores(batch, n_jobs=self.n_jobs)
+                raise
 
         return Prepared(batch.offsets, score)
 

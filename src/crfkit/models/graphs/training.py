@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from crfkit.arrays import FloatArray, IntArray
+from crfkit.conventions import clone
 from crfkit.data.graphs import Graph, graphs_of, listed_graphs, node_labels, words_of_graphs
 from crfkit.data.labels import Labels, encode_labels, label_lists, label_set
 from crfkit.data.sequences import Batch, offsets_of
@@ -30,6 +33,16 @@ OBJECTIVES = {"auto": "auto", "likelihood": "exact", "tree-reweighted": "trw", "
 # Potentials whose settings are those of an estimator of chains.
 SETTINGS = {"trees": "TreeCRF", "kernel": "KernelCRF"}
 
+# Of these settings, the ones that graphs do not use: refused if they are given.
+_UNUSED = {
+    "TreeCRF": (
+        *("window", "order", "potentials", "by", "categorical", "early_stopping", "committee", "callbacks"),
+        *("line_search", "trim", "pseudo_iterations", "decode", "class_weight", "patience"),
+    ),
+    "KernelCRF": ("decode", "boundary_gain", "class_weight"),
+}
+
+Encoded = TypeVar("Encoded")
 _TOLERANCE = 1e-4  # of messages in training; on small grids 1e-6 took twice the time to the same objective
 
 
@@ -85,6 +98,13 @@ class GraphTask:
         own = self.estimator
         return GraphTagger(self.classes, part, inference=own.inference, decode=own.decode, n_jobs=own.n_jobs)
 
+    def encoded_dev(self, encode: Callable[[list[Graph]], Encoded]) -> Encoded | None:
+        """Return the held-out graphs, encoded; None if there are none."""
+        if self.dev is None:
+            return None
+        with _in_the_dev_set():
+            return encode(self.dev[0])
+
     def saving(self, *data: Any) -> Saving | None:
         """Return the checkpoint of training on encoded data."""
         if self.checkpoint is None:
@@ -136,12 +156,19 @@ def read_task(
 
 def _dev(names: GraphNames, X: Any, y: Any, classes: list[Any]) -> tuple[list[Graph], DevSet]:
     """Return held-out graphs with their labels."""
-    try:
+    with _in_the_dev_set():
         X = listed_graphs(X)
         graphs = names.graphs(X)
         offsets = offsets_of([graph.n_nodes for graph in graphs])
         with words_of_graphs():
             return graphs, DevSet.of(label_lists(node_labels(X, y)), classes, offsets)
+
+
+@contextmanager
+def _in_the_dev_set() -> Iterator[None]:
+    """Let messages name the dev set."""
+    try:
+        yield
     except InputError as error:
         raise InputError(f"in the dev set: {error}") from error
 
@@ -155,13 +182,30 @@ def trained(task: GraphTask) -> Trained:
         return train_linear(task)
     settings = settings_class(given)() if isinstance(given, str) else given
     check_parameters(settings, type(settings)._rules)
+    _refuse_unused(task.estimator, settings)
+    if settings.random_state is None:
+        settings = clone(settings).set_params(random_state=task.estimator.random_state)
     if type(settings).__name__ == SETTINGS["trees"]:
         from crfkit.models.graphs.boosting import train_trees
+        from crfkit.models.trees.steps import warn_of_no_trees
 
-        return train_trees(task, settings)
+        found = train_trees(task, settings)
+        if found.outcome.converged and not found.outcome.history and len(task.classes) > 1:
+            warn_of_no_trees()
+        return found
     from crfkit.models.graphs.kernel_training import train_kernels
 
     return train_kernels(task, settings)
+
+
+def _refuse_unused(estimator: GraphCRF, settings: Any) -> None:
+    """Raise if a setting without effect has been given, unless ``GraphCRF`` itself has the same value."""
+    kind, usual = type(settings).__name__, type(settings)().get_params(deep=False)
+    for name in _UNUSED[kind]:
+        value = getattr(settings, name)
+        if value != usual[name] and value != getattr(estimator, name, usual[name]):
+            instead = f"give GraphCRF({name}=…)" if hasattr(estimator, name) else "leave it out"
+            raise InputError(f"{kind}: {name} has no effect on graphs: {instead}")
 
 
 def settings_class(potential: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crfkit.arrays import FloatArray
-from crfkit.data.graphs import Graph, words_of_graphs
+from crfkit.data.graphs import Graph, items_of, words_of_graphs
 from crfkit.data.tables import Table, TableSchema
 from crfkit.exceptions import InputError
 from crfkit.inference.graph_scores import GraphScores
@@ -149,12 +149,12 @@ def _categories(schema: TableSchema) -> list[int]:
 
 
 def _dense(rows: Any) -> Any:
-    """Return features for ``TableSchema``, which takes no sparse matrices."""
+    """Return features for ``TableSchema``: no sparse matrices, and a string is a row of one value."""
     if not isinstance(rows, list) and hasattr(rows, "toarray"):
         if rows.shape[0] * rows.shape[1] > _MOST_VALUES:
             raise InputError(f"trees take dense values: a sparse matrix of shape {rows.shape} is too large")
         return rows.toarray()
-    return rows
+    return items_of(rows)
 
 
 _MOST_VALUES = 1 << 27

@@ -11,7 +11,7 @@ import numpy as np
 
 from crfkit.data.labelled_table import LabelledTable
 from crfkit.data.tables import Table
-from crfkit.exceptions import InputError
+from crfkit.exceptions import ConvergenceWarning, InputError
 from crfkit.models.training import Watch, interruption, run_rounds
 from crfkit.models.trees.boosting import Boosting, BoostingSettings
 from crfkit.models.trees.grower import GrowthSettings
@@ -22,6 +22,7 @@ from crfkit.optim.problem import Save, State
 from crfkit.potentials.forest import Forest
 from crfkit.potentials.transitions import TransitionTables
 from crfkit.potentials.tree import TreePotential
+from crfkit.warn import warn
 
 Callback = Callable[[dict[str, Any]], Any]
 
@@ -47,6 +48,15 @@ def boosting_settings(
         transition_every=estimator.transition_every,
         by=by,
         growth=growth_settings(estimator, n_threads),
+    )
+
+
+def warn_of_no_trees() -> None:
+    """Warn that a model has no trees."""
+    warn(
+        "no split reduced the objective: the model has no trees, and ignores X. Are there enough sequences "
+        "(or graphs) for min_samples_leaf, and enough columns for colsample?",
+        ConvergenceWarning,
     )
 
 

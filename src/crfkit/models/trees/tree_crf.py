@@ -16,7 +16,7 @@ from crfkit import parameters as rule
 from crfkit.arrays import FloatArray
 from crfkit.data.labelled_table import LabelledTable
 from crfkit.data.labels import decode_labels
-from crfkit.exceptions import ConvergenceWarning, InputError
+from crfkit.exceptions import InputError
 from crfkit.inference import Constraints
 from crfkit.inference.expected_gain import decoded
 from crfkit.io.shown_list import ShownList
@@ -26,7 +26,7 @@ from crfkit.models.plots import draw_shares
 from crfkit.models.rare_labels import warn_of_unpredicted
 from crfkit.models.sequence_labeller import SequenceLabeller
 from crfkit.models.trees.boosting import with_costs
-from crfkit.models.trees.steps import Callback, Member, boosting_settings, tree_identity
+from crfkit.models.trees.steps import Callback, Member, boosting_settings, tree_identity, warn_of_no_trees
 from crfkit.models.trees.tagger import Conjunction, Stage, TreeTagger
 from crfkit.models.trees.training import TreeTraining
 from crfkit.models.trees.validation import read_dev
@@ -35,7 +35,6 @@ from crfkit.potentials.forest import Forest
 from crfkit.potentials.tree import TreePotential
 from crfkit.progress import Progress
 from crfkit.threads import thread_count
-from crfkit.warn import warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -357,11 +356,7 @@ class TreeCRF(SequenceLabeller[TreeTagger]):
 
     def _keep(self, data: LabelledTable, potential: TreePotential, members: list[Member]) -> None:
         if self.converged_ and not len(potential.forest.root) and len(data.classes) > 1:
-            warn(
-                "no split reduced the objective: the model has no trees, and ignores X. Are there enough "
-                "sequences for min_samples_leaf, and enough columns for colsample?",
-                ConvergenceWarning,
-            )
+            warn_of_no_trees()
         self.tagger_ = TreeTagger(data.classes, data.schema, potential, self.decode, self.n_jobs)
         self.classes_ = data.classes
         self.stages_: list[Stage] = members[0].stages if len(members) == 1 else []

@@ -174,13 +174,14 @@ def on_folds(setting: Setting, data: Labelled, options: argparse.Namespace) -> l
     """Return the result of a setting with each way to decode; of trees, with the best number of rounds."""
     fold = np.arange(len(data.X)) % FOLDS
     sums = {"marginal": np.zeros(4, int), "best": np.zeros(4, int)}
-    curves, n_cells = [], sum(map(len, data.y))
-    for k in range(FOLDS):
+    curves, n_cells = [], 0
+    for k in range(options.folds):
         train, held = (data.at(np.flatnonzero(part).tolist()) for part in (fold != k, fold == k))
         if setting.potential == "trees":
             model = setting.model(options).fit(*train, X_dev=held.X, y_dev=held.y)
             share = np.array([record["dev_accuracy"] for record in model.history_])
             curves.append(share * sum(map(len, held.y)))
+            n_cells += sum(map(len, held.y))
             continue
         model, _ = fitted(setting, train, options)
         for decode, total in sums.items():
@@ -209,7 +210,7 @@ def snake_report(options: argparse.Namespace) -> str:
     header = ["potential", "features", "setting"]
     text = ""
     if rows:
-        text = "### Snakes: five folds of the training grids\n\n"
+        text = f"### Snakes: {options.folds} of {FOLDS} folds of the training grids\n\n"
         text += f"{table([*header, 'rounds', 'decoding', 'cells', 'snake cells'], rows)}\n\n"
     rows = []
     for _, setting, decode, _ in chosen.values():
@@ -414,6 +415,8 @@ def main() -> None:
     parser.add_argument("--shapes", default=["plus", "3 × 3"], **cells)
     parser.add_argument("--tree-shapes", default=["plus"], **cells)
     parser.add_argument("--c2", type=float, nargs="+", default=[0.03, 0.01])
+    folds = f"how many of the {FOLDS} folds of the snakes are held out in turn"
+    parser.add_argument("--folds", type=int, choices=range(1, FOLDS + 1), default=FOLDS, help=folds)
     parser.add_argument("--rounds", type=int, default=150, help="of trees, at most; 0: none")
     parser.add_argument("--rate", type=float, nargs="+", default=[0.1], help="learning rates of trees")
     parser.add_argument("--leaves", type=int, nargs="+", default=[4, 8], help="of a tree")

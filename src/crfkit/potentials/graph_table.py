@@ -130,7 +130,8 @@ class GraphPoints(GraphTable):
         """
         rows = np.zeros((0, 0)) if self.edge_rows is None else self.edge_rows.values
         R = max(1, self.layout.n_types)
-        return rows.reshape(len(rows), R, rows.shape[1] // R).sum(axis=1)  # only one block is not 0
+        untyped: FloatArray = rows.reshape(len(rows), R, rows.shape[1] // R).sum(axis=1)  # others are 0
+        return untyped
 
     def _typed(self, rows: FloatArray, types: IdArray, outside: FloatArray) -> tuple[FloatArray, FloatArray]:
         R, (n, width) = max(1, self.layout.n_types), rows.shape

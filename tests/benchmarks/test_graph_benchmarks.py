@@ -25,15 +25,22 @@ def test_graph_tasks(tmp_path):
     (tmp_path / "snakes" / "snakes.jsonl").write_text("\n".join(lines), encoding="utf-8")
     options = ("--quick", "--shapes", "plus", "--c2", "0.1", "0.2", "--jobs", "1")
     printed = output("graph_tasks.py", "snakes", *options, data=tmp_path)
-    for row in ("linear    | plus     | 0.1 ", "trees     | plus     | 0.3 ", "kernel    | plus     | 0.1 "):
+    for row in (
+        "linear    | plus     | c2 0.1 ",
+        "trees     | plus     | rate 0.1, 4 leaves ",
+        "trees     | plus     | rate 0.1, 8 leaves ",
+        "kernel    | plus     | reg 0.1, 20 cliques, gamma median ",
+    ):
         assert f"| {row}" in printed
+    assert printed.count("| kernel ") == 5  # two penalties, each decoded in two ways, and the test grids
     (tmp_path / "conll2002_es").mkdir()
     sentence = "Ana N B-PER\nve V O\na P O\nAna N B-PER\n\nel D O\nrío N O\n\n"
     for name in ("esp.train", "esp.testb"):
         (tmp_path / "conll2002_es" / name).write_text(sentence * 20, encoding="utf-8")
     printed = output("graph_tasks.py", "skip", "--quick", "--c2", "0.1", "--jobs", "1", data=tmp_path)
     for links in ("none", "next", "all"):
-        assert f"| {links.ljust(5)} | 0.1 |" in printed
+        assert printed.count(f"| {links.ljust(5)} | 0.1 |") == 2
+    assert "minus chains" in printed
 
 
 def test_scenes(tmp_path):

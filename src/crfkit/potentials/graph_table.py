@@ -121,6 +121,18 @@ class GraphTable(Batch):
 class GraphPoints(GraphTable):
     """Graphs whose rows are compared by kernels: edges of different types have different columns."""
 
+    @property
+    def untyped_edge_rows(self) -> FloatArray:
+        """The rows of edges without their types [E+U, C / R], for the bandwidth of a kernel.
+
+        Edges of different types are as far apart as their rows are from 0, which says nothing about how far
+        apart edges of one type are.
+        """
+        rows = np.zeros((0, 0)) if self.edge_rows is None else self.edge_rows.values
+        R = max(1, self.layout.n_types)
+        untyped: FloatArray = rows.reshape(len(rows), R, rows.shape[1] // R).sum(axis=1)  # others are 0
+        return untyped
+
     def _typed(self, rows: FloatArray, types: IdArray, outside: FloatArray) -> tuple[FloatArray, FloatArray]:
         R, (n, width) = max(1, self.layout.n_types), rows.shape
         blocks = np.zeros((n, R, width))

@@ -71,6 +71,29 @@ def test_files_and_settings():
         unreadable(message, GraphCRF.load, file.getvalue())
 
 
+@pytest.mark.parametrize("gamma", ["median", "scale"])
+def test_types_of_edges_do_not_change_the_bandwidth(gamma):
+    """Edges of different types are far apart if features are far from 0; the bandwidth must not follow."""
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for _ in range(12):
+        nodes = rng.normal(size=(6, 2))
+        types = rng.choice(["p", "q"], 5).tolist()
+        X.append(Graph(nodes, [[t, t + 1] for t in range(5)], edge_types=types))
+        y.append(["AB"[k] for k in np.cumsum(nodes[:, 0] > 0) % 2])  # a positive node changes the label
+    settings = KernelCRF(cliques="vertex+edge", n_cliques=20, gamma=gamma, reg=0.1)
+
+    def gammas(graphs):
+        terms = GraphCRF(settings, n_jobs=1).fit(graphs, y).tagger_.part.potential.terms
+        assert any(term.edge is not None for term in terms)
+        return [term.kernel.gamma for term in terms]
+
+    one_type = [Graph(graph.nodes, graph.edges) for graph in X]
+    assert gammas(X) == pytest.approx(gammas(one_type))
+    moved = [Graph(graph.nodes + 100, graph.edges, edge_types=graph.edge_types) for graph in X]
+    assert gammas(moved) == pytest.approx(gammas(X))
+
+
 @pytest.mark.parametrize("settings", [EDGES, KernelCRF(n_cliques=40, gamma=0.5, reg=0.3)])
 def test_a_dev_set(settings):
     (X, y), (X_dev, y_dev) = ring_data(20, 5), ring_data(15, 6)

@@ -178,7 +178,7 @@ def _edge_matrix(
     rows, seed = _edge_rows(points), own.random_state
     fitted = kernel
     if isinstance(kernel, Kernel):
-        fitted = kernel.fitted(rows, seed or 0)
+        fitted = kernel.fitted(points.untyped_edge_rows, seed or 0)
         if kernel.is_scaled and kernel.gamma == "auto":
             fitted = fitted.scaled(scale)
     candidates, n = np.arange(len(rows)), sizes.n_candidates

@@ -5,10 +5,10 @@
 //   B_v(x_v, x_R) = θ_v(x_v) + Σ θ of edges from v into R_v + Σ_children M_c,   M_v(x_R) = log Σ_{x_v} exp
 //   B_v
 //
-// M_v is added to the clique of the first node of R_v. log Z is the sum of the last messages. Downwards, a
-// clique gets what its parent knows: B_v += log Σ_{parent's others} exp B_parent − M_v, and exp(B_v − log Z)
-// are then marginals. With max instead of log Σ exp, the best labelling is read off in reverse order; so are
-// samples.
+// M_v is added to the clique of the first node of R_v. log Z is the sum of the last messages. With the sums,
+// p(x_v | x_R) = exp(B_v − M_v) takes the place of B_v. Downwards, p(x_v, x_R) = p(x_v | x_R) p(x_R), where
+// p(x_R) is a sum over the parent's clique. With max instead of log Σ exp, the best labelling is read off in
+// reverse order; so are samples.
 #pragma once
 
 #include <cmath>
@@ -41,16 +41,18 @@ class CliqueTables {
     double total = 0;
     for (int64_t k = 0; k < g_.nodes; ++k) {
       const int64_t rows = rows_of(k);
-      const double* B = table(k);
+      double* B = table(k);
       double* M = message(k);
       double highest = -HUGE_VAL;
       for (int64_t r = 0; r < rows; ++r, B += L_) {
         poll(10 * L_);
         double max = -HUGE_VAL, sum = 0;
         for (int64_t x = 0; x < L_; ++x) max = std::max(max, B[x]);
-        if (!kMax && max > -HUGE_VAL) {
-          for (int64_t x = 0; x < L_; ++x) sum += std::exp(B[x] - max);
-          max += std::log(sum);
+        if (!kMax) {
+          const bool possible = max > -HUGE_VAL;
+          for (int64_t x = 0; x < L_; ++x) sum += B[x] = possible ? std::exp(B[x] - max) : 0;
+          if (possible) max += std::log(sum);
+          for (int64_t x = 0; x < L_ && possible; ++x) B[x] /= sum;
         }
         M[r] = max;
         highest = std::max(highest, max);
@@ -72,48 +74,24 @@ class CliqueTables {
     return total;
   }
 
-  // Adds what the rest of the graph knows to all cliques, and writes marginals; call up<false> first.
+  // Turns conditional probabilities into those of cliques, and writes marginals; call up<false> first.
   void down(const GraphCounts& out) {
-    std::vector<double> known, sums;
+    std::vector<double> known;  // p(x_R)
     for (int64_t k = g_.nodes - 1; k >= 0; --k) {
-      double* B = table(k);
-      const double* M = message(k);
-      const int64_t rows = rows_of(k);
-      double log_z = M[0];
       if (plan_.rest_size(k) > 0) {
         const int64_t p = parent(k);
         const double* above = table(p);
-        known.assign(static_cast<size_t>(rows), -HUGE_VAL);
-        sums.assign(static_cast<size_t>(rows), 0.0);
+        known.assign(static_cast<size_t>(rows_of(k)), 0.0);
         for_rows(k, p, [&](int64_t row, int64_t from) {
-          for (int64_t x = 0; x < L_; ++x) {
-            double& top = known[static_cast<size_t>(from + x)];
-            top = std::max(top, above[row * L_ + x]);
-          }
+          for (int64_t x = 0; x < L_; ++x) known[static_cast<size_t>(from + x)] += above[row * L_ + x];
         });
-        for_rows(k, p, [&](int64_t row, int64_t from) {
-          for (int64_t x = 0; x < L_; ++x)
-            if (const double term = above[row * L_ + x]; term > -HUGE_VAL)
-              sums[static_cast<size_t>(from + x)] += std::exp(term - known[static_cast<size_t>(from + x)]);
-        });
-        // Every clique has a normaliser of its own: rounding errors of the scores' size do not pass on.
-        double highest = -HUGE_VAL;
-        for (int64_t r = 0; r < rows; ++r) {
-          const double top = known[static_cast<size_t>(r)];
-          const bool none = top == -HUGE_VAL || M[r] == -HUGE_VAL;
-          const double all = none ? -HUGE_VAL : top + std::log(sums[static_cast<size_t>(r)]);
-          highest = std::max(highest, all);
-          for (int64_t x = 0; x < L_; ++x) B[r * L_ + x] += none ? -HUGE_VAL : all - M[r];
-        }
-        double total = 0;
-        for (int64_t r = 0; r < rows; ++r) {
-          const double top = known[static_cast<size_t>(r)];
-          if (top > -HUGE_VAL && M[r] > -HUGE_VAL)
-            total += std::exp(top + std::log(sums[static_cast<size_t>(r)]) - highest);
-        }
-        log_z = highest + std::log(total);
+        double all = 0;  // 1 but for rounding errors, which would add up from clique to clique
+        for (const double one : known) all += one;
+        double* B = table(k);
+        for (const double one : known)
+          for (int64_t x = 0; x < L_; ++x) *B++ *= one / all;
       }
-      write(k, log_z, out);
+      write(k, out);
     }
   }
 
@@ -126,6 +104,7 @@ class CliqueTables {
     std::vector<double> weights;
     trace(labels, [&](const double* row, int64_t k) {
       weights.assign(row, row + L_);
+      for (double& w : weights) w = std::log(w);
       return draw(weights, uniform(key, static_cast<uint64_t>(k)));
     });
   }
@@ -189,7 +168,7 @@ class CliqueTables {
   }
 
   // Marginals of node v and of its edges into R_v.
-  void write(int64_t k, double log_z, const GraphCounts& out) {
+  void write(int64_t k, const GraphCounts& out) {
     const int32_t u = plan_.order[static_cast<size_t>(k)];
     const double* B = table(k);
     const int64_t rows = rows_of(k), n = plan_.rest_size(k);
@@ -208,7 +187,7 @@ class CliqueTables {
     std::vector<double> p(static_cast<size_t>(L_));
     for (int64_t r = 0; r < rows; ++r, B += L_) {
       for (int64_t x = 0; x < L_; ++x) {
-        p[static_cast<size_t>(x)] = out.weight * std::exp(B[x] - log_z);
+        p[static_cast<size_t>(x)] = out.weight * B[x];
         if (own) own[x] += p[static_cast<size_t>(x)];
       }
       for (int64_t j = 0, left = r; j < n; ++j, left /= L_) {
@@ -236,7 +215,7 @@ class CliqueTables {
   const Elimination& plan_;
   const int64_t L_;
   std::vector<int64_t> table_, message_;  // [V + 1] where they begin
-  std::vector<double> B_, M_;
+  std::vector<double> B_, M_;             // scores, later probabilities; messages
 };
 
 }  // namespace crfkit

@@ -1,5 +1,7 @@
 """Whether an optimiser that makes no progress has converged."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 
@@ -29,20 +31,40 @@ def test_units_make_variables_alike(l1):
     assert steps[-1].gradient_norm == pytest.approx(np.linalg.norm(bowl(found.x).gradient))
 
 
-def stairs(x, *, diagonal=False):
-    """The same in steps of 5: its slope promises much, but no small step helps."""
-    here = bowl(x, diagonal=diagonal)
-    return Evaluation(5 * np.ceil(here.value / 5), here.gradient, here.diagonal)
+def climbing():
+    """Return the same with values that rise at every call: its slope promises much, but no step helps."""
+    calls = count()
+
+    def function(x, *, diagonal=False):
+        here = bowl(x, diagonal=diagonal)
+        return Evaluation(here.value + next(calls), here.gradient, here.diagonal)
+
+    return function
 
 
 def test_a_failed_line_search_is_no_convergence():
     units = np.sqrt(CURVATURE)
-    start = np.array([1.0, 5.0, 1.0, 1.0]) / units
-    found = minimize_lbfgs(stairs, start - 1e-9 / units, units=units)
+    start = np.array([1.0, 1.5, 1.0, 1.0]) / units
+    found = minimize_lbfgs(climbing(), start - 1e-9 / units, units=units)
     assert not found.converged
     assert found.message.startswith("no step improves")
     assert found.stuck_at == 1
-    assert minimize_lbfgs(stairs, start - 1e-9 / units, units=units, share=np.inf).converged
+    assert minimize_lbfgs(climbing(), start - 1e-9 / units, units=units, share=np.inf).converged
+
+
+@pytest.mark.parametrize(("l1", "best"), [(None, 0.01), (np.array([1e-3]), 0.009)])
+def test_errors_of_values_do_not_end_the_search(l1, best):
+    """Sums over very many positions are wrong by some 10⁻⁶ of their size; their gradients are better."""
+    calls = count()
+
+    def wrong(x, *, diagonal=False):
+        away = x - 0.01
+        value = 1 + float(away @ away) / 2 + 5e-6 * (next(calls) > 0)
+        return Evaluation(value, away, np.ones(1) if diagonal else None)
+
+    found = minimize_lbfgs(wrong, np.array([best + 0.002]), l1=l1, tol=1e-9)
+    assert found.converged
+    assert found.x[0] == pytest.approx(best, abs=6e-4)
 
 
 def test_the_promise():

@@ -1,10 +1,11 @@
 """Write one small model of every kind, and its predictions, with the installed version.
 
-    PYTHONPATH=tests/oracles python tests/models/written_before/make.py FOLDER
+    PYTHONPATH=tests/oracles python tests/models/written_before/make.py FOLDER [NAME...]
 
 ``tests/models/test_written_before.py`` loads the files and compares the answers. Those beside this file were
 written by version 0.1.0, those in the folder ``0.2`` by 0.2.0. They stay as they are: they prove that later
-versions read them. A new kind of model gets new files.
+versions read them. A new kind of model gets new files: with names, only these are written, and their answers
+are added to those in the folder.
 """
 
 import gzip
@@ -15,9 +16,9 @@ from pathlib import Path
 
 from small_genomes import random_windows
 
-from crfkit import CRF, ConstrainedCRF, KernelCRF, SemiCRF, TreeCRF
+from crfkit import CRF, ConstrainedCRF, GraphCRF, KernelCRF, SemiCRF, TreeCRF, grid
 from crfkit.apps.genes import GeneFinder
-from crfkit.datasets import addresses, casino, galaxy
+from crfkit.datasets import addresses, casino, galaxy, snakes
 from crfkit.features import Features, Gazetteers, Template, column, token_features
 from crfkit.kernels import GraphKernel
 from crfkit.mining import AssociationMiner
@@ -71,14 +72,40 @@ def tasks_of_features():
     words = [token_features(address, window=1) for address in tokens]
     for algorithm in ("ap", "arow"):
         yield algorithm, CRF(algorithm=algorithm, max_iterations=5), words, labels, {}
+
+
+def tasks_beyond_chains():
+    """Yield models of segments, of a higher order and of graphs."""
+    tokens, labels = addresses(14, random_state=4)
+    words = [token_features(address, window=1) for address in tokens]
     lists = Gazetteers({"street": ["Main Street", "Oak Avenue"]})
-    yield "segments", SemiCRF(extractor=token_features, segment_features=lists), tokens, labels, {}
+    segments = SemiCRF(extractor=token_features, segment_features=lists, last_attributes=True)
+    yield "segments", segments, tokens, labels, {}
+    yield "order3", CRF(order=3, c2=0.1), words, labels, {}
+    pictures, places = snakes(8, random_state=0)
+    rows_of_letters = [["".join(row) for row in picture] for picture in pictures]
+    cells = [[place for row in rows for place in row] for rows in places]
+    trees = TreeCRF(n_iterations=4, n_leaves=4, random_state=0)
+    for name, potential in (
+        ("linear", "linear"),
+        ("trees", trees),
+        ("kernel", KernelCRF(cliques="vertex+edge", n_cliques=8)),
+    ):
+        model = GraphCRF(potential, training="pseudo-likelihood", max_iterations=20)
+        yield f"graphs_{name}", model, rows_of_letters, cells, {}
+
+
+def as_input(model, X):
+    """Return X as an estimator takes it: a graph's rows of letters are a grid."""
+    return [grid(rows) for rows in X] if isinstance(model, GraphCRF) else X
 
 
 def main() -> None:
     """Write NAME.crfkit.gz for every task, and answers.json.gz with inputs, labels and probabilities."""
-    folder = Path(sys.argv[1])
+    folder, wanted = Path(sys.argv[1]), set(sys.argv[2:])
     answers = {}
+    if wanted:
+        answers = json.loads(gzip.decompress((folder / "answers.json.gz").read_bytes()))
 
     def keep(name, model, asked, **how):
         buffer = io.BytesIO()
@@ -89,27 +116,32 @@ def main() -> None:
             "class": type(model).__name__,
             "X": [one.tolist() if hasattr(one, "tolist") else one for one in asked],
             "arrays": hasattr(asked[0], "tolist"),
-            "labels": model.predict(asked),
-            "marginals": [found.tolist() for found in model.predict_marginals(asked, as_arrays=True)],
+            "labels": model.predict(as_input(model, asked)),
+            "marginals": [
+                found.tolist() for found in model.predict_marginals(as_input(model, asked), as_arrays=True)
+            ],
         }
 
     def pack(name, content):
         (folder / name).write_bytes(gzip.compress(content, mtime=0))
 
-    for name, estimator, X, y, more in (*tasks(), *tasks_of_features()):
-        model = estimator.fit(X[:-2], y[:-2], **more)
+    for name, estimator, X, y, more in (*tasks(), *tasks_of_features(), *tasks_beyond_chains()):
+        if wanted and name not in wanted:
+            continue
+        model = estimator.fit(as_input(estimator, X[:-2]), y[:-2], **more)
         keep(name, model, X[-2:])
         if name in ("linear", "tokens"):
             keep(f"{name}_compact", model, X[-2:], compact=True)
             for method in ("temperature", "isotonic"):
                 keep(f"{name}_{method}", model.calibrate(X[-6:], y[-6:], method), X[-2:])
-    buffer = io.BytesIO()
-    sequences, exons = random_windows(32, seed=1)
-    finder = GeneFinder(n_jobs=1, folds=2).fit(sequences[:-2], exons[:-2])
-    finder.save(buffer)
-    pack("genes.crfkit.gz", buffer.getvalue())
-    genes = [[list(gene.exons) for gene in found] for found in finder.predict(sequences[-2:])]
-    answers["genes"] = {"X": sequences[-2:], "genes": genes}
+    if not wanted or "genes" in wanted:
+        buffer = io.BytesIO()
+        sequences, exons = random_windows(32, seed=1)
+        finder = GeneFinder(n_jobs=1, folds=2).fit(sequences[:-2], exons[:-2])
+        finder.save(buffer)
+        pack("genes.crfkit.gz", buffer.getvalue())
+        genes = [[list(gene.exons) for gene in found] for found in finder.predict(sequences[-2:])]
+        answers["genes"] = {"X": sequences[-2:], "genes": genes}
     text = json.dumps(answers, separators=(",", ":"), default=lambda number: number.item())
     pack("answers.json.gz", text.encode())
 

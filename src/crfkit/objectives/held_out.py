@@ -212,10 +212,10 @@ class HeldOutLoss:
 
         a = self.factor
         here, slope = at(a)
-        if not self._calibrated or slope == 0:
-            return here
-        step = -0.1 * a * np.sign(slope)
+        step = -0.1 * a * np.sign(slope) if self._calibrated else 0.0
         for _ in range(_MOST_FACTORS):
+            if step == 0:  # the slope is 0
+                break
             a += step
             there, new = at(a)
             bend = (new - slope) / step

@@ -221,7 +221,7 @@ def _search(
         if blurred:
             here = evaluation.gradient if orthant is None else evaluation.gradient + l1 * orthant
             after = dot(here, at - x)
-            falls = -after > noise / 100  # if it goes down at the end, too: a convex function fell by that at least
+            falls = -after > noise / 100  # it goes down at the end, too: if convex, it fell by that at least
         if not predicted < 0 or not falls:
             high = step  # too long (or, with L1, turned uphill by the orthant)
         elif l1 is None and dot(evaluation.gradient, direction) < _CURVATURE * descent:

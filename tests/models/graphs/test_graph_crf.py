@@ -250,6 +250,10 @@ def test_dev_set_and_search():
         (Graph(np.ones((2, 2)), [[0, 1]], edge_types=["up"]), "in the dev set: graph 0: the model knows no"),
     ]:
         refuses(message, GraphCRF().fit, X, Y, X_dev=[dev], y_dev=[["P"] * len(dev)])
+    wider = [Graph(np.ones((1, 3)), [])]
+    for potential in ("trees", "kernel"):
+        words = "in the dev set: X has 3 columns"
+        refuses(words, GraphCRF(potential).fit, X, Y, X_dev=wider, y_dev=[["P"]])
     refuses(
         "in the dev set: graph 0 has 6 nodes but 1 labels", GraphCRF().fit, X, Y, X_dev=X[:1], y_dev=[["P"]]
     )

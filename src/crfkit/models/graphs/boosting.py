@@ -174,7 +174,8 @@ def train_trees(task: GraphTask, settings: TreeCRF) -> Trained:
     boosting = GraphBoosting(task, own, batch, settings)
     progress = Progress(task.estimator.verbose, settings.n_iterations)
     watch: Watch[int] = Watch(progress, task.estimator.patience)
-    held = None if task.dev is None else TreeScores.zeros(own.encode(task.dev[0]), boosting.n_labels)
+    dev = task.encoded_dev(own.encode)
+    held = None if dev is None else TreeScores.zeros(dev, boosting.n_labels)
     tagger, began = task.tagger(TreePart(own, boosting.potential(0))), time.perf_counter()
 
     def dev_accuracy() -> float | None:

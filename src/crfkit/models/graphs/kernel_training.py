@@ -55,7 +55,7 @@ def train_kernels(task: GraphTask, settings: Any) -> Trained:
     progress = Progress(task.estimator.verbose)
     numbers, everything = GraphNumbers.learn(task.graphs, names)
     data, points = _labelled(task, everything)
-    held = None if task.dev is None else numbers.encode(task.dev[0])
+    held = task.encoded_dev(numbers.encode)
     if held is not None:
         data = replace(data, dev=LabelledPositions(Positions(held.nodes.values, held.offsets), []))
     kernels = as_kernels(own.kernel, own.graph, gamma=own.gamma, degree=own.degree, coef0=own.coef0)
